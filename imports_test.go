@@ -130,6 +130,8 @@ var layers = []layer{
 		"a source hands over what it found; where that is kept is not its business"},
 	{"internal/source/watch", []string{"internal/fsx"},
 		"it tells that files have changed; what they are to anybody it does not know"},
+	{"internal/repofiles", []string{"internal/fsx", "internal/ingest", "internal/logging", "internal/memory", "internal/project", "internal/redact", "internal/store", "internal/source/contextfile", "internal/source/lessonlog", "internal/source/sessiondir"},
+		"it stands between the files of repositories and the write path, and reads nothing without consent; how lines and folders are written down, the sources know"},
 	{"internal/agentctx", []string{"internal/memory", "internal/recall", "internal/render"},
 		"it keeps tasks and the catalogue and assembles contexts; of recall it uses queries and their results"},
 	{"internal/ledger", []string{"internal/memory", "internal/recall", "internal/render"},

@@ -12,7 +12,7 @@ import (
 // IndexRepo carries out service.IndexRepo.
 func (d *Daemon) IndexRepo(ctx context.Context, req memory.IndexRequest) (*memory.IndexQueued, error) {
 	queued, err := d.sandboxes.IndexRepo(ctx, req)
-	d.follower.wakeUp() // it may be one that it has not looked at
+	d.files.Wake() // it may be one that it has not looked at
 	return queued, err
 }
 

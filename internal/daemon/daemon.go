@@ -41,6 +41,7 @@ import (
 	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/metrics"
+	"github.com/recalld/recalld/internal/repofiles"
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/worker"
@@ -119,31 +120,26 @@ type Daemon struct {
 	tcp      string   // the address, if it listens on TCP
 	notes    []string // what the settings have left aside; see note
 
-	core      *Core
-	sandboxes *code.Sandboxes
-	roots     *roots
-	trust     *trust
-	files     *files
-	// contextFiles has what the files of repositories have for the catalogue.
-	contextFiles *contextFiles
-	follower     *follower
-	adaptation   *adaptation.Service
-	models       []model       // whose collections jobs fill
-	model        *ollamaModel  // the one of them on the Ollama server; nil if it is not used
-	poke         chan struct{} // see look
-	pool         *worker.Pool
-	served       *filling // of models
-	builtin      *filling // of the built-in model, where another one has embedded before
-	runs         metrics.Runs
-	tally        tally
-	savings      savings
-	pausing      sync.Mutex // keeps what is paused and what is filled in step
-	ownTools     ownTools
-	mcp          *mcp.Server
-	server       *httpserver.Server
-	socket       *httpserver.Socket
-	second       *httpserver.Socket // nil, or see listenToo
-	handler      http.Handler       // what sockets serve
+	core       *Core
+	sandboxes  *code.Sandboxes
+	files      *repofiles.Service
+	adaptation *adaptation.Service
+	models     []model       // whose collections jobs fill
+	model      *ollamaModel  // the one of them on the Ollama server; nil if it is not used
+	poke       chan struct{} // see look
+	pool       *worker.Pool
+	served     *filling // of models
+	builtin    *filling // of the built-in model, where another one has embedded before
+	runs       metrics.Runs
+	tally      tally
+	savings    savings
+	pausing    sync.Mutex // keeps what is paused and what is filled in step
+	ownTools   ownTools
+	mcp        *mcp.Server
+	server     *httpserver.Server
+	socket     *httpserver.Socket
+	second     *httpserver.Socket // nil, or see listenToo
+	handler    http.Handler       // what sockets serve
 
 	loaded   chan struct{} // closed when the indexes are loaded
 	stopOnce sync.Once
@@ -281,7 +277,7 @@ func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
 // the process.
 func (d *Daemon) close() error {
 	var err error
-	d.files.close()
+	d.files.Close()
 	for _, m := range d.models {
 		err = errors.Join(err, m.close())
 	}
@@ -325,7 +321,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	var audit agentctx.AuditFile
 	if cfg.Tasks.AuditFile {
 		audit = func(ctx context.Context, caller memory.Caller, project string, line []byte) (string, error) {
-			return d.files.appendAudit(ctx, caller, project, line)
+			return d.files.AppendAudit(ctx, caller, project, line)
 		}
 	}
 	var writer agentctx.Summarizer
@@ -351,15 +347,12 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	if err := d.newAdaptation(ctx, paths.Models, trouble); err != nil {
 		return err
 	}
-	d.roots = newRoots(d.core)
-	d.files = newFiles(cfg, d.roots, d.log)
-	if d.trust, err = newTrust(d.core, cfg.Sources.Trusted, d.log); err != nil {
-		return err
-	}
-	if d.contextFiles, err = newContextFiles(cfg.Context.Files, d.core, d.roots, d.trust, d.log); err != nil {
-		return err
-	}
-	if d.follower, err = newFollower(d.core, cfg, d.roots, d.trust, d.contextFiles, d.log); err != nil {
+	d.files, err = repofiles.New(repofiles.Options{
+		Store: d.core.Store, Ingest: d.core.Ingest, Projects: d.core.Recorder, Catalogue: d.core.Catalogue, Steps: d.core.Indexer, Logger: d.log,
+		LessonDir: cfg.Lessons.Dir, SessionDir: cfg.Sessions.Dir, WriteLessons: cfg.Lessons.Log, WriteSessions: cfg.Sessions.Files,
+		ReadContext: cfg.Context.Files, Trusted: cfg.Sources.Trusted,
+	})
+	if err != nil {
 		return err
 	}
 	queue := d.core.Store.Queue()
@@ -510,7 +503,7 @@ func (d *Daemon) work(ctx context.Context) error {
 	d.builtin.ask(ctx)
 	d.pool.Start()
 	if every := d.opts.Config.FollowEvery; every > 0 {
-		parts.Go(func() { d.follower.run(ctx, every) })
+		parts.Go(func() { d.files.Follow(ctx, every) })
 	}
 	err := d.onceWritable(ctx, func(ctx context.Context) error { return d.sandboxes.Refresh(ctx, d.opts.Config.Sandboxes) })
 	if err != nil && ctx.Err() == nil {

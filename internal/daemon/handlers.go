@@ -65,10 +65,10 @@ func (d *Daemon) bind() (err error) {
 		service.Bind(service.Repos, inList(d.Repos, func(l []memory.SandboxState) memory.RepoList { return memory.RepoList{Repos: l} })),
 		service.Bind(service.Skipped, d.Skipped),
 		service.Bind(service.Pause, d.Pause),
-		service.Bind(service.Trust, d.Trust),
+		service.Bind(service.Trust, d.files.Trust),
 		service.Bind(service.Files, d.Files),
-		service.Bind(service.Import, d.Import),
-		service.Bind(service.Export, d.Export),
+		service.Bind(service.Import, d.files.Import),
+		service.Bind(service.Export, d.files.Export),
 
 		service.Bind(service.Check, noRequest(d.Check)),
 		service.Bind(service.DeadJobs, inList(d.DeadJobs, func(l []memory.DeadJob) memory.DeadJobList { return memory.DeadJobList{Jobs: l} })),

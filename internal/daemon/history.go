@@ -12,12 +12,12 @@ import (
 func (d *Daemon) StartSession(ctx context.Context, req memory.StartSessionRequest) (*memory.SessionState, error) {
 	ctx = context.WithoutCancel(ctx)
 	// A session holds what is always included when it starts.
-	d.contextFiles.take(ctx, req.Project, req.Caller)
+	d.files.TakeContext(ctx, req.Project, req.Caller)
 	s, err := d.core.Ingest.StartSession(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	d.files.putSession(ctx, req.Caller, s)
+	d.files.PutSession(ctx, req.Caller, s)
 	return s, nil
 }
 
@@ -28,7 +28,7 @@ func (d *Daemon) EndSession(ctx context.Context, req memory.EndSessionRequest) (
 		return nil, err
 	}
 	_, s.Steps, _ = d.core.Indexer.Session(s.Project, s.ID)
-	d.files.putSession(ctx, req.Caller, s)
+	d.files.PutSession(ctx, req.Caller, s)
 	return s, nil
 }
 
@@ -54,7 +54,7 @@ func (d *Daemon) RecordStep(ctx context.Context, req memory.RecordStepRequest) (
 			d.log.Warn("the outcome of a lesson is not counted", attrPart, "ingest", attrError, err)
 		}
 	}
-	d.files.putStep(ctx, req.Caller, session, step, out)
+	d.files.PutStep(ctx, req.Caller, session, step, out)
 	if req.Advise && !step.Step.Outcome.OK {
 		out.Advice = d.advise(ctx, req, step)
 	}
@@ -76,7 +76,7 @@ func (d *Daemon) storePicture(ctx context.Context, req *memory.RecordStepRequest
 	if err != nil || !session.Open() || !session.Screenshots {
 		return ""
 	}
-	req.Screenshot, warning = d.files.putPicture(ctx, req.Caller, session, req.Screenshot)
+	req.Screenshot, warning = d.files.PutPicture(ctx, req.Caller, session, req.Screenshot)
 	return warning
 }
 
@@ -159,27 +159,27 @@ func (d *Daemon) handedOut(req memory.RecallRequest, a *memory.RecallResponse) {
 // SearchSteps carries out service.SearchSteps.
 func (d *Daemon) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepMatches, error) {
 	d.awaitLoad(ctx)
-	d.roots.see(req.Caller.Dir)
+	d.files.See(req.Caller.Dir)
 	return d.core.Recall.SearchSteps(ctx, req)
 }
 
 // LastSteps carries out service.LastSteps.
 func (d *Daemon) LastSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepList, error) {
 	d.awaitLoad(ctx)
-	d.roots.see(req.Caller.Dir)
+	d.files.See(req.Caller.Dir)
 	return d.core.Recall.LastSteps(ctx, req)
 }
 
 // SummarizeSession carries out service.SummarizeSession.
 func (d *Daemon) SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error) {
 	d.awaitLoad(ctx)
-	d.roots.see(req.Caller.Dir)
+	d.files.See(req.Caller.Dir)
 	return d.core.Recall.SummarizeSession(ctx, req)
 }
 
 // Sessions carries out service.Sessions.
 func (d *Daemon) Sessions(ctx context.Context, req memory.HistoryRequest) (*memory.SessionList, error) {
 	d.awaitLoad(ctx)
-	d.roots.see(req.Caller.Dir)
+	d.files.See(req.Caller.Dir)
 	return d.core.Recall.Sessions(ctx, req)
 }

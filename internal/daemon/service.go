@@ -63,17 +63,13 @@ func (d *Daemon) countSaving(_ memory.RecallRequest, a *memory.RecallResponse) {
 
 // noticeRoot has the repository of the caller followed.
 func (d *Daemon) noticeRoot(req memory.RecallRequest, _ *memory.RecallResponse) {
-	d.roots.see(req.Caller.Dir)
+	d.files.See(req.Caller.Dir)
 }
 
 // tellWaiting adds to an answer, once, which files of the caller's repository wait for
 // consent. The text says it as well if it has room and is neither JSON nor Markdown.
 func (d *Daemon) tellWaiting(req memory.RecallRequest, a *memory.RecallResponse) {
-	root := d.roots.rootOf(req.Caller.Dir)
-	if root == "" {
-		return
-	}
-	a.Waiting = d.trust.notice(root)
+	a.Waiting = d.files.Notice(req.Caller.Dir)
 	if a.Waiting == "" || req.Format == memory.FormatJSON || req.Format == memory.FormatMarkdown {
 		return
 	}
@@ -94,9 +90,9 @@ func (d *Daemon) Remember(ctx context.Context, req memory.RememberRequest) (*mem
 	if err != nil {
 		return nil, err
 	}
-	d.roots.see(req.Caller.Dir)
+	d.files.See(req.Caller.Dir)
 	if line != nil {
-		d.files.appendLesson(ctx, req.Caller, kept, *line)
+		d.files.AppendLesson(ctx, req.Caller, kept, *line)
 	}
 	return kept, nil
 }
@@ -107,8 +103,7 @@ func (d *Daemon) Forget(ctx context.Context, req memory.ForgetRequest) (*memory.
 	quiet := &quiet{Store: d.core.Store, index: d.core.Indexer, sandboxes: d.sandboxes, release: func() {}}
 	defer func() { quiet.release() }()
 	if req.Project != "" {
-		defer d.trust.forget()
-		defer d.roots.forget()
+		defer d.files.Forgotten()
 	}
 	defer d.core.Catalogue.Retake()
 	return d.core.Ingest.Forget(ctx, req, quiet)

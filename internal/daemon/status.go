@@ -36,7 +36,7 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 		RSSBytes: residentBytes(), DiskBytes: d.core.Store.DiskSize(),
 		Projects: repos[:min(len(repos), maxProjects)], ProjectsTotal: len(repos), Collections: d.core.Indexer.Collections(),
 		Notes: d.notes, Damage: d.core.Store.Damage(), Errors: d.faults.Latest(), Adapting: d.adaptation.Running(),
-		Waiting: d.trust.waits(maxWaiting),
+		Waiting: d.files.Waiting(),
 	}
 	if trouble := d.core.Store.Trouble(); trouble != nil {
 		s.ReadOnly = trouble.Error()

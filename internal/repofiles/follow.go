@@ -1,4 +1,4 @@
-package daemon
+package repofiles
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/source/lessonlog"
@@ -21,17 +21,15 @@ import (
 // others it notes what waits. It looks at them now and then,
 // which costs some file attributes a repository and works on every system.
 type follower struct {
-	core       *Core
-	roots      *roots
-	trust      *trust
-	contexts   *contextFiles
-	seen       map[string]bool // roots whose context files were looked for
-	wake       chan struct{}   // has it look at once
-	log        *slog.Logger
-	lessons    *lessonlog.Follower
-	sessions   *sessiondir.Follower
-	lessonDir  string
-	sessionDir string
+	core     *Options
+	roots    *roots
+	trust    *trust
+	contexts *contextFiles
+	seen     map[string]bool // roots whose context files were looked for
+	wake     chan struct{}   // has it look at once
+	log      *slog.Logger
+	lessons  *lessonlog.Follower
+	sessions *sessiondir.Follower
 	// told is why a folder is not followed, by its path.
 	told map[string]string
 	// strangers are the repositories that a folder of all logs speaks of and no
@@ -43,7 +41,7 @@ type follower struct {
 // maxStrangers bounds what is kept in mind of repositories without a project.
 const maxStrangers = 1000
 
-func newFollower(core *Core, cfg config.Config, roots *roots, trust *trust, contexts *contextFiles, log *slog.Logger) (*follower, error) {
+func newFollower(core *Options, roots *roots, trust *trust, contexts *contextFiles) (*follower, error) {
 	lessons, err := lessonlog.New(lessonlog.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("follow logs: %w", err)
@@ -53,8 +51,8 @@ func newFollower(core *Core, cfg config.Config, roots *roots, trust *trust, cont
 		return nil, fmt.Errorf("follow sessions: %w", err)
 	}
 	return &follower{
-		core: core, roots: roots, trust: trust, contexts: contexts, seen: map[string]bool{}, wake: make(chan struct{}, 1), log: log.With(attrPart, "follow"), lessons: lessons, sessions: sessions,
-		lessonDir: cfg.Lessons.Dir, sessionDir: cfg.Sessions.Dir, told: map[string]string{}, strangers: map[string]bool{},
+		core: core, roots: roots, trust: trust, contexts: contexts, seen: map[string]bool{}, wake: make(chan struct{}, 1), log: core.Logger.With(logging.PartKey, "follow"), lessons: lessons, sessions: sessions,
+		told: map[string]string{}, strangers: map[string]bool{},
 	}, nil
 }
 
@@ -86,12 +84,12 @@ func (f *follower) wakeUp() {
 func (f *follower) look(ctx context.Context) {
 	roots, err := f.roots.all()
 	if err != nil {
-		f.log.Error("the repositories cannot be listed", attrError, err)
+		f.log.Error("the repositories cannot be listed", logging.ErrorKey, err)
 		return
 	}
 	for _, root := range f.trust.takeFresh() {
-		f.lessons.Reset(root, f.lessonDir)
-		f.sessions.Reset(root, f.sessionDir)
+		f.lessons.Reset(root, f.core.LessonDir)
+		f.sessions.Reset(root, f.core.SessionDir)
 		delete(f.seen, root)
 	}
 	for _, root := range roots {
@@ -104,15 +102,15 @@ func (f *follower) look(ctx context.Context) {
 		}
 		// A folder outside of the repositories holds the sessions of all; nothing in
 		// it says of which project one is, so it is written and not followed.
-		if !filepath.IsAbs(f.sessionDir) {
-			f.report(filepath.Join(root, f.sessionDir), f.followSessions(ctx, root))
+		if !filepath.IsAbs(f.core.SessionDir) {
+			f.report(filepath.Join(root, f.core.SessionDir), f.followSessions(ctx, root))
 		}
-		if !filepath.IsAbs(f.lessonDir) {
-			f.report(filepath.Join(root, f.lessonDir), f.followLessons(ctx, root))
+		if !filepath.IsAbs(f.core.LessonDir) {
+			f.report(filepath.Join(root, f.core.LessonDir), f.followLessons(ctx, root))
 		}
 	}
-	if filepath.IsAbs(f.lessonDir) {
-		f.report(f.lessonDir, f.followAll(ctx))
+	if filepath.IsAbs(f.core.LessonDir) {
+		f.report(f.core.LessonDir, f.followAll(ctx))
 	}
 }
 
@@ -124,7 +122,7 @@ func (f *follower) report(folder string, err error) {
 	}
 	if why := err.Error(); f.told[folder] != why {
 		f.told[folder] = why
-		f.log.Error("what other programs wrote is not taken over", "folder", folder, attrError, err)
+		f.log.Error("what other programs wrote is not taken over", "folder", folder, logging.ErrorKey, err)
 	}
 }
 
@@ -143,7 +141,7 @@ func (f *follower) followAll(ctx context.Context) error {
 	}
 	slices.Sort(names)
 	if len(f.strangers) > 0 && !slices.Equal(names, f.names) {
-		f.lessons.Reset("", f.lessonDir)
+		f.lessons.Reset("", f.core.LessonDir)
 		maps.DeleteFunc(f.strangers, func(repo string, _ bool) bool {
 			_, err := f.core.Projects.Named(repo)
 			return err == nil
@@ -151,7 +149,7 @@ func (f *follower) followAll(ctx context.Context) error {
 	}
 	f.names = names
 	var again asides
-	for part, err := range f.lessons.Poll("", f.lessonDir) {
+	for part, err := range f.lessons.Poll("", f.core.LessonDir) {
 		if err != nil {
 			return err
 		}
@@ -171,7 +169,7 @@ func (f *follower) followLessons(ctx context.Context, root string) error {
 	defer f.trust.taking.RUnlock()
 	var again asides
 	var at project.Identity
-	for part, err := range f.lessons.Poll(root, f.lessonDir) {
+	for part, err := range f.lessons.Poll(root, f.core.LessonDir) {
 		if err != nil {
 			return err
 		}
@@ -242,7 +240,7 @@ func (f *follower) followSessions(ctx context.Context, root string) error {
 	f.trust.taking.RLock()
 	defer f.trust.taking.RUnlock()
 	var at project.Identity
-	for part, err := range f.sessions.Poll(root, f.sessionDir) {
+	for part, err := range f.sessions.Poll(root, f.core.SessionDir) {
 		if err != nil {
 			return err
 		}
@@ -295,6 +293,6 @@ func (f *follower) waitSession(at project.Identity, part sessiondir.Batch) error
 // wrote the file.
 func (f *follower) problems(list []memory.ImportProblem) {
 	for _, p := range withoutSecrets(list) {
-		f.log.Error("passed over "+where(p), attrError, p.Message)
+		f.log.Error("passed over "+where(p), logging.ErrorKey, p.Message)
 	}
 }

@@ -1,4 +1,4 @@
-package daemon
+package repofiles
 
 import (
 	"slices"
@@ -34,8 +34,8 @@ type location struct {
 	kept bool
 }
 
-func newRoots(core *Core) *roots {
-	return &roots{store: core.Store, projects: core.Recorder, places: map[string]location{}}
+func newRoots(core *Options) *roots {
+	return &roots{store: core.Store, projects: core.Projects, places: map[string]location{}}
 }
 
 // see notices the folder of a call.

@@ -1,4 +1,4 @@
-package daemon
+package repofiles
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
 )
@@ -24,7 +25,7 @@ import (
 // for anybody can claim to be a clone, and so does another repository in the same place.
 // It is a state of the project, and goes with it when that is forgotten.
 type trust struct {
-	core     *Core
+	core     *Options
 	log      *slog.Logger
 	settings []string
 
@@ -76,13 +77,13 @@ const (
 	maxWaitingFiles = 10_000
 )
 
-// newTrust reads what was agreed to. settings are those of sources.trusted.
-func newTrust(core *Core, settings []string, log *slog.Logger) (*trust, error) {
+// newTrust reads what was agreed to.
+func newTrust(core *Options) (*trust, error) {
 	t := &trust{
-		core: core, log: log.With(attrPart, "trust"), given: map[consentKey]consent{}, waiting: map[string]*waitingFiles{},
+		core: core, log: core.Logger.With(logging.PartKey, "trust"), given: map[consentKey]consent{}, waiting: map[string]*waitingFiles{},
 		told: map[string]bool{}, fresh: map[string]bool{},
 	}
-	for _, s := range settings {
+	for _, s := range core.Trusted {
 		if real, err := filepath.EvalSymlinks(s); err == nil { // roots are free of symbolic links
 			s = real
 		}
@@ -285,35 +286,35 @@ func (t *trust) change(ctx context.Context, id project.Identity, roots []string,
 }
 
 // Trust carries out service.Trust.
-func (d *Daemon) Trust(ctx context.Context, req memory.TrustRequest) (*memory.TrustState, error) {
+func (s *Service) Trust(ctx context.Context, req memory.TrustRequest) (*memory.TrustState, error) {
 	out := &memory.TrustState{}
 	if req.List && req.Path != "" {
-		d.contextFiles.wait(req.Path)
+		s.contextFiles.wait(req.Path)
 	}
 	if !req.List {
-		id, err := d.locate(req)
+		id, err := s.locate(req)
 		if err != nil {
 			return nil, err
 		}
 		if out.Root = id.Root; req.Revoke {
-			out.Removed, err = d.distrust(ctx, id)
+			out.Removed, err = s.distrust(ctx, id)
 		} else {
-			err = d.agree(ctx, id)
+			err = s.agree(ctx, id)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	var err error
-	if out.Trusted, err = d.trust.list(); err != nil {
+	if out.Trusted, err = s.trust.list(); err != nil {
 		return nil, err
 	}
-	out.Waiting = d.trust.waits(maxWaiting)
+	out.Waiting = s.trust.waits(maxWaiting)
 	return out, nil
 }
 
 // locate finds the repository that a request is about.
-func (d *Daemon) locate(req memory.TrustRequest) (project.Identity, error) {
+func (s *Service) locate(req memory.TrustRequest) (project.Identity, error) {
 	dir := req.Path
 	if dir == "" {
 		dir = req.Caller.Dir
@@ -323,47 +324,47 @@ func (d *Daemon) locate(req memory.TrustRequest) (project.Identity, error) {
 	if !filepath.IsAbs(dir) {
 		return project.Identity{}, memory.Invalid("path", "an absolute folder", "%q is relative and the caller's folder is unknown", dir)
 	}
-	return d.core.Projects.Locate(dir)
+	return s.core.Projects.Locate(dir)
 }
 
-func (d *Daemon) agree(ctx context.Context, id project.Identity) error {
-	if err := d.trust.change(ctx, id, d.rootsOf(id), true); err != nil {
+func (s *Service) agree(ctx context.Context, id project.Identity) error {
+	if err := s.trust.change(ctx, id, s.rootsOf(id), true); err != nil {
 		return err
 	}
-	d.roots.look(id.Root) // its project is stored now
-	d.follower.wakeUp()
+	s.roots.look(id.Root) // its project is stored now
+	s.follower.wakeUp()
 	return nil
 }
 
 // distrust takes consent back, and out of the memory what was read of the repository.
-func (d *Daemon) distrust(ctx context.Context, id project.Identity) (removed int, err error) {
-	if d.trust.configured(id.Root) {
+func (s *Service) distrust(ctx context.Context, id project.Identity) (removed int, err error) {
+	if s.trust.configured(id.Root) {
 		return 0, &memory.Error{Code: memory.CodeConflict, Field: "path",
 			Message: fmt.Sprintf("the settings trust %s", id.Root), Hint: "take it out of sources.trusted, and start the daemon again"}
 	}
-	roots, err := d.roots.all()
+	roots, err := s.roots.all()
 	if err != nil {
 		return 0, err
 	}
-	d.trust.taking.Lock()
-	defer d.trust.taking.Unlock()
-	if err := d.trust.change(ctx, id, d.rootsOf(id), false); err != nil {
+	s.trust.taking.Lock()
+	defer s.trust.taking.Unlock()
+	if err := s.trust.change(ctx, id, s.rootsOf(id), false); err != nil {
 		return 0, err
 	}
 	var trusted []string
 	for _, root := range roots {
-		if at, err := d.core.Projects.Locate(root); err == nil && at.Project.ID == id.Project.ID && d.trust.allows(at) {
+		if at, err := s.core.Projects.Locate(root); err == nil && at.Project.ID == id.Project.ID && s.trust.allows(at) {
 			trusted = append(trusted, at.Root)
 		}
 	}
-	removed, err = d.core.Ingest.Withdraw(ctx, id.Project.ID, d.core.Store, func(p memory.Provenance) bool {
+	removed, err = s.core.Ingest.Withdraw(ctx, id.Project.ID, s.core.Store, func(p memory.Provenance) bool {
 		if !filepath.IsAbs(p.Path) { // a context file, or what was stored before paths were
 			return len(trusted) > 0
 		}
-		inLogs := filepath.IsAbs(d.follower.lessonDir) && inside(p.Path, d.follower.lessonDir)
+		inLogs := filepath.IsAbs(s.core.LessonDir) && inside(p.Path, s.core.LessonDir)
 		return inLogs || slices.ContainsFunc(trusted, func(root string) bool { return inside(p.Path, root) })
 	})
-	d.core.Catalogue.Retake()
+	s.core.Catalogue.Retake()
 	return removed, err
 }
 
@@ -374,13 +375,13 @@ func inside(file, folder string) bool {
 }
 
 // rootsOf are the roots that share a repository's consent: its worktrees.
-func (d *Daemon) rootsOf(id project.Identity) []string {
-	all, err := d.roots.all()
+func (s *Service) rootsOf(id project.Identity) []string {
+	all, err := s.roots.all()
 	if err != nil {
 		return nil
 	}
 	return slices.DeleteFunc(all, func(root string) bool {
-		at, err := d.core.Projects.Locate(root)
+		at, err := s.core.Projects.Locate(root)
 		return err != nil || keyOf(at) != keyOf(id)
 	})
 }

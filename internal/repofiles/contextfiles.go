@@ -1,4 +1,4 @@
-package daemon
+package repofiles
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/recalld/recalld/internal/agentctx"
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/source/contextfile"
 )
@@ -18,7 +18,7 @@ import (
 // the one counts that was asked in last.
 type contextFiles struct {
 	scanner   *contextfile.Scanner // nil if the settings say so
-	catalogue *agentctx.Catalogue
+	catalogue Catalogue
 	roots     *roots
 	trust     *trust
 	log       *slog.Logger
@@ -28,10 +28,10 @@ type contextFiles struct {
 	told map[string][]memory.ImportProblem
 }
 
-func newContextFiles(read bool, core *Core, roots *roots, trust *trust, log *slog.Logger) (*contextFiles, error) {
-	c := &contextFiles{catalogue: core.Catalogue, roots: roots, trust: trust, log: log, told: map[string][]memory.ImportProblem{}}
+func newContextFiles(core *Options, roots *roots, trust *trust) (*contextFiles, error) {
+	c := &contextFiles{catalogue: core.Catalogue, roots: roots, trust: trust, log: core.Logger.With(logging.PartKey, "context"), told: map[string][]memory.ImportProblem{}}
 	var err error
-	if read {
+	if core.ReadContext {
 		c.scanner, err = contextfile.New(contextfile.Options{})
 	}
 	return c, err
@@ -56,7 +56,7 @@ func (c *contextFiles) take(ctx context.Context, project string, caller memory.C
 	defer c.trust.taking.RUnlock()
 	found, err := c.scanner.Scan(id.Root)
 	if err != nil {
-		c.log.Warn("the context files of a repository are not read", attrPart, "context", "root", id.Root, attrError, err)
+		c.log.Warn("the context files of a repository are not read", "root", id.Root, logging.ErrorKey, err)
 		return
 	}
 	if !c.trust.allows(*id) {
@@ -66,7 +66,7 @@ func (c *contextFiles) take(ctx context.Context, project string, caller memory.C
 	}
 	c.tell(id.Root, found.Problems)
 	if _, err := c.catalogue.TakeFiles(context.WithoutCancel(ctx), id.Project, found.Hash, found.Files); err != nil {
-		c.log.Warn("the context files of a repository are not taken", attrPart, "context", "root", id.Root, attrError, err)
+		c.log.Warn("the context files of a repository are not taken", "root", id.Root, logging.ErrorKey, err)
 	}
 }
 
@@ -100,7 +100,7 @@ func (c *contextFiles) drop(ctx context.Context, p memory.Project) {
 		_, err = c.catalogue.TakeFiles(context.WithoutCancel(ctx), p, untrusted, nil)
 	}
 	if err != nil {
-		c.log.Warn("the context files of a repository stay in the catalogue", attrPart, "context", "project", p.ID, attrError, err)
+		c.log.Warn("the context files of a repository stay in the catalogue", "project", p.ID, logging.ErrorKey, err)
 	}
 }
 
@@ -114,6 +114,6 @@ func (c *contextFiles) tell(root string, problems []memory.ImportProblem) {
 		return
 	}
 	for _, p := range withoutSecrets(problems) {
-		c.log.Warn("passed over in a context file", attrPart, "context", "file", p.File, "line", p.Line, "why", p.Message)
+		c.log.Warn("passed over in a context file", "file", p.File, "line", p.Line, "why", p.Message)
 	}
 }

@@ -1,4 +1,4 @@
-package daemon
+package repofiles
 
 import (
 	"context"
@@ -28,18 +28,18 @@ const (
 const maxProblems = 100
 
 // Import carries out service.Import.
-func (d *Daemon) Import(ctx context.Context, req memory.ImportRequest) (*memory.Imported, error) {
+func (s *Service) Import(ctx context.Context, req memory.ImportRequest) (*memory.Imported, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	project, _, err := d.core.Projects.Resolve(ctx, req.Project, req.Caller)
+	project, _, err := s.core.Projects.Resolver.Resolve(ctx, req.Project, req.Caller)
 	if err != nil {
 		return nil, err
 	}
-	i := &importer{core: d.core, project: project, out: memory.Imported{Project: project.ID, ProjectName: project.Name}}
+	i := &importer{core: s.core, project: project, out: memory.Imported{Project: project.ID, ProjectName: project.Name}}
 	found, err := i.path(ctx, req.Path)
 	if err == nil {
-		err = i.again.take(ctx, d.core.Ingest)
+		err = i.again.take(ctx, s.core.Ingest)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -55,7 +55,7 @@ func (d *Daemon) Import(ctx context.Context, req memory.ImportRequest) (*memory.
 
 // importer takes over what files hold into one project.
 type importer struct {
-	core    *Core
+	core    *Options
 	project memory.Project
 	out     memory.Imported
 	again   asides
@@ -166,11 +166,11 @@ func (i *importer) problems(list []memory.ImportProblem) {
 }
 
 // Export carries out service.Export.
-func (d *Daemon) Export(ctx context.Context, req memory.ExportRequest) (*memory.Exported, error) {
+func (s *Service) Export(ctx context.Context, req memory.ExportRequest) (*memory.Exported, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	project, known, err := d.core.Projects.Resolve(ctx, req.Project, req.Caller)
+	project, known, err := s.core.Projects.Resolver.Resolve(ctx, req.Project, req.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (d *Daemon) Export(ctx context.Context, req memory.ExportRequest) (*memory.
 	}
 	out := &memory.Exported{Project: project.ID, ProjectName: project.Name, Path: req.Path}
 	var lessons []memory.Record
-	for r, err := range d.core.Store.ProjectRecords(ctx, project.ID, memory.Lesson) {
+	for r, err := range s.core.Store.ProjectRecords(ctx, project.ID, memory.Lesson) {
 		if err != nil {
 			return nil, fmt.Errorf("read lessons: %w", err)
 		}
@@ -198,12 +198,12 @@ func (d *Daemon) Export(ctx context.Context, req memory.ExportRequest) (*memory.
 		}
 		out.Lessons, out.Files, out.LeftOut = written.Lessons, written.Files, written.LeftOut
 	}
-	sessions, err := d.core.Store.ProjectSessions(project.ID)
+	sessions, err := s.core.Store.ProjectSessions(project.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read sessions: %w", err)
 	}
 	if len(sessions) > 0 {
-		e := sessionReader{core: d.core, ctx: ctx, sessions: sessions}
+		e := sessionReader{core: s.core, ctx: ctx, sessions: sessions}
 		files, err := sessiondir.Export(filepath.Join(req.Path, exportedSessions), e.all)
 		if err := errors.Join(err, e.err); err != nil {
 			return nil, err
@@ -234,7 +234,7 @@ func withProvenance(extra map[string]json.RawMessage, p memory.Provenance) (map[
 
 // sessionReader reads sessions with their steps, one at a time.
 type sessionReader struct {
-	core     *Core
+	core     *Options
 	ctx      context.Context
 	sessions []memory.Session
 	steps    int
@@ -244,7 +244,7 @@ type sessionReader struct {
 func (r *sessionReader) all(yield func(memory.Session, []memory.Record) bool) {
 	for _, s := range r.sessions {
 		var steps []memory.Record
-		for _, id := range r.core.Indexer.SessionSteps(s.Project, s.ID) {
+		for _, id := range r.core.Steps.SessionSteps(s.Project, s.ID) {
 			step, err := r.core.Store.Record(id)
 			if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
 				continue // forgotten meanwhile

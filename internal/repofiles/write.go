@@ -1,0 +1,128 @@
+package repofiles
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/recalld/recalld/internal/fsx"
+	"github.com/recalld/recalld/internal/logging"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/lessonlog"
+	"github.com/recalld/recalld/internal/source/sessiondir"
+)
+
+// writer writes stored records into the files of their repository as well. The record is
+// committed before: a file that cannot be written is a warning, never a reason to refuse.
+type writer struct {
+	core  *Options
+	roots *roots
+	log   *slog.Logger
+	lines *lessonlog.Writer
+}
+
+// logPatience is how long a call waits until its line is in the log. A line that is
+// not by then is written later, without the call.
+const logPatience = 2 * time.Second
+
+func newWriter(core *Options, roots *roots) *writer {
+	return &writer{core: core, roots: roots, log: core.Logger.With(logging.PartKey, "files"), lines: lessonlog.NewWriter()}
+}
+
+// Close writes the lines that wait for their logs, for at most logPatience.
+func (w *writer) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), logPatience)
+	defer cancel()
+	if err := w.lines.Close(ctx); err != nil {
+		w.log.Warn("lines of lessons are not in their logs", logging.ErrorKey, err)
+	}
+}
+
+// root returns the repository of the caller's folder, to which dir is relative. ok
+// is false if nothing is to be written: outside of the project that is meant, and in
+// a folder without git, unless dir exists. An absolute dir needs no repository.
+func (w *writer) root(ctx context.Context, caller memory.Caller, project, dir string) (root string, ok bool) {
+	id := w.roots.look(caller.Dir)
+	if id == nil || id.Project.ID != project {
+		return "", filepath.IsAbs(dir)
+	}
+	if id.GitDir == "" && !filepath.IsAbs(dir) {
+		info, err := os.Stat(filepath.Join(id.Root, dir))
+		return id.Root, err == nil && info.IsDir()
+	}
+	return id.Root, true
+}
+
+// AppendLesson writes a lesson's line into the log of its repository.
+func (w *writer) AppendLesson(ctx context.Context, caller memory.Caller, kept *memory.Remembered, line memory.LogLine) {
+	root, ok := w.root(ctx, caller, kept.Project, w.core.LessonDir)
+	if !ok || !w.core.WriteLessons {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logPatience)
+	defer cancel()
+	path, err := w.lines.Append(ctx, root, w.core.LessonDir, line.Repo, line)
+	kept.Log, kept.Warning = path, w.warning("write lesson log", err)
+}
+
+// PutSession writes a session's file.
+func (w *writer) PutSession(ctx context.Context, caller memory.Caller, s *memory.SessionState) {
+	root, ok := w.root(ctx, caller, s.Project, w.core.SessionDir)
+	if !ok || !w.core.WriteSessions {
+		return
+	}
+	dir, err := sessiondir.WriteSession(root, w.core.SessionDir, s.Session)
+	s.Dir, s.Warning = dir, w.warning("write session file", err)
+}
+
+// PutPicture stores the picture that a step of a session names, if the session
+// asked for pictures. It returns the name for the step: the stored file, or
+// the name in the request if nothing is stored, with a warning if it should have been.
+func (w *writer) PutPicture(ctx context.Context, caller memory.Caller, s memory.Session, name string) (stored, warning string) {
+	root, ok := w.root(ctx, caller, s.Project, w.core.SessionDir)
+	if !ok || !w.core.WriteSessions {
+		return name, ""
+	}
+	stored, err := sessiondir.StoreScreenshot(root, w.core.SessionDir, s, name)
+	if err != nil {
+		return name, w.warning("store screenshot", err)
+	}
+	return stored, ""
+}
+
+// PutStep writes a step's file.
+func (w *writer) PutStep(ctx context.Context, caller memory.Caller, s memory.Session, r memory.Record, out *memory.StepRecorded) {
+	root, ok := w.root(ctx, caller, s.Project, w.core.SessionDir)
+	if !ok || !w.core.WriteSessions {
+		return
+	}
+	path, err := sessiondir.WriteStep(root, w.core.SessionDir, s, r)
+	out.File = path
+	if warning := w.warning("write step file", err); warning != "" {
+		out.Warning = warning
+	}
+}
+
+// The file that every event of working memory is appended to, in the repository.
+const auditDir, auditName = "logs", "audit.log.jsonl"
+
+// AppendAudit writes a line into the audit file of the caller's repository and
+// returns its path; empty if there is none to write to.
+func (w *writer) AppendAudit(ctx context.Context, caller memory.Caller, project string, line []byte) (path string, err error) {
+	root, ok := w.root(ctx, caller, project, auditDir)
+	if !ok {
+		return "", nil
+	}
+	return fsx.AppendLine(root, auditDir, auditName, line)
+}
+
+// warning logs an error and returns the text for the caller.
+func (w *writer) warning(what string, err error) string {
+	if err == nil {
+		return ""
+	}
+	w.log.Warn(what, logging.ErrorKey, err)
+	return what + ": " + err.Error() + "; the record is kept"
+}
