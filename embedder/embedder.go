@@ -1,4 +1,4 @@
-// Package embedder is the contract of embedders, which turn texts into vectors. The
+// Package embedder defines the interface of embedders, which turn texts into vectors. The
 // folders below have implementations, one technology each. All of them pass the suite in
 // embeddertest.
 //
@@ -119,7 +119,7 @@ func (e *PartialError) Error() string {
 	return "embedder: no text failed"
 }
 
-// Unwrap gives the errors of all failed texts.
+// Unwrap returns the errors of all failed texts.
 func (e *PartialError) Unwrap() []error {
 	errs := make([]error, 0, len(e.Failed))
 	for _, err := range e.Failed {

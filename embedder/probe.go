@@ -15,9 +15,9 @@ var Probes = []string{
 }
 
 // Fingerprint returns a short hash of the probes' vectors, each component rounded to a
-// multiple of .04. Other weights have another fingerprint. So may the same weights on
-// another processor, if a component is at the edge of two multiples. The fingerprint names
-// a new vector space; SameModel recognises a known one.
+// multiple of .04. Different weights have different fingerprints. The same weights may
+// differ too on another processor, if a component is at the edge of two multiples. The
+// fingerprint names a new vector space; SameModel recognises a known one.
 func Fingerprint(vectors [][]float32) string {
 	h := sha256.New()
 	for _, v := range vectors {

@@ -1,10 +1,10 @@
-// Package builtin is the embedder that is always there: it needs no server and no
+// Package builtin is the embedder that is always available: it needs no server and no
 // download, and takes microseconds for a text.
 //
-// It is a trained table inside the program (see package table and docs/model.md): the
-// vector of a text is the weighted sum of the rows of its tokens, so that texts with
-// words of similar meaning are near one another. All sums are of integers, so that a
-// text has the same vector, bit for bit, on every platform.
+// Its model is a trained table inside the program (see package table and docs/model.md).
+// The vector of a text is the weighted sum of the rows of its tokens, so that texts with
+// words of similar meaning are near one another. All sums are integer sums, so that a text
+// has the same vector, bit for bit, on every platform.
 package builtin
 
 import (
@@ -23,15 +23,15 @@ const (
 	// Dim is the width of its vectors.
 	Dim = 256
 
-	// provider comes before the name of a table in the name of its model.
+	// provider is the prefix of model names: provider and the name of the table.
 	provider = "builtin/"
 )
 
-// ErrDamaged is returned when the table inside the program is not the one that was
-// built into it: the program's file was cut or changed on its way.
+// ErrDamaged is returned when the table inside the program is damaged: the program's file
+// was truncated or modified.
 var ErrDamaged = errors.New("builtin: the model inside this program is damaged")
 
-// file is the table as the trainer exports it.
+// file is the table as exported by the trainer.
 //
 //go:embed model.bin
 var file []byte
@@ -46,17 +46,17 @@ var read = sync.OnceValues(func() (*table.Model, error) {
 	return t, nil
 })
 
-// New returns the built-in embedder, the same one at every call. Besides what
-// embedder.Embedder says, its errors are ErrDamaged.
+// New returns the built-in embedder, the same one at every call. Besides the errors of
+// embedder.Embedder, it returns ErrDamaged.
 var New = sync.OnceValue(func() *Embedder { return newEmbedder(read, Dim) })
 
-// File returns the bytes of the program's own table, which adapting starts from. They
-// must not be written to.
+// File returns the bytes of the program's own table, from which adapting starts. They must
+// not be written to.
 func File() []byte { return file }
 
-// Open returns an embedder over the bytes of another table, such as an adapted one,
-// which must not be written to afterwards. Its vectors have Dim components. Bytes that
-// are not a table, and a table without that width, are errors.
+// Open returns an embedder over the bytes of another table, such as an adapted one, which
+// must not be written to afterwards. Its vectors have Dim components. It returns an error
+// if the bytes are not a table or the table does not have this width.
 func Open(file []byte) (*Embedder, error) {
 	t, err := table.Read(file)
 	if err != nil {

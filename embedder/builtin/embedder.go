@@ -12,8 +12,8 @@ import (
 	"github.com/recalld/recalld/embedder/builtin/table"
 )
 
-// Embedder gives the vectors of one table at one of its widths. It knows nothing of
-// the order of words, and reads texts of any length to their end.
+// Embedder embeds with one table at one of its widths. It ignores the order of words, and
+// reads texts of any length to their end.
 type Embedder struct {
 	width   int
 	table   func() (*table.Model, error)
@@ -23,7 +23,7 @@ type Embedder struct {
 
 var _ embedder.Weigher = (*Embedder)(nil)
 
-// errWidth is returned when the table was not trained for the width asked for.
+// errWidth is returned when the table was not trained for the requested width.
 var errWidth = errors.New("builtin: no such width")
 
 // newEmbedder returns an embedder over the table that load returns, with vectors of the
@@ -60,8 +60,8 @@ func (e *Embedder) identify() (embedder.Model, error) {
 	}, nil
 }
 
-// Model implements embedder.Embedder. Besides ctx's errors it returns those of
-// loading the table.
+// Model implements embedder.Embedder. It returns ctx's errors and the errors of loading the
+// table.
 func (e *Embedder) Model(ctx context.Context) (embedder.Model, error) {
 	if err := ctx.Err(); err != nil {
 		return embedder.Model{}, err
@@ -71,8 +71,8 @@ func (e *Embedder) Model(ctx context.Context) (embedder.Model, error) {
 
 var errBlank = errors.New("the text is blank")
 
-// Embed implements embedder.Embedder. Both purposes give the same vectors. Only
-// blank texts fail; beyond that its errors are those of Model.
+// Embed implements embedder.Embedder. Both purposes give the same vectors. A text fails
+// only if it is blank; other errors are the errors of Model.
 func (e *Embedder) Embed(ctx context.Context, _ embedder.Purpose, texts []string) ([][]float32, error) {
 	t, err := e.table()
 	if err != nil {
@@ -95,7 +95,7 @@ func (e *Embedder) Embed(ctx context.Context, _ embedder.Purpose, texts []string
 		}
 		v := make([]float32, e.width)
 		if !p.Vector(text, v) {
-			v[0] = 1 // nothing in it weighs anything: any fixed direction will do
+			v[0] = 1 // no token has weight: use any fixed direction
 		}
 		vectors[i] = v
 	}

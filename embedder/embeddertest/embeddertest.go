@@ -1,5 +1,5 @@
-// Package embeddertest holds the conformance suite that every
-// embedder.Embedder passes, and a fake one to test their users with.
+// Package embeddertest is the conformance suite for embedder.Embedder, and a fake embedder
+// for the tests of its users.
 package embeddertest
 
 import (
@@ -16,11 +16,11 @@ import (
 	"github.com/recalld/recalld/embedder"
 )
 
-// same is the least cosine at which two vectors count as one. Servers sum in
-// another order when a text comes alone than when it comes in a batch.
+// same is the least cosine at which two vectors count as equal. Servers sum a text alone in
+// another order than in a batch.
 const same = 0.9999
 
-// corpus is prose, code, other scripts and text without a single word.
+// corpus is prose, code, other scripts and text without words.
 var corpus = []string{
 	"The server closes idle connections after two minutes.",
 	"delete the lock file before you start the daemon again",
@@ -95,7 +95,7 @@ func testSameText(t *testing.T, e embedder.Embedder) {
 			t.Errorf("%q embedded twice has cosine %.6f with itself", corpus[i], c)
 		}
 	}
-	// Far more texts than there are in one batch keep their places.
+	// Vectors of far more texts than one batch come in the order of the texts.
 	many := make([]string, 0, 150)
 	for i := range cap(many) {
 		many = append(many, corpus[i%len(corpus)])
@@ -150,7 +150,7 @@ func testBlank(t *testing.T, e embedder.Embedder) {
 	checkPartial(t, "nothing but blanks", vs, err, 2, 0, 1)
 }
 
-// checkPartial checks that exactly the places in failed failed.
+// checkPartial checks that exactly the texts at the indices in failed have failed.
 func checkPartial(t *testing.T, what string, vs [][]float32, err error, n int, failed ...int) {
 	t.Helper()
 	partial, ok := errors.AsType[*embedder.PartialError](err)
@@ -183,8 +183,8 @@ func testInvalidUTF8(t *testing.T, e embedder.Embedder) {
 	}
 }
 
-// testLongText embeds texts far over the context. What differs only at their
-// end must still tell them apart, and must draw the vector to itself.
+// testLongText embeds texts far over the context. Differences at their end must affect the
+// vector.
 func testLongText(t *testing.T, e embedder.Embedder) {
 	m := model(t, e)
 	words := 4 * min(max(m.ContextTokens, 1000), 5000)
@@ -256,8 +256,8 @@ func testCallerOwnsVectors(t *testing.T, e embedder.Embedder) {
 	}
 }
 
-// testWeighed is of a Weigher: words that all count alike, in full or not at all, leave
-// the question's vector as it is, and a word that counts less takes its part out.
+// testWeighed tests a Weigher: equal weights of all words, even 0, do not change the
+// vector, and a lower weight of a word removes its part.
 func testWeighed(t *testing.T, e embedder.Embedder) {
 	w, ok := e.(embedder.Weigher)
 	if !ok {
@@ -304,8 +304,7 @@ func testWeighed(t *testing.T, e embedder.Embedder) {
 	}
 }
 
-// CheckUnit says what is wrong with a vector that should have the width and
-// unit length.
+// CheckUnit returns an error if a vector does not have the width or unit length.
 func CheckUnit(v []float32, dim int) error {
 	if len(v) != dim {
 		return fmt.Errorf("the vector has width %d, want %d", len(v), dim)

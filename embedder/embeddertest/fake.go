@@ -11,22 +11,21 @@ import (
 	"github.com/recalld/recalld/embedder"
 )
 
-// Fake is an embedder that can be told to fail or to block, for the tests of
-// those who use one. Its vectors are a bag of hashed words: texts that share
-// words are near. The zero value works.
+// Fake is an embedder that can be made to fail or to block, for tests. Its vectors are a
+// bag of hashed words: texts that share words are near. The zero value works.
 type Fake struct {
 	// Name is the model's name; "fake/words" when empty.
 	Name string
 	// Dim is the width; 64 when 0.
 	Dim int
-	// Salt tells models apart: the vectors of two salts have nothing in common.
+	// Salt distinguishes models: the vectors of two salts are unrelated.
 	Salt string
-	// Drift is added to every component, as another processor's rounding is.
+	// Drift is added to every component, like the rounding of another processor.
 	Drift float32
 	// Before, if set, runs at the start of each Model and Embed call (texts is
 	// nil for Model). An error is the call's error.
 	Before func(ctx context.Context, texts []string) error
-	// Refuse, if set, gives the error of a single text, nil for a good one.
+	// Refuse, if set, returns the error of a single text, nil for a valid one.
 	Refuse func(text string) error
 
 	calls, texts atomic.Int64
@@ -34,7 +33,7 @@ type Fake struct {
 
 var _ embedder.Embedder = (*Fake)(nil)
 
-// Calls is how many Embed calls there were, and of how many texts in all.
+// Calls returns the number of Embed calls and of their texts.
 func (f *Fake) Calls() (calls, texts int) { return int(f.calls.Load()), int(f.texts.Load()) }
 
 // Model implements embedder.Embedder.
@@ -100,7 +99,7 @@ func (f *Fake) vector(text string) []float32 {
 		h := fnv.New64a()
 		h.Write([]byte(f.Salt + word))
 		x := h.Sum64()
-		for i := range sums { // xorshift64: a direction of its own for every word
+		for i := range sums { // xorshift64: a separate direction for every word
 			x ^= x << 13
 			x ^= x >> 7
 			x ^= x << 17

@@ -12,31 +12,31 @@ import (
 )
 
 var (
-	// ErrNotChatting is returned when a model that is to chat cannot: it only embeds.
+	// ErrNotChatting is returned when a model cannot chat: it only embeds.
 	ErrNotChatting = errors.New("ollama: the model cannot chat")
-	// ErrTooLong is returned when a model cannot read all of a prompt, or does not come
-	// to the end of its answer in MaxAnswer tokens.
+	// ErrTooLong is returned when a prompt is longer than a model's context, or its answer
+	// longer than MaxAnswer tokens.
 	ErrTooLong = errors.New("ollama: longer than the model's context")
 )
 
-// MaxAnswer is how many tokens an answer of Chat may have.
+// MaxAnswer is the most tokens in an answer of Chat.
 const MaxAnswer = 4096
 
-// minContext is the context that a model is loaded with at least, as the server does by
-// itself; another size of context loads it anew.
+// minContext is the least context to load a model with. It is the server's default; another
+// size would make the server reload the model.
 const minContext = 4096
 
-// Chat has a model of the server answer a message, after what system tells it; system
-// may be empty. The answer is the likeliest, so that the same message is answered alike,
-// and without what a model thinks aloud. The errors are ErrNotChatting, ErrTooLong,
-// ErrRemote, embedder.ErrModelNotFound, embedder.ErrUnavailable and ctx's, which also
-// bounds how long it takes: loading a model takes its time.
+// Chat returns the answer of a model on the server to a message, with the system prompt
+// system, which may be empty. It uses the likeliest answer, so that equal messages get
+// equal answers, and leaves out the model's thinking. The errors are ErrNotChatting,
+// ErrTooLong, ErrRemote, embedder.ErrModelNotFound, embedder.ErrUnavailable and ctx's. Set
+// a deadline on ctx: loading a model takes time.
 func (s *Server) Chat(ctx context.Context, name, system, user string) (string, error) {
 	show, err := s.show(ctx, name)
 	if err != nil {
 		return "", err
 	}
-	// Servers before capabilities were told refuse by themselves.
+	// Servers too old to report capabilities refuse by themselves.
 	if show.Capabilities != nil && !slices.Contains(show.Capabilities, model.CapabilityCompletion) {
 		return "", fmt.Errorf("model %s: %w", name, ErrNotChatting)
 	}
@@ -61,7 +61,7 @@ func (s *Server) Chat(ctx context.Context, name, system, user string) (string, e
 		return nil
 	})
 	if err == nil && !last.Done {
-		err = fmt.Errorf("the answer breaks off: %w", errDropped) // which the client library takes for its end
+		err = fmt.Errorf("the answer breaks off: %w", errDropped) // the client library takes a broken connection for the end
 	}
 	switch {
 	case err != nil:
@@ -75,9 +75,9 @@ func (s *Server) Chat(ctx context.Context, name, system, user string) (string, e
 	return answer.String(), nil
 }
 
-// contextFor returns the context, in tokens, that a model needs for a prompt and its
-// answer, at most what it has; 0 is that this is not known. A fifth is added, for the
-// estimate is no count.
+// contextFor returns the context, in tokens, for a prompt and its answer, at most the
+// model's own; 0 means that it is not known. It adds a fifth, because the number of tokens
+// is an estimate.
 func contextFor(prompt string, most int) (int, error) {
 	reads := estimate(prompt) * 6 / 5
 	size := max(reads+MaxAnswer, minContext)

@@ -11,21 +11,20 @@ import (
 	"github.com/recalld/recalld/embedder"
 )
 
-// maxBatchBytes bounds a request, so that a batch of long texts is not one that
-// takes minutes.
+// maxBatchBytes bounds a request, so that a batch of long texts does not take minutes.
 const maxBatchBytes = 128 << 10
 
-// minWindow is the length in bytes below which a text is not split further: a
-// server that takes even this for too long has another complaint.
+// minWindow is the length in bytes below which a text is not split further: if the server
+// refuses even this as too long, the length is not the problem.
 const minWindow = 16
 
-// control is a text that any model can embed: if the server refuses another text and
+// control is a text that any model can embed. If the server refuses another text and
 // accepts this one, the other text is at fault.
 const control = "control"
 
-// item is a text, or a window of one, on its way.
+// item is a text, or a window of one, to be embedded.
 type item struct {
-	text   int // its place in the call
+	text   int // the index of the text in the call
 	input  string
 	weight int // its length in bytes without the prefix
 	vector []float32
@@ -66,7 +65,7 @@ func (e *Embedder) Embed(ctx context.Context, purpose embedder.Purpose, texts []
 	return vectors, nil
 }
 
-// items makes inputs of the texts and notes the blank ones as failed.
+// items makes the inputs of the texts and records the blank ones as failed.
 func (e *Embedder) items(m embedder.Model, purpose embedder.Purpose, texts []string, failed map[int]error) []*item {
 	prefix := e.prefix.Document
 	if purpose == embedder.Query {
@@ -74,13 +73,13 @@ func (e *Embedder) items(m embedder.Model, purpose embedder.Purpose, texts []str
 	}
 	budget := 0
 	if m.ContextTokens > 0 {
-		// A tenth is left for texts denser than the average.
+		// A tenth is reserved for texts denser than the average.
 		room := float64(m.ContextTokens-2-estimate(prefix)) * 0.9
 		budget = max(1, int(room/e.ratio.of()))
 	}
 	items := make([]*item, 0, len(texts))
 	for i, text := range texts {
-		text = strings.ToValidUTF8(text, "\uFFFD") // as JSON would have it
+		text = strings.ToValidUTF8(text, "\uFFFD") // as JSON encoding would replace it
 		if strings.TrimSpace(text) == "" {
 			failed[i] = errBlank
 			continue
@@ -92,8 +91,8 @@ func (e *Embedder) items(m embedder.Model, purpose embedder.Purpose, texts []str
 	return items
 }
 
-// all embeds the items in batches, several at a time. Its goroutines end before
-// it returns.
+// all embeds the items in batches, several at a time. It returns after all its goroutines
+// have ended.
 func (e *Embedder) all(caller context.Context, purpose embedder.Purpose, items []*item) error {
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
@@ -112,7 +111,7 @@ func (e *Embedder) all(caller context.Context, purpose embedder.Purpose, items [
 			err := e.resolve(ctx, purpose, batch)
 			release(err, time.Since(began), batch)
 			if err != nil {
-				cancel(err) // the first one tells; the others end with it
+				cancel(err) // the first error counts; it cancels the others
 			}
 		})
 	}
@@ -158,7 +157,7 @@ func outcomeOf(ctx context.Context, err error) outcome {
 	return neither
 }
 
-// cut returns how many items make the next batch, at least one.
+// cut returns the number of items in the next batch, at least one.
 func cut(items []*item, most int) int {
 	bytes := 0
 	for n, it := range items {
@@ -170,9 +169,8 @@ func cut(items []*item, most int) int {
 	return len(items)
 }
 
-// resolve gives every item of a batch a vector or an error of its own. A batch
-// that is refused is halved until the bad item is alone. What it returns is an
-// error of the whole call.
+// resolve gives every item of a batch a vector or an error. A refused batch is halved until
+// the bad item is alone. resolve returns the error of the whole call.
 func (e *Embedder) resolve(ctx context.Context, purpose embedder.Purpose, batch []*item) error {
 	inputs := make([]string, len(batch))
 	for i, it := range batch {
@@ -208,20 +206,20 @@ func (e *Embedder) resolve(ctx context.Context, purpose embedder.Purpose, batch 
 }
 
 // blame finds out whether the server is at fault for a refusal: it returns nil if the
-// control text is embedded, else the error of that.
+// control text is embedded, and otherwise the error for it.
 func (e *Embedder) blame(ctx context.Context) error {
 	_, err := e.guarded(ctx, func() ([][]float32, error) {
 		vectors, err := e.try(ctx, []string{e.prefix.Document + control})
 		if aboutText(err) {
-			err = fmt.Errorf("%w: it fails on any text: %v", embedder.ErrUnavailable, err) // whatever kind it was
+			err = fmt.Errorf("%w: it fails on any text: %v", embedder.ErrUnavailable, err) // whatever its kind
 		}
 		return vectors, err
 	})
 	return err
 }
 
-// split embeds the halves of an item that is too long for the model, and gives
-// it their mean.
+// split embeds the halves of an item that is too long for the model, and sets its vector to
+// their mean.
 func (e *Embedder) split(ctx context.Context, purpose embedder.Purpose, it *item, tooLong error) error {
 	prefix, text := it.input[:len(it.input)-it.weight], it.input[len(it.input)-it.weight:]
 	parts, ok := halve(text)
@@ -240,8 +238,8 @@ func (e *Embedder) split(ctx context.Context, purpose embedder.Purpose, it *item
 	return nil
 }
 
-// combine returns the mean vector of the items of one text, or the error of the
-// first that failed: half a text's vector would pass for the whole's.
+// combine returns the mean vector of the items of one text, or the error of the first that
+// failed: the vector of half a text must not stand for the whole.
 func combine(items []*item) ([]float32, error) {
 	vectors, weights := make([][]float32, len(items)), make([]int, len(items))
 	for i, it := range items {
@@ -253,8 +251,7 @@ func combine(items []*item) ([]float32, error) {
 	return mean(vectors, weights)
 }
 
-// fail gives the items that are not done an error, and reports whether some are
-// done.
+// fail sets the error of all unfinished items, and reports whether some are finished.
 func fail(items []*item, err error) bool {
 	done := false
 	for _, it := range items {
@@ -267,8 +264,8 @@ func fail(items []*item, err error) bool {
 	return done
 }
 
-// assemble puts the vectors of the windows of each text together, and the
-// errors into failed. Another width than the model's is ErrModelChanged.
+// assemble combines the vectors of the windows of each text, and writes the errors to
+// failed. If the width differs from the model's, it returns ErrModelChanged.
 func assemble(n int, items []*item, failed map[int]error, dim int) ([][]float32, error) {
 	vectors := make([][]float32, n)
 	for len(items) > 0 {

@@ -19,15 +19,15 @@ var (
 	// ErrRemote is returned when texts would leave this machine and
 	// ServerOptions.AllowRemote is not set.
 	ErrRemote = errors.New("ollama: not on this machine (allow remote servers to use it)")
-	// ErrModelChanged is returned when the server now gives other vectors under
-	// the model's name, so that new vectors would not fit the old ones. A new
-	// Embedder takes the new model's identity.
+	// ErrModelChanged is returned when the server has another model under the same name, so
+	// that new vectors cannot be compared with old ones. A new Embedder takes the new
+	// model's identity.
 	ErrModelChanged = errors.New("ollama: the model behind the name has changed")
-	// ErrClosed is returned by calls after Close, and by those that it ended.
+	// ErrClosed is returned by calls after Close, and by calls that Close cancelled.
 	ErrClosed = errors.New("ollama: closed")
 )
 
-// Kinds of failure that are told apart within the package.
+// Kinds of failure that the package distinguishes.
 var (
 	errTooLong = errors.New("the text is longer than the model's context")
 	errRefused = errors.New("the server refuses the text")

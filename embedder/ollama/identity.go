@@ -9,19 +9,18 @@ import (
 	"github.com/recalld/recalld/embedder"
 )
 
-// identity is the model as it was first met.
+// identity is the model as first seen.
 type identity struct{ model embedder.Model }
 
-// signal is a flag that any goroutine may set and one takes.
+// signal is a flag: any goroutine may set it, and one takes it.
 type signal struct{ b atomic.Bool }
 
 func (s *signal) set()       { s.b.Store(true) }
 func (s *signal) take() bool { return s.b.Swap(false) }
 
-// Model implements embedder.Embedder. The server is asked the first time, and
-// again after an outage: it may have another model by that name then, which is
-// ErrModelChanged. ContextTokens is the smaller of the model's own context and
-// its num_ctx parameter.
+// Model implements embedder.Embedder. It asks the server the first time, and again after an
+// outage: if the server then has another model by that name, it returns ErrModelChanged.
+// ContextTokens is the smaller of the model's own context and its num_ctx parameter.
 func (e *Embedder) Model(ctx context.Context) (embedder.Model, error) {
 	ctx, done, err := e.begin(ctx)
 	if err != nil {
@@ -35,7 +34,7 @@ func (e *Embedder) Model(ctx context.Context) (embedder.Model, error) {
 	return known.model, nil
 }
 
-// identify returns who the model is, asking the server if it is not known.
+// identify returns the model's identity. It asks the server if it is not known.
 func (e *Embedder) identify(ctx context.Context) (*identity, error) {
 	select {
 	case e.identity <- struct{}{}:
@@ -48,7 +47,7 @@ func (e *Embedder) identify(ctx context.Context) (*identity, error) {
 	}
 	now, err := e.meet(ctx)
 	if err != nil {
-		e.stale.set() // not answered yet
+		e.stale.set() // the server has not answered yet
 		return nil, err
 	}
 	if e.known == nil {
@@ -74,7 +73,7 @@ func (known *identity) compare(now *identity) error {
 	return nil
 }
 
-// meet asks for the model's description and for the probes' vectors.
+// meet asks the server for the model's description and for the probes' vectors.
 func (e *Embedder) meet(ctx context.Context) (*identity, error) {
 	var d description
 	_, err := e.guarded(ctx, func() ([][]float32, error) {
@@ -99,7 +98,8 @@ func (e *Embedder) meet(ctx context.Context) (*identity, error) {
 	}
 	dim := len(vectors[0])
 	if d.dim != 0 && d.dim != dim {
-		// A Matryoshka model served at another width is fine: what comes counts.
+		// A Matryoshka model may be served at another width: the width of its vectors
+		// counts.
 		e.opts.Logger.Warn("ollama model has another width than it says", "model", e.opts.Model, "says", d.dim, "has", dim)
 	}
 	return &identity{

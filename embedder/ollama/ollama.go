@@ -1,11 +1,10 @@
 // Package ollama embeds texts with a model on an Ollama server.
 //
-// Vocabulary. An input is what the server gets for one text: a prefix and the text, or a
-// window of it. A window is a part of a text that is longer than the model's context; the
-// vector of a long text is the mean of its windows' vectors, weighted by their length. A
-// batch is the inputs of one request. A request is retried before it counts as failed. If
-// the server refuses a batch because of its content, the batch is halved until the bad
-// text is alone.
+// Vocabulary. An input is what is sent for one text: a prefix and the text, or a window of
+// it. A window is a part of a text that is longer than the model's context; the vector of a
+// long text is the mean of its windows' vectors, weighted by their length. A batch is the
+// inputs of one request. A request is retried before it counts as failed. If the server
+// refuses a batch because of its content, the batch is halved until the bad text is alone.
 //
 // The server is never asked to truncate, so nothing is cut silently. A Server also lists
 // and fetches models, and answers one chat message, for summaries.
@@ -32,14 +31,13 @@ type Options struct {
 	// Model is the model's name on the server, with or without ":latest".
 	// Required.
 	Model string
-	// Prefixes is the table that the model's prefixes are looked up in; nil is
-	// DefaultPrefixes.
+	// Prefixes is the table of models' prefixes; nil is DefaultPrefixes.
 	Prefixes Prefixes
-	// BatchSize is the most inputs in a request, 1–512; 32. Requests shrink by
-	// themselves while the server does not answer in time.
+	// BatchSize is the most inputs in a request, 1–512; 32. Requests become smaller while
+	// the server does not answer in time.
 	BatchSize int
 	// MaxConcurrency is the most requests at a time, 1–64; 4. The number adapts to the
-	// server. Queries have as many requests of their own, so that they never wait
+	// server. Queries have the same number of separate requests, so that they never wait
 	// behind documents.
 	MaxConcurrency int
 	// Timeout bounds each request; 2 minutes, enough for a server that loads a large
@@ -48,10 +46,10 @@ type Options struct {
 	// KeepAlive is how long the server keeps the model loaded after a request;
 	// 0 leaves it to the server, a negative value means forever.
 	KeepAlive time.Duration
-	// Cooldown is how long a failing server is left alone; 5 seconds. Calls in
-	// that time fail at once.
+	// Cooldown is how long a failing server is not called; 5 seconds. Calls in that time
+	// fail at once.
 	Cooldown time.Duration
-	// Logger receives the begin and the end of outages; nil discards them.
+	// Logger receives the start and the end of outages; nil discards them.
 	Logger *slog.Logger
 }
 
@@ -82,8 +80,8 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// breakAfter is how many requests in a row must fail until the server is left
-// alone for Options.Cooldown.
+// breakAfter is how many requests in a row must fail before the server is not called for
+// Options.Cooldown.
 const breakAfter = 3
 
 // Embedder embeds with one model of one server.
@@ -93,15 +91,15 @@ type Embedder struct {
 	prefix  Prefix
 	breaker *gobreaker.CircuitBreaker[[][]float32]
 	pace    *pace         // of documents
-	queries chan struct{} // a place for each query in flight
+	queries chan struct{} // a slot for each query in flight
 	ratio   ratio
 
-	// identity has one place; who holds it asks the server who the model is.
+	// identity has one slot; its holder asks the server for the model's identity.
 	identity chan struct{}
 	known    *identity // guarded by identity
-	stale    signal    // set after an outage: the model may be another now
+	stale    signal    // set after an outage: the model may have changed
 
-	mu     sync.Mutex // guards closed, and calls against Add after Wait
+	mu     sync.Mutex // guards closed, and orders calls.Add before calls.Wait
 	closed bool
 	calls  sync.WaitGroup
 	life   context.Context // ends with Close
@@ -131,7 +129,7 @@ func New(o Options) (*Embedder, error) {
 		Timeout:     o.Cooldown,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakAfter },
 		// A caller that gives up says nothing about the server. A text that kills the
-		// runner says nothing before another text has failed too: see blame.
+		// runner counts only when another text fails too: see blame.
 		IsExcluded:   func(err error) bool { return errors.Is(err, errCallerGone) || errors.Is(err, errRunner) },
 		IsSuccessful: func(err error) bool { return !errors.Is(err, embedder.ErrUnavailable) },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
@@ -144,7 +142,7 @@ func New(o Options) (*Embedder, error) {
 	return e, nil
 }
 
-// Close ends all calls and waits for them. Closing twice is no error.
+// Close cancels all calls and waits for them. Closing twice is a no-op.
 func (e *Embedder) Close() error {
 	e.mu.Lock()
 	e.closed = true

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// pace decides how many requests are in flight and how large they are. It
-// raises the number by one in as many successes as there are requests, and
-// cuts it when the server fails or takes far longer for a byte than it can
-// (AIMD: Chiu and Jain, "Analysis of the Increase and Decrease Algorithms for
-// Congestion Avoidance in Computer Networks", 1989).
+// pace decides how many requests are in flight and how large they are. After as many
+// successes as there are requests it raises the number by one, and it lowers the number
+// when the server fails or takes far longer per byte than at its best (AIMD: Chiu and Jain,
+// "Analysis of the Increase and Decrease Algorithms for Congestion Avoidance in Computer
+// Networks", 1989).
 type pace struct {
 	mu       sync.Mutex // guards all below
 	max      float64
@@ -19,14 +19,14 @@ type pace struct {
 	waiting  []chan struct{} // each is closed when its turn has come
 	maxBatch int
 	batch    int     // inputs allowed in a request, at least 1
-	base     float64 // ns a byte at the server's best, rising slowly; 0 is unknown
+	base     float64 // ns per byte at the server's best, rising slowly; 0 is unknown
 }
 
 const (
-	// slow is how many times the best latency is taken for congestion. Up to
-	// it, a queue at the server only hides the way there.
+	// slow is the multiple of the best latency that counts as congestion. Below it, a queue
+	// at the server only hides network latency.
 	slow = 3
-	// overhead is added to a request's bytes, for what it costs by itself.
+	// overhead is added to a request's bytes, for its fixed cost.
 	overhead = 512
 )
 
@@ -34,7 +34,7 @@ func newPace(maxRequests, maxBatch int) *pace {
 	return &pace{max: float64(maxRequests), limit: 1, maxBatch: maxBatch, batch: maxBatch}
 }
 
-// acquire waits for a place. It returns ctx's error when that ends first.
+// acquire waits for a slot. It returns ctx's error if ctx ends first.
 func (p *pace) acquire(ctx context.Context) error {
 	p.mu.Lock()
 	if len(p.waiting) == 0 && p.inFlight < int(p.limit) {
@@ -58,23 +58,23 @@ func (p *pace) acquire(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	// The turn came in the same moment: it is the next one's.
+	// The slot was granted at the same moment: pass it on.
 	p.inFlight--
 	p.admit()
 	return ctx.Err()
 }
 
-// outcome of a request, for the pace.
+// outcome is the result of a request, for the pace.
 type outcome int
 
 const (
 	answered outcome = iota
 	overloaded
 	timedOut
-	neither // the caller went, or the text was bad
+	neither // the caller gave up, or the text was bad
 )
 
-// release gives the place back and learns from how the request went.
+// release returns the slot and learns from the outcome of the request.
 func (p *pace) release(o outcome, took time.Duration, bytes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,7 +85,7 @@ func (p *pace) release(o outcome, took time.Duration, bytes int) {
 		if p.base == 0 || cost < p.base {
 			p.base = cost
 		} else {
-			p.base *= 1.01 // a server that got slower for good is believed in time
+			p.base *= 1.01 // so that a permanently slower server is accepted in time
 		}
 		if cost > slow*p.base {
 			p.limit = max(1, p.limit*0.75)
@@ -94,7 +94,7 @@ func (p *pace) release(o outcome, took time.Duration, bytes int) {
 		}
 		p.batch = min(p.maxBatch, p.batch+1)
 	case timedOut:
-		// The next try is to be one that can be done in time.
+		// The next try must be small enough to finish in time.
 		p.batch = max(1, p.batch/2)
 		p.limit = max(1, p.limit/2)
 	case overloaded:
@@ -103,7 +103,7 @@ func (p *pace) release(o outcome, took time.Duration, bytes int) {
 	p.admit()
 }
 
-// admit lets those in that there is room for. The caller holds mu.
+// admit grants free slots to waiting requests. The caller holds mu.
 func (p *pace) admit() {
 	for len(p.waiting) > 0 && p.inFlight < int(p.limit) {
 		p.inFlight++
@@ -112,7 +112,7 @@ func (p *pace) admit() {
 	}
 }
 
-// batchSize is how many inputs a request may have now.
+// batchSize is the most inputs in a request now.
 func (p *pace) batchSize() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Prefix is what a model was trained to see before a text.
+// Prefix is the text that a model was trained to see before a text, for each purpose.
 type Prefix struct {
 	Query    string
 	Document string
 }
 
-// Prefixes maps families of models to their prefixes. A family is the beginning
-// of a model's name, without namespace and tag; the longest that fits counts.
+// Prefixes maps families of models to their prefixes. A family is a prefix of a model's
+// name, without namespace and tag; the longest match counts.
 type Prefixes map[string]Prefix
 
 // Prompts as their model cards print them.
@@ -21,9 +21,8 @@ const (
 	qwen3Query = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 )
 
-// DefaultPrefixes returns the table of models known to want prefixes, from their
-// model cards. A model that is in no table gets none. The settings of recalld spell
-// the same table out.
+// DefaultPrefixes returns the table of models that need prefixes, from their model cards.
+// Other models get none. The settings of recalld contain the same table.
 //
 //   - nomic-embed-text: https://huggingface.co/nomic-ai/nomic-embed-text-v1.5 ("Task instruction prefixes")
 //   - nomic-embed-code: https://huggingface.co/nomic-ai/nomic-embed-code ("Represent this query for searching relevant code")
@@ -57,7 +56,7 @@ func DefaultPrefixes() Prefixes {
 	}
 }
 
-// For returns the prefixes of a model, none if its family is not in the table.
+// For returns the prefixes of a model, empty if its family is not in the table.
 func (p Prefixes) For(model string) Prefix {
 	name, _, _ := strings.Cut(path.Base(strings.ToLower(model)), ":")
 	best := ""

@@ -14,19 +14,19 @@ import (
 	"github.com/recalld/recalld/embedder"
 )
 
-// errCallerGone marks failures that the caller's context explains.
+// errCallerGone marks failures caused by the end of the caller's context.
 var errCallerGone = errors.New("the caller has gone")
 
-// retry says how often a request is tried in all, and how long the pause before
-// the second try is; it doubles then, and is shortened at random by up to half
-// so that callers refused together do not come back together.
+// retry is the number of tries of a request, and the pause before the second one. The pause
+// doubles after each try, and is shortened at random by up to half so that refused callers
+// do not retry together.
 type retry struct {
 	tries int
 	pause time.Duration
 }
 
-// retryFor is the policy for a kind of failure. A server that is down is left
-// to the circuit breaker and to the caller's queue.
+// retryFor is the policy for a kind of failure. If the server is down, the circuit breaker
+// and the caller's queue take over.
 func retryFor(err error) retry {
 	switch {
 	case errors.Is(err, errBusy):
@@ -37,8 +37,8 @@ func retryFor(err error) retry {
 	return retry{1, 0}
 }
 
-// attempt sends a batch and returns a usable vector for each input. Failures
-// that pass are tried again. It counts once for the circuit breaker.
+// attempt sends a batch and returns a usable vector for each input. It retries transient
+// failures. It counts once for the circuit breaker.
 func (e *Embedder) attempt(ctx context.Context, inputs []string) ([][]float32, error) {
 	return e.guarded(ctx, func() ([][]float32, error) { return e.try(ctx, inputs) })
 }
@@ -79,7 +79,7 @@ func (e *Embedder) try(ctx context.Context, inputs []string) ([][]float32, error
 	}
 }
 
-// once bounds one request by the time-out.
+// once runs one request under the time-out.
 func (e *Embedder) once(ctx context.Context, request func(context.Context) ([][]float32, error)) ([][]float32, error) {
 	bounded, cancel := context.WithTimeout(ctx, e.opts.Timeout)
 	defer cancel()
@@ -90,7 +90,7 @@ func (e *Embedder) once(ctx context.Context, request func(context.Context) ([][]
 	return vectors, err
 }
 
-// send makes one request of the server.
+// send makes one request to the server.
 func (e *Embedder) send(ctx context.Context, inputs []string) ([][]float32, error) {
 	truncate := false
 	req := &api.EmbedRequest{Model: e.opts.Model, Input: inputs, Truncate: &truncate}
@@ -116,8 +116,8 @@ func (e *Embedder) send(ctx context.Context, inputs []string) ([][]float32, erro
 	return resp.Embeddings, nil
 }
 
-// normalise scales a vector to unit length in place. Empty vectors, vectors
-// without a direction and those with NaN or infinite components are an error.
+// normalise scales a vector to unit length in place. It returns an error for empty and zero
+// vectors, and for NaN or infinite components.
 func normalise(v []float32) error {
 	var squares float64
 	for _, x := range v {

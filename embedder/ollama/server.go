@@ -19,23 +19,23 @@ import (
 	"github.com/recalld/recalld/embedder"
 )
 
-// DefaultBaseURL is where Ollama listens unless it is told otherwise.
+// DefaultBaseURL is the address where Ollama listens by default.
 const DefaultBaseURL = "http://127.0.0.1:11434"
 
-// defaultPort is Ollama's own.
+// defaultPort is Ollama's default port.
 const defaultPort = "11434"
 
-// ServerOptions say which server is talked to.
+// ServerOptions configure a Server.
 type ServerOptions struct {
-	// BaseURL is the server's address; DefaultBaseURL when empty. It may be
-	// written as OLLAMA_HOST is ("127.0.0.1", ":11434", "0.0.0.0:11434"), but
-	// that variable is not read here.
+	// BaseURL is the server's address; DefaultBaseURL when empty. It may have any form that
+	// OLLAMA_HOST may have ("127.0.0.1", ":11434", "0.0.0.0:11434"), but that variable is
+	// not read here.
 	BaseURL string
-	// AllowRemote allows a server that is not on this machine, and models that
-	// a local server has run elsewhere. Texts then leave the machine: the
-	// caller is to take secrets out of them first.
+	// AllowRemote allows a server on another machine, and models that a local server runs
+	// elsewhere. Texts then leave this machine: the caller must remove secrets from them
+	// first.
 	AllowRemote bool
-	// Transport carries the requests; nil is one of the server's own.
+	// Transport carries the requests; nil is a new transport.
 	Transport http.RoundTripper
 }
 
@@ -72,7 +72,7 @@ func parseBase(s string) (*url.URL, error) {
 	}
 	host, port := u.Hostname(), u.Port()
 	if ip := net.ParseIP(host); host == "" && bare || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1" // an address to listen on, as OLLAMA_HOST may be
+		host = "127.0.0.1" // a listening address, which OLLAMA_HOST may be
 	}
 	if host == "" {
 		return nil, errors.New("the host is missing")
@@ -94,8 +94,8 @@ func loopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// newTransport returns a transport that, unless remote is set, goes through no
-// proxy and connects to this machine only, whatever a name resolves to.
+// newTransport returns a transport that, unless remote is set, uses no proxy and connects
+// to this machine only, whatever a name resolves to.
 func newTransport(remote bool) http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = 16
@@ -131,7 +131,7 @@ func NewServer(o ServerOptions) (*Server, error) {
 	}
 	hc := &http.Client{
 		Transport: o.Transport,
-		// Whoever redirects is not Ollama, and may name any host.
+		// Ollama never redirects; a redirect may lead to any host.
 		CheckRedirect: func(r *http.Request, _ []*http.Request) error {
 			return fmt.Errorf("redirected to %s: %w", r.URL.Host, ErrRemote)
 		},
@@ -141,15 +141,15 @@ func NewServer(o ServerOptions) (*Server, error) {
 
 // ModelInfo is a model that the server has and that can embed.
 type ModelInfo struct {
-	// Name as Options.Model takes it, without ":latest".
+	// Name has the form of Options.Model, without ":latest".
 	Name string
-	// Digest names its files: another one says that the model was replaced.
+	// Digest identifies its files: it changes when the model is replaced.
 	Digest string
 	// Size is its size on the server's disk, in bytes.
 	Size int64
 	// Dim is the width of its vectors, 0 if the server does not say.
 	Dim int
-	// ContextTokens is how many tokens of a text it reads.
+	// ContextTokens is the number of tokens that it reads.
 	ContextTokens int
 	// Parameters and Quantization are as the server writes them ("137M", "F16").
 	Parameters, Quantization string
@@ -167,7 +167,7 @@ func (s *Server) List(ctx context.Context) ([]ModelInfo, error) {
 		d, err := s.describe(ctx, m.Name)
 		switch {
 		case errors.Is(err, embedder.ErrNotEmbedding), errors.Is(err, embedder.ErrModelNotFound), errors.Is(err, ErrRemote):
-			continue // another kind of model, one just removed, or one not to be used
+			continue // another kind of model, one just removed, or one that is not allowed
 		case err != nil:
 			return nil, err
 		}
@@ -180,9 +180,9 @@ func (s *Server) List(ctx context.Context) ([]ModelInfo, error) {
 	return infos, nil
 }
 
-// Pull has the server fetch a model and returns when it has it. progress, which
-// may be nil, is called as the server reports: in words, and in bytes of the
-// file being fetched (total is 0 while it is not known). The errors are
+// Pull makes the server download a model and returns when it has it. progress, which may be
+// nil, is called with each report of the server: a status text, and the bytes of the
+// current file (total is 0 while it is not known). The errors are
 // embedder.ErrModelNotFound, embedder.ErrUnavailable and ctx's.
 func (s *Server) Pull(ctx context.Context, name string, progress func(status string, completed, total int64)) error {
 	var last string
@@ -194,7 +194,7 @@ func (s *Server) Pull(ctx context.Context, name string, progress func(status str
 		return nil
 	})
 	if err == nil && last != "success" {
-		// The client library takes a broken connection for the end.
+		// The client library takes a broken connection for the end of the stream.
 		err = fmt.Errorf("the server stopped reporting at %q: %w", last, errDropped)
 	}
 	if err == nil {
@@ -205,7 +205,7 @@ func (s *Server) Pull(ctx context.Context, name string, progress func(status str
 	}
 	err = classify(ctx, err)
 	if known := errors.Is(err, embedder.ErrUnavailable) || errors.Is(err, embedder.ErrModelNotFound); !known && ctx.Err() == nil {
-		// What went wrong between the server and the registry has no type.
+		// Errors between the server and the registry have no type.
 		err = fmt.Errorf("%w: %w", embedder.ErrUnavailable, err)
 	}
 	return fmt.Errorf("pull model %s: %w", name, err)
@@ -218,7 +218,7 @@ func (s *Server) Close() {
 	}
 }
 
-// description is what /api/show tells of a model.
+// description is the part of /api/show that is used.
 type description struct {
 	dim, context int
 }
@@ -231,7 +231,8 @@ func (s *Server) describe(ctx context.Context, name string) (description, error)
 		return description{}, err
 	}
 	arch, _ := show.ModelInfo["general.architecture"].(string)
-	// Servers before capabilities were told derive this one from the same key.
+	// For servers too old to report capabilities: newer ones derive this capability from
+	// the same key.
 	_, pools := show.ModelInfo[arch+".pooling_type"]
 	if !slices.Contains(show.Capabilities, model.CapabilityEmbedding) && !(show.Capabilities == nil && pools) {
 		return description{}, fmt.Errorf("model %s: %w", name, embedder.ErrNotEmbedding)
@@ -239,8 +240,8 @@ func (s *Server) describe(ctx context.Context, name string) (description, error)
 	return description{dim: number(show.ModelInfo[arch+".embedding_length"]), context: contextOf(show)}, nil
 }
 
-// show asks the server about a model and refuses one that runs elsewhere, unless that
-// is allowed. It returns ErrModelNotFound, ErrRemote or ErrUnavailable.
+// show asks the server about a model. It returns ErrRemote for a model that runs elsewhere,
+// unless that is allowed, ErrModelNotFound or ErrUnavailable.
 func (s *Server) show(ctx context.Context, name string) (*api.ShowResponse, error) {
 	show, err := s.api.Show(ctx, &api.ShowRequest{Model: name})
 	if err != nil {
@@ -252,8 +253,7 @@ func (s *Server) show(ctx context.Context, name string) (*api.ShowResponse, erro
 	return show, nil
 }
 
-// contextOf returns how many tokens a model reads as it is known to the server, 0 if it
-// does not say.
+// contextOf returns the model's context as reported by the server, 0 if it is not.
 func contextOf(show *api.ShowResponse) int {
 	arch, _ := show.ModelInfo["general.architecture"].(string)
 	size := number(show.ModelInfo[arch+".context_length"])
@@ -283,5 +283,5 @@ func numCtx(parameters string) int {
 	return 0
 }
 
-// shortName drops the tag that stands for no tag.
+// shortName removes the default tag.
 func shortName(name string) string { return strings.TrimSuffix(name, ":latest") }

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// estimate guesses a text's number of tokens: one for some four letters of a
-// word, as the usual tokenizers average in English, and one for each other
-// rune. ratio corrects it for the model and the texts at hand.
+// estimate guesses a text's number of tokens: one for about four letters of a word, the
+// average of common tokenizers in English, and one for each other rune. ratio corrects it
+// for the model and its texts.
 func estimate(text string) int {
 	tokens, letters := 0, 0
 	for _, r := range text {
@@ -27,13 +27,13 @@ func estimate(text string) int {
 	return tokens + (letters+3)/4
 }
 
-// ratio is how many tokens there are to an estimated one.
+// ratio is the measured number of tokens per estimated token.
 type ratio struct {
 	mu      sync.Mutex // guards learned
 	learned float64    // 0 is nothing yet
 }
 
-// of is the ratio to reckon with.
+// of returns the ratio to use.
 func (r *ratio) of() float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,7 +50,7 @@ func (r *ratio) learn(inputs []string, tokens int) {
 		guess += estimate(in) + 2 // the marks at both ends
 	}
 	if tokens <= 0 || guess <= 0 {
-		return // older servers do not count
+		return // old servers do not count tokens
 	}
 	now := min(max(float64(tokens)/float64(guess), 0.25), 4)
 	r.mu.Lock()
@@ -58,7 +58,7 @@ func (r *ratio) learn(inputs []string, tokens int) {
 	if r.learned == 0 {
 		r.learned = now
 	}
-	// Rising at once and falling slowly: a window too long costs requests.
+	// Rise at once and fall slowly: a window that is too long costs extra requests.
 	if now > r.learned {
 		r.learned += (now - r.learned) / 2
 	} else {
@@ -66,8 +66,8 @@ func (r *ratio) learn(inputs []string, tokens int) {
 	}
 }
 
-// windows splits a text into as few parts as fit in the budget of estimated
-// tokens, all of about one length. A budget of 0 is no limit.
+// windows splits a text into the fewest parts of about equal length that fit the budget of
+// estimated tokens. A budget of 0 is unlimited.
 func windows(text string, budget int) []string {
 	n := estimate(text)
 	if budget <= 0 || n <= budget {
@@ -86,7 +86,7 @@ func windows(text string, budget int) []string {
 	return appendPart(out, text)
 }
 
-// halve splits a text in two, ok says whether it could.
+// halve splits a text in two; ok says whether it could.
 func halve(text string) (parts []string, ok bool) {
 	cut := cutNear(text, len(text)/2)
 	if cut <= 0 || cut >= len(text) {
@@ -98,14 +98,13 @@ func halve(text string) (parts []string, ok bool) {
 
 func appendPart(parts []string, part string) []string {
 	if strings.TrimSpace(part) == "" {
-		return parts // white space alone would weigh in with the marks' vector
+		return parts // a part of white space would add the vector of the marks to the mean
 	}
 	return append(parts, part)
 }
 
-// cutNear returns the place nearest to at, and not after it, where the text may
-// be cut: after a line, else after white space, within the last quarter, else
-// between two runes.
+// cutNear returns the split position nearest to at and not after it: after a line, else
+// after white space, within the last quarter, else between two runes.
 func cutNear(text string, at int) int {
 	if at >= len(text) {
 		return len(text)
@@ -121,7 +120,7 @@ func cutNear(text string, at int) int {
 	for cut > 0 && !utf8.RuneStart(text[cut]) {
 		cut--
 	}
-	if cut == 0 { // the first rune reaches beyond: take it whole
+	if cut == 0 { // the first rune is longer: take all of it
 		_, size := utf8.DecodeRuneInString(text)
 		return size
 	}

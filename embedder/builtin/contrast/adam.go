@@ -6,23 +6,23 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
-// Adam's constants (Kingma and Ba, "Adam", 2015, algorithm 1). The second
-// moment forgets faster than theirs (.999): many tokens are in few batches, and
-// a moment that is still near its start of 0 would make their steps too long.
+// Adam's constants (Kingma and Ba, "Adam", 2015, algorithm 1). The second moment decays
+// faster than in the paper (.999): many tokens are in few batches, and a moment still near
+// its start of 0 would make their steps too long.
 const (
 	decay1  = .9
 	decay2  = .99
 	epsilon = 1e-12
 )
 
-// moments are the running means of derivatives and of their squares. Only
-// tokens of a batch move, and so do their moments (the sparse variant); what
-// the correction for starting at 0 counts is all steps.
+// moments are the running means of gradients and of their squares. A step updates only the
+// tokens of its batch and their moments (the sparse variant); the bias correction counts
+// all steps.
 type moments struct{ first, second []float32 }
 
 func newMoments(n int) moments { return moments{make([]float32, n), make([]float32, n)} }
 
-// update moves tokens. Each goroutine of a step has its own.
+// update applies gradients to tokens. Each goroutine of a step has its own.
 type update struct {
 	t                   *Trainer
 	rowRate, weightRate float32
@@ -39,7 +39,7 @@ func newUpdate(t *Trainer, fall float64) *update {
 	}
 }
 
-// token moves the row and the weight of the batch's i-th token.
+// token updates the row and the weight of the batch's i-th token.
 func (u *update) token(b *batch, i int) {
 	t := u.t
 	token := t.seen.tokens[i]
@@ -60,9 +60,8 @@ func (u *update) token(b *batch, i int) {
 	}
 }
 
-// gradient sets grad to the derivative of the loss by the row of the batch's
-// i-th token and returns that by the logarithm of its weight. scratch has the
-// length of grad.
+// gradient sets grad to the gradient of the loss by the row of the batch's i-th token and
+// returns the derivative by the logarithm of its weight. scratch has the length of grad.
 func (t *Trainer) gradient(b *batch, i int, grad, scratch []float32) float32 {
 	token, width := t.seen.tokens[i], t.model.Width
 	clear(grad)
@@ -73,7 +72,7 @@ func (t *Trainer) gradient(b *batch, i int, grad, scratch []float32) float32 {
 	return vek32.Dot(grad, t.model.Row(token))
 }
 
-// row moves a row by grad, which it overwrites.
+// row updates a row by grad, which it overwrites.
 func (u *update) row(row, first, second []float32) {
 	vek32.MulNumber_Inplace(first, decay1)
 	vek32.MulNumber_Into(u.scratch, u.grad, 1-decay1)

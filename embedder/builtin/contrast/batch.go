@@ -8,24 +8,24 @@ import (
 // batch is the texts of a step: first the a of all pairs, then their b.
 type batch struct {
 	pairs int
-	// vectors holds the unit vectors of the texts, lengths what they were
-	// divided by.
+	// vectors holds the unit vectors of the texts, lengths their lengths before
+	// normalisation.
 	vectors, lengths []float32
 	// Text i is made of uses[ends[i-1]:ends[i]], by ascending token.
 	uses []use
 	ends []int
-	// masked lists for each pair the places of those that are not wrong
-	// answers to it: the same a or the same b.
+	// masked lists for each pair the indices of other pairs with the same a or the same b.
+	// They are not negatives for it.
 	masked [][]int
 }
 
-// use is a token of a text; share is by how much its weight counts there.
+// use is a token of a text; share is the factor of its weight there.
 type use struct {
 	token uint32
 	share float32
 }
 
-// gather makes the batch of the pairs at these places.
+// gather makes the batch of the pairs at these indices.
 func gather(pairs *Pairs, at []int, dropout float64, draw *rand.Rand) *batch {
 	b := &batch{pairs: len(at)}
 	for _, side := range []*Bags{&pairs.A, &pairs.B} {
@@ -37,7 +37,7 @@ func gather(pairs *Pairs, at []int, dropout float64, draw *rand.Rand) *batch {
 	return b
 }
 
-// add appends a text, some of its tokens left out, but never all of them.
+// add appends a text. It leaves out some of its tokens at random, but never all.
 func (b *batch) add(bag Bag, dropout float64, draw *rand.Rand) {
 	start := len(b.uses)
 	for j, t := range bag.Tokens {

@@ -22,7 +22,7 @@ const (
 	maxWidth        = 1 << 14
 )
 
-// ErrDamaged is returned when what is read is not what was written.
+// ErrDamaged is returned when a file is damaged.
 var ErrDamaged = errors.New("contrast: damaged file")
 
 // Write writes the model.
@@ -35,7 +35,7 @@ func (m *Model) Write(w io.Writer) error {
 	return nil
 }
 
-// ReadModel reads what Model.Write wrote. It returns ErrDamaged.
+// ReadModel reads a model written by Model.Write. It returns ErrDamaged.
 func ReadModel(r io.Reader) (*Model, error) {
 	d := newDecoder(r)
 	m := d.model(modelMagic)
@@ -45,7 +45,7 @@ func ReadModel(r io.Reader) (*Model, error) {
 	return m, nil
 }
 
-// Checkpoint writes all that Resume needs to go on.
+// Checkpoint writes the state that Resume restores.
 func (t *Trainer) Checkpoint(w io.Writer) error {
 	e := newEncoder(w)
 	e.model(checkpointMagic, t.model)
@@ -59,9 +59,9 @@ func (t *Trainer) Checkpoint(w io.Writer) error {
 	return nil
 }
 
-// Resume sets the trainer, made with the model and options that the run began
-// with, to where Checkpoint was called. It returns ErrDamaged, also for a
-// checkpoint of a model of another size; the trainer is then as it was.
+// Resume restores the state written by Checkpoint. The trainer must have been made with the
+// model and options of the run. It returns ErrDamaged, also for a checkpoint of a model of
+// another size; the trainer is then unchanged.
 func (t *Trainer) Resume(r io.Reader) error {
 	d := newDecoder(r)
 	m := d.model(checkpointMagic)
@@ -91,7 +91,7 @@ func (t *Trainer) moments() []*[]float32 {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encoder writes numbers and sums them up. The first error stays.
+// encoder writes numbers and computes their checksum. It keeps the first error.
 type encoder struct {
 	w   *bufio.Writer
 	sum uint32
@@ -129,7 +129,7 @@ func (e *encoder) close() error {
 	return e.w.Flush()
 }
 
-// decoder reads what encoder wrote. After an error all that it reads is 0.
+// decoder reads what encoder wrote. After an error it reads zeros.
 type decoder struct {
 	r   *bufio.Reader
 	sum uint32
@@ -156,8 +156,7 @@ func (d *decoder) bytes(b []byte) []byte {
 
 func (d *decoder) number() uint64 { return binary.LittleEndian.Uint64(d.bytes(make([]byte, 8))) }
 
-// floats reads n numbers. Memory grows with what there is to read, whatever n
-// says.
+// floats reads n numbers. It allocates memory as it reads, so a wrong n cannot exhaust it.
 func (d *decoder) floats(n int) []float32 {
 	var list []float32
 	b := make([]byte, 4<<14)
@@ -180,7 +179,7 @@ func (d *decoder) model(magic string) *Model {
 	return &Model{Width: width, Rows: d.floats(tokens * width), LogWeights: d.floats(tokens)}
 }
 
-// close checks the sum, and that nothing follows.
+// close checks the checksum, and that nothing follows.
 func (d *decoder) close() error {
 	want := d.sum
 	got := binary.LittleEndian.Uint32(d.bytes(make([]byte, 4)))

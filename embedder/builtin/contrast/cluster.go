@@ -6,13 +6,12 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
-// Cluster divides the pairs at these places into cohorts whose texts are near
-// to one another by the model: batches of such pairs hold negatives that are
-// hard to tell from the right answer, at no cost beyond that of finding them
-// (topic-aware sampling, Hofstätter et al., "Efficiently Teaching an Effective
-// Dense Retriever", 2021). Cohorts have size pairs on average. A pair goes to
-// the nearest of as many pairs drawn by chance, by the cosine of their b. Weights
-// are left to the caller.
+// Cluster divides the pairs at these indices into cohorts whose texts are near to one
+// another by the model. Batches of such pairs contain hard negatives, at no cost beyond the
+// clustering (topic-aware sampling, Hofstätter et al., "Efficiently Teaching an Effective
+// Dense Retriever", 2021). Cohorts have size pairs on average. The centres are randomly
+// drawn pairs, and a pair joins the nearest centre by the cosine of their b. The caller
+// sets the weights.
 func Cluster(m *Model, pairs *Pairs, at []int, size int, seed uint64) []Cohort {
 	n := max(1, len(at)/size)
 	draw := rand.New(rand.NewPCG(seed, uint64(len(at))))

@@ -1,17 +1,16 @@
-// Package contrast learns a table of token vectors from pairs of texts that
-// belong together, such as a question and its answer. It is the core of
-// training: it reads no file of pairs, knows no words, and serves a long run
-// over a corpus as well as a short one over a user's own repositories.
+// Package contrast learns a table of token vectors from pairs of texts that belong
+// together, such as a question and its answer. It is the core of training. It reads no
+// files and works on tokens rather than words. It serves a long run over a corpus as well
+// as a short one over a user's own repositories.
 //
-// Vocabulary. A bag is a text as its distinct tokens with their counts. A model
-// has one row and one weight for each token; the vector of a text is the
-// weighted sum of the rows of its tokens, made unit length. A pair is two bags,
-// a and b. A batch is the pairs of one step: each a is to be nearer to its b than
-// to the b of any other pair, and each b nearer to its a, at every width at
-// once. A width counts leading components: a vector cut to it is made unit
-// length anew (nested widths, Kusupati et al., "Matryoshka Representation
-// Learning", 2022). A cohort is pairs that are alike, from which a part of a
-// batch is drawn, so that telling them apart is worth learning.
+// Vocabulary. A bag is a text as its distinct tokens with their counts. A model has one row
+// and one weight for each token; the vector of a text is the weighted sum of the rows of
+// its tokens, made unit length. A pair is two bags, a and b. A batch is the pairs of one
+// step. A step moves each a nearer to its b than to the b of any other pair, and each b
+// nearer to its a, at every width at once. A width is a number of leading components: a
+// vector cut to it is scaled to unit length again (nested widths, Kusupati et al.,
+// "Matryoshka Representation Learning", 2022). A cohort is a set of similar pairs from
+// which a part of a batch is drawn, so that the batch has hard negatives.
 package contrast
 
 import "slices"
@@ -22,8 +21,8 @@ type Bag struct {
 	Counts []uint8
 }
 
-// maxCount is the most occurrences of a token that are told apart. Texts of
-// pairs are some thousand characters long at most.
+// maxCount is where the count of a token saturates. Texts of pairs are some thousand
+// characters long at most.
 const maxCount = 255
 
 // Bags holds the bags of many texts in little memory: five bytes for each
@@ -36,8 +35,8 @@ type Bags struct {
 	sorted []uint32
 }
 
-// Add appends the bag of a text whose tokens, in any order, these are. A text
-// without tokens has an empty bag.
+// Add appends the bag of a text with these tokens, in any order. A text without tokens has
+// an empty bag.
 func (b *Bags) Add(tokens []uint32) {
 	b.sorted = append(b.sorted[:0], tokens...)
 	slices.Sort(b.sorted)
@@ -62,7 +61,6 @@ func (b *Bags) Append(other *Bags) {
 	}
 }
 
-// append appends a bag.
 func (b *Bags) append(bag Bag) {
 	b.tokens, b.counts = append(b.tokens, bag.Tokens...), append(b.counts, bag.Counts...)
 	b.ends = append(b.ends, uint64(len(b.tokens)))
@@ -81,8 +79,7 @@ func (b *Bags) At(i int) Bag {
 	return Bag{b.tokens[start:end:end], b.counts[start:end:end]}
 }
 
-// Pairs are two lists of bags of the same length: the i-th of each belong
-// together.
+// Pairs are two lists of bags of the same length: the i-th bags of both belong together.
 type Pairs struct{ A, B Bags }
 
 // Len returns the number of pairs.

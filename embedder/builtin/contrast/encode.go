@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// errBags is returned for bytes that are no bags.
+// errBags is returned for bytes that are not bags.
 var errBags = errors.New("contrast: damaged bags")
 
-// MarshalBinary returns the bags as bytes: their number and that of all their
+// MarshalBinary returns the bags as bytes: the number of bags, the number of all their
 // tokens, the ends of the bags, the tokens and the counts, little-endian.
 func (b *Bags) MarshalBinary() ([]byte, error) {
 	data := make([]byte, 0, bagsHeader+8*len(b.ends)+5*len(b.tokens))
@@ -25,8 +25,8 @@ func (b *Bags) MarshalBinary() ([]byte, error) {
 
 const bagsHeader = 16
 
-// UnmarshalBinary sets the bags to those that MarshalBinary wrote. It allocates
-// no more than data's length allows for.
+// UnmarshalBinary sets the bags to those written by MarshalBinary. Its allocations are
+// bounded by the length of data.
 func (b *Bags) UnmarshalBinary(data []byte) error {
 	if len(data) < bagsHeader {
 		return errBags

@@ -6,11 +6,10 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
-// loss computes how far a batch is from what is wanted and how its vectors are
-// to move: the cross-entropy of choosing the right b for each a and the right a
-// for each b among all of the batch (InfoNCE, van den Oord et al., 2018; both
-// ways as in CLIP, Radford et al., 2021), the mean over the widths. With unit
-// vectors a_i and b_j, their cosine s_ij and temperature τ, the loss of a width
+// loss computes the loss of a batch and its gradient: the cross-entropy of choosing the
+// right b for each a and the right a for each b among all of the batch (InfoNCE, van den
+// Oord et al., 2018; both ways as in CLIP, Radford et al., 2021), the mean over the widths.
+// With unit vectors a_i and b_j, their cosine s_ij and temperature τ, the loss of a width
 // is the mean over i of
 //
 //	½(log Σ_j exp(s_ij/τ) − s_ii/τ) + ½(log Σ_j exp(s_ji/τ) − s_ii/τ)
@@ -22,7 +21,7 @@ type loss struct {
 	workers     int // see Model.Workers
 
 	raw     []float32   // dot products of the components so far, pairs×pairs
-	segment []float32   // dot products of the components of one segment alone
+	segment []float32   // dot products of the components of one segment
 	pull    [][]float32 // by width: the derivatives of the loss by raw
 	blocks  []float32   // sums over columns of blocks of rows, one after another
 
@@ -31,18 +30,18 @@ type loss struct {
 	da, db   []float32
 }
 
-// blockRows is how many rows are added up in one sum over columns. Blocks are
-// the same however many goroutines there are, and so are the sums.
+// blockRows is how many rows are added up in one column sum. Blocks do not depend on the
+// number of goroutines, so neither do the sums.
 const blockRows = 64
 
 func newLoss(widths []int, temperature float64, workers int) *loss {
 	return &loss{workers: workers, widths: widths, temperature: float32(temperature), pull: make([][]float32, len(widths))}
 }
 
-// of returns the loss of a batch of n pairs with the unit vectors a and b, one
-// after another, and its derivatives by them, which are valid until the next
-// call. masked lists for each a the places of other b that belong to it too or
-// whose own a is the same; they count neither way.
+// of returns the loss of a batch of n pairs with the unit vectors a and b, one after
+// another, and its derivatives by them, which are valid until the next call. masked lists
+// for each a the indices of other b that also belong to it, or whose own a is the same.
+// They count neither as right nor as wrong.
 func (l *loss) of(a, b []float32, n int, masked [][]int) (value float64, da, db []float32) {
 	width := len(a) / n
 	l.raw = grown(l.raw, n*n)
@@ -61,7 +60,7 @@ func (l *loss) of(a, b []float32, n int, masked [][]int) (value float64, da, db 
 		start = end
 	}
 	for k := len(l.widths) - 1; k >= 0; k-- {
-		if k+1 < len(l.widths) { // a component takes part in its own width and all wider ones
+		if k+1 < len(l.widths) { // a component is part of its own width and all wider ones
 			vek32.Add_Inplace(l.pull[k], l.pull[k+1])
 		}
 		start = 0
@@ -73,8 +72,8 @@ func (l *loss) of(a, b []float32, n int, masked [][]int) (value float64, da, db 
 	return value, l.da, l.db
 }
 
-// cut copies the components start to end of all vectors: those of a and b as
-// they are, those of b turned as well.
+// cut copies the components start to end of all vectors: a and b as they are, and b also
+// transposed.
 func (l *loss) cut(a, b []float32, n, start, end int) {
 	width, part := len(a)/n, end-start
 	l.a, l.b, l.bT = grown(l.a, n*part), grown(l.b, n*part), grown(l.bT, n*part)
@@ -85,9 +84,9 @@ func (l *loss) cut(a, b []float32, n, start, end int) {
 	turn(l.bT, l.b, n, part)
 }
 
-// ofWidth returns the loss of width k, of which raw holds the dot products. It
-// sets pull to the derivatives by them, and adds to da and db what comes of the
-// cut vectors' lengths.
+// ofWidth returns the loss of width k, from the dot products in raw. It sets pull to the
+// derivatives by them, and adds to da and db the derivatives through the lengths of the cut
+// vectors.
 func (l *loss) ofWidth(a, b []float32, n, k int, masked [][]int) float64 {
 	scaleA, scaleB := inverseLengths(a, n, l.widths[k]), inverseLengths(b, n, l.widths[k])
 	pull := l.pull[k]
@@ -121,9 +120,9 @@ func (l *loss) ofWidth(a, b []float32, n, k int, masked [][]int) float64 {
 	}
 	share := 1 / (float32(n) * float32(len(l.widths)))
 
-	// Pass two: the derivatives by the dot products. With G = ∂/∂cosine, the
-	// cosine of cut vectors being raw·scaleA·scaleB, that by raw is
-	// G·scaleA·scaleB, and the length of a takes −a·scaleA²·Σ_j ∂raw_ij·raw_ij.
+	// Pass two: the derivatives by the dot products. Let G = ∂/∂cosine. The cosine of cut
+	// vectors is raw·scaleA·scaleB, so the derivative by raw is G·scaleA·scaleB, and the
+	// length of a contributes −a·scaleA²·Σ_j ∂raw_ij·raw_ij.
 	shrinkA := make([]float32, n)
 	inverseColumns := make([]float32, n)
 	for j, s := range columnSums {
@@ -150,7 +149,6 @@ func (l *loss) ofWidth(a, b []float32, n, k int, masked [][]int) float64 {
 	return value * float64(share)
 }
 
-// addBlocks adds up the sums over columns.
 func (l *loss) addBlocks(blocks, n int) []float32 {
 	sums := make([]float32, n)
 	for k := range blocks {
@@ -159,8 +157,8 @@ func (l *loss) addBlocks(blocks, n int) []float32 {
 	return sums
 }
 
-// shorten adds to the derivatives by v what comes of the lengths of its vectors
-// at width k.
+// shorten adds to dv, the derivatives by v, the part that comes from the lengths of its
+// vectors at width k.
 func (l *loss) shorten(dv, v []float32, k int, shrink, scale []float32) {
 	n := len(shrink)
 	width := len(v) / n
@@ -171,8 +169,8 @@ func (l *loss) shorten(dv, v []float32, k int, shrink, scale []float32) {
 	}
 }
 
-// spread adds to da and db what pull[k] gives the components from start to the
-// end of width k.
+// spread propagates pull[k] to the components of da and db from start to the end of width
+// k.
 func (l *loss) spread(a, b []float32, n, k, start int) {
 	end := l.widths[k]
 	width, part := len(a)/n, end-start
@@ -182,7 +180,7 @@ func (l *loss) spread(a, b []float32, n, k, start int) {
 	for i := range n {
 		vek32.Add_Inplace(l.da[i*width+start:i*width+end], l.grad[i*part:(i+1)*part])
 	}
-	// pullᵀ·a is (aᵀ·pull)ᵀ: the large matrix need not be turned.
+	// pullᵀ·a is (aᵀ·pull)ᵀ: this avoids transposing the large matrix.
 	turn(l.bT, l.a, n, part)
 	vek32.MatMul_Into(l.grad, l.bT, l.pull[k], n)
 	turn(l.b, l.grad, part, n)
@@ -191,8 +189,8 @@ func (l *loss) spread(a, b []float32, n, k, start int) {
 	}
 }
 
-// inverseLengths returns one divided by the length of each vector cut to width,
-// 0 for one that is 0.
+// inverseLengths returns 1 over the length of each vector cut to width, and 0 for a zero
+// vector.
 func inverseLengths(v []float32, n, width int) []float32 {
 	inverse := make([]float32, n)
 	full := len(v) / n
@@ -204,9 +202,9 @@ func inverseLengths(v []float32, n, width int) []float32 {
 	return inverse
 }
 
-// turn writes the rows×columns matrix src to dst as columns×rows.
+// turn transposes the rows×columns matrix src into dst.
 func turn(dst, src []float32, rows, columns int) {
-	const tile = 16 // a tile of both fits the first cache
+	const tile = 16 // a tile of both fits the first-level cache
 	for i0 := 0; i0 < rows; i0 += tile {
 		for j0 := 0; j0 < columns; j0 += tile {
 			for i := i0; i < min(i0+tile, rows); i++ {
@@ -218,7 +216,7 @@ func turn(dst, src []float32, rows, columns int) {
 	}
 }
 
-// grown returns a slice of n numbers, buf's memory if it has room.
+// grown returns a slice of n numbers, reusing buf's memory if it is large enough.
 func grown(buf []float32, n int) []float32 {
 	if cap(buf) < n {
 		return make([]float32, n)

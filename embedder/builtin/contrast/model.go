@@ -17,12 +17,11 @@ type Model struct {
 	Width int
 	// Rows holds the rows one after another, Width components each.
 	Rows []float32
-	// LogWeights holds the natural logarithm of each token's weight. Learning
-	// it apart from the row lets a step change what a token counts by a
-	// factor, whatever the length of its row.
+	// LogWeights holds the natural logarithm of each token's weight. It is learned
+	// separately from the row, so that a step can scale the weight of a token independently
+	// of the length of its row.
 	LogWeights []float32
-	// Workers is how many goroutines work on the model side by side, whatever is
-	// asked of it; 0 is as many as GOMAXPROCS allows.
+	// Workers is how many goroutines work on the model in parallel; 0 is GOMAXPROCS.
 	Workers int
 }
 
@@ -40,14 +39,14 @@ func (m *Model) Row(token uint32) []float32 {
 	return m.Rows[at : at+m.Width : at+m.Width]
 }
 
-// Clone returns a copy that shares nothing with the model.
+// Clone returns a deep copy.
 func (m *Model) Clone() *Model {
 	c := *m
 	c.Rows, c.LogWeights = slices.Clone(m.Rows), slices.Clone(m.LogWeights)
 	return &c
 }
 
-// errModel is what a model that cannot be trained is refused with.
+// errModel is returned for a model that cannot be trained.
 var errModel = errors.New("contrast: the model cannot be trained")
 
 func (m *Model) validate() error {
@@ -60,8 +59,8 @@ func (m *Model) validate() error {
 	return nil
 }
 
-// shares is by how much the weight of a token counts, by how often a text has
-// it: as when texts are embedded.
+// shares is the factor of a token's weight by its count in a text. Embedding uses the same
+// factors.
 var shares = func() (s [maxCount + 1]float32) {
 	for n := 1; n <= maxCount; n++ {
 		s[n] = float32(table.Repeats(uint32(n))) / table.RepeatsUnit
@@ -69,9 +68,8 @@ var shares = func() (s [maxCount + 1]float32) {
 	return s
 }()
 
-// Vectors returns the unit vectors of the bags from, from+1, … below to, one
-// after another, Width components each. A bag that adds up to nothing has the
-// zero vector.
+// Vectors returns the unit vectors of the bags from, from+1, … below to, one after another,
+// Width components each. A bag whose sum is zero has the zero vector.
 func (m *Model) Vectors(bags *Bags, from, to int) []float32 {
 	weights := make([]float32, m.Tokens())
 	for t, w := range m.LogWeights {
@@ -92,13 +90,13 @@ func (m *Model) Vectors(bags *Bags, from, to int) []float32 {
 	return vectors
 }
 
-// addScaled adds x·scale to sum; scratch has their length.
+// addScaled adds x·scale to sum; scratch has the same length.
 func addScaled(sum, x []float32, scale float32, scratch []float32) {
 	vek32.MulNumber_Into(scratch, x, scale)
 	vek32.Add_Inplace(sum, scratch)
 }
 
-// unit makes v unit length and returns the length it had. A zero vector stays.
+// unit scales v to unit length and returns its former length. A zero vector is not changed.
 func unit(v []float32) float32 {
 	length := vek32.Norm(v)
 	if length > 0 {

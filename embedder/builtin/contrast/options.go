@@ -7,37 +7,37 @@ import (
 	"slices"
 )
 
-// Options say how to train. The zero value of a field stands for its default,
-// where it has one.
+// Options configure training. The zero value of a field stands for its default, if it has
+// one.
 type Options struct {
-	// Seed decides which tokens are dropped.
+	// Seed determines which tokens are dropped.
 	Seed uint64
-	// Widths are the numbers of leading components to train at once,
-	// ascending. Default: the model's width alone.
+	// Widths are the numbers of leading components to train at once, ascending. Default:
+	// only the model's width.
 	Widths []int
-	// Temperature divides cosines: the lower, the more the nearest wrong
-	// texts count against the others. Default .05.
+	// Temperature divides cosines: the lower it is, the more the nearest wrong texts count.
+	// Default .05.
 	Temperature float64
-	// Steps is the length of the run, by which the rates fall. Required.
+	// Steps is the length of the run, over which the rates decay. Required.
 	Steps int
 	// WarmUp is the number of steps in which the rates rise from 0. Default 0.
 	WarmUp int
-	// RowRate and WeightRate are how far a step moves a component of a row
-	// and the logarithm of a weight at most, about, when the rates are
-	// highest. They then fall to 0 along a cosine. Default .02 and .02.
+	// RowRate and WeightRate are the peak learning rates of rows and weights: about the
+	// most that a step moves a component of a row, or the logarithm of a weight. After
+	// warm-up they fall to 0 along a cosine. Default .02 and .02.
 	RowRate, WeightRate float64
-	// FreezeWeights leaves the weights as they are.
+	// FreezeWeights keeps the weights unchanged.
 	FreezeWeights bool
 	// Dropout is the share of a text's distinct tokens that a step leaves out, at
 	// random, so that no text depends on one word. Default 0.
 	Dropout float64
-	// Anchor is the share of the way back to where it started that a row goes
-	// in a step that moves it, times the step's RowRate. It keeps rare words
-	// from learning their few texts by heart. Default 0.
+	// Anchor is the share of the way back to its start that a row moves in a step that
+	// updates it, times the step's RowRate. It keeps rare words from memorising their few
+	// texts. Default 0.
 	Anchor float64
 }
 
-// errOptions is what options that cannot be used are refused with.
+// errOptions is returned for invalid options.
 var errOptions = errors.New("contrast: options")
 
 // withDefaults returns the options with defaults for a model of this width.
@@ -78,9 +78,8 @@ func (o Options) validate(width int) error {
 	return nil
 }
 
-// fall is what the rates are multiplied by in a step, counted from 0: a linear
-// rise, then half a cosine (Loshchilov and Hutter, "SGDR", 2017, without
-// restarts).
+// fall is the factor of the rates in a step, counted from 0: a linear rise, then half a
+// cosine (Loshchilov and Hutter, "SGDR", 2017, without restarts).
 func (o Options) fall(step int) float64 {
 	if step < o.WarmUp {
 		return float64(step+1) / float64(o.WarmUp)

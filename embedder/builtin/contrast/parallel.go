@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// inParallel calls do for ranges that make up 0…n, side by side on at most so
-// many goroutines, 0 being as many as GOMAXPROCS allows, and returns when all are
-// done. What do writes must not depend on where the ranges are cut.
+// inParallel calls do for consecutive ranges that make up 0…n, in parallel on at most
+// workers goroutines (0 is GOMAXPROCS), and returns when all are done. The result of do
+// must not depend on where the ranges are split.
 func inParallel(workers, n int, do func(first, end int)) {
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)

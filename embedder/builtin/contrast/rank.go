@@ -2,14 +2,13 @@ package contrast
 
 import "github.com/viterin/vek/vek32"
 
-// rankBlock is how many a are compared with all b at once.
+// rankBlock is how many a are compared with all b at a time.
 const rankBlock = 1024
 
-// Ranks returns for each of the pairs at these places the rank of its b, from 1,
-// among the b of all of them, by cosine with its a at so many leading
-// components. A b that is as near as another is taken to come after it, so that
-// a model that tells nothing apart finds nothing; those that are the same text
-// are not held against one another.
+// Ranks returns for each of the pairs at these indices the rank of its b, from 1, among the
+// b of all of them, by cosine with its a at the given width. Ties count against the pair,
+// so that a model that cannot tell texts apart finds nothing. Equal texts do not count
+// against one another.
 func Ranks(m *Model, pairs *Pairs, at []int, width int) []int {
 	a, b := vectorsAt(m, &pairs.A, at, width), vectorsAt(m, &pairs.B, at, width)
 	n := len(at)
@@ -33,8 +32,8 @@ func Ranks(m *Model, pairs *Pairs, at []int, width int) []int {
 	return ranks
 }
 
-// rank is one more than how many scores are as high as that of own, texts that
-// are the same as own's left out.
+// rank is one more than the number of other scores at least as high as own's. Texts equal
+// to own's are ignored.
 func rank(scores []float32, own int, keys []uint64) int {
 	r, score := 1, scores[own]
 	for j, s := range scores {
@@ -45,7 +44,7 @@ func rank(scores []float32, own int, keys []uint64) int {
 	return r
 }
 
-// vectorsAt returns the vectors of the bags at these places, cut to width.
+// vectorsAt returns the vectors of the bags at these indices, cut to width.
 func vectorsAt(m *Model, bags *Bags, at []int, width int) []float32 {
 	some := &Bags{}
 	for _, i := range at {

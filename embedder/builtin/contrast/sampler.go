@@ -7,9 +7,9 @@ import (
 	"sort"
 )
 
-// Cohort is pairs that are alike: of one repository, or near to one another.
+// Cohort is a set of similar pairs: of one repository, or near to one another.
 type Cohort struct {
-	// Pairs are the places of its pairs.
+	// Pairs are the indices of its pairs.
 	Pairs []int
 	// Weight is how often the cohort is drawn from, relative to others.
 	Weight float64
@@ -23,8 +23,8 @@ type Sampler struct {
 	upTo    []float64 // sums of weights
 }
 
-// NewSampler returns a sampler that takes part pairs of a cohort at a time, or
-// all of a smaller one. It fails when there is nothing to draw.
+// NewSampler returns a sampler that takes part pairs of a cohort at a time, or all pairs of
+// a smaller one. It returns an error if there is nothing to draw.
 func NewSampler(cohorts []Cohort, part int, seed uint64) (*Sampler, error) {
 	s := &Sampler{seed: seed, part: part}
 	sum := 0.0
@@ -40,9 +40,8 @@ func NewSampler(cohorts []Cohort, part int, seed uint64) (*Sampler, error) {
 	return s, nil
 }
 
-// Batch returns the places of the n pairs of a step. It depends on the seed, the
-// cohorts and the step alone. A pair may be there twice; the loss does not hold
-// that against it.
+// Batch returns the indices of the n pairs of a step. It depends only on the seed, the
+// cohorts and the step. A batch may contain a pair twice; the loss masks the repeat.
 func (s *Sampler) Batch(step, n int) []int {
 	draw := rand.New(rand.NewPCG(s.seed, uint64(step)))
 	at := make([]int, 0, n+s.part)

@@ -8,9 +8,9 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
-// Trainer trains a model in place. It is for one goroutine at a time; a step
-// itself uses as many as the model has Workers. With the same model, options and
-// batches it makes the same steps.
+// Trainer trains a model in place. It is for one goroutine at a time; a step itself uses as
+// many as the model has Workers. Training is deterministic: the same model, options and
+// batches give the same result.
 type Trainer struct {
 	model   *Model
 	options Options
@@ -18,14 +18,14 @@ type Trainer struct {
 	step    int
 
 	rows, weights moments
-	// start holds the rows as they were, where the options anchor them.
+	// start holds the initial rows, if the options anchor rows to them.
 	start []float32
 
 	weight []float32 // e^LogWeights of the tokens of the step
 	seen   occurrences
 }
 
-// NewTrainer returns a trainer of the model, which is written to from now on.
+// NewTrainer returns a trainer of the model. The trainer modifies the model.
 func NewTrainer(m *Model, o Options) (*Trainer, error) {
 	o = o.withDefaults(m.Width)
 	if err := m.validate(); err != nil {
@@ -54,14 +54,14 @@ func (t *Trainer) Steps() int { return t.step }
 // Done says whether the run has made all its steps.
 func (t *Trainer) Done() bool { return t.step >= t.options.Steps }
 
-// Step makes one step on the pairs at these places and returns their loss
-// before it, in nats.
+// Step makes one step on the pairs at these indices and returns their loss before it, in
+// nats.
 func (t *Trainer) Step(pairs *Pairs, at []int) (float64, error) {
 	if len(at) < 2 {
 		return 0, fmt.Errorf("train step: a batch of %d pairs has nothing to tell apart", len(at))
 	}
-	// Which tokens drop depends on the seed and the step alone, so that a run
-	// goes on after an interruption as it would have without.
+	// Dropout depends only on the seed and the step, so that an interrupted run continues
+	// exactly as it would have without the interruption.
 	draw := rand.New(rand.NewPCG(t.options.Seed, uint64(t.step)))
 	b := gather(pairs, at, t.options.Dropout, draw)
 	value := t.forward(b)
@@ -79,8 +79,8 @@ func (t *Trainer) Step(pairs *Pairs, at []int) (float64, error) {
 	return value, nil
 }
 
-// forward computes the vectors of the batch and returns its loss. vectors then
-// holds the derivatives by the sums that vectors are made of.
+// forward computes the vectors of the batch and returns its loss. Afterwards vectors holds
+// the derivatives by the unnormalised sums.
 func (t *Trainer) forward(b *batch) float64 {
 	width := t.model.Width
 	t.seen.index(b)
@@ -105,9 +105,8 @@ func (t *Trainer) forward(b *batch) float64 {
 	return value
 }
 
-// throughLengths replaces the unit vectors v by the derivatives by what they
-// were before they were made unit length, d being those by v:
-// (d − (d·v)v)/length.
+// throughLengths propagates d, the derivatives by the unit vectors v, through the
+// normalisation: it replaces v by (d − (d·v)v)/length.
 func throughLengths(v, d, lengths []float32, workers int) {
 	width := len(v) / len(lengths)
 	inParallel(workers, len(lengths), func(first, end int) {
@@ -126,16 +125,16 @@ func throughLengths(v, d, lengths []float32, workers int) {
 
 // occurrences lists the texts of a batch by token.
 type occurrences struct {
-	// tokens are those of the batch, in order of appearance.
+	// tokens are the tokens of the batch, in order of appearance.
 	tokens []uint32
 	// Token i occurs in in[ends[i-1]:ends[i]].
 	in   []occurrence
 	ends []int
-	// first is the place of a token in tokens plus 1, 0 between batches.
+	// first is the index of a token in tokens plus 1, 0 between batches.
 	first []int
 }
 
-// occurrence is a text of a batch and how much a token's weight counts there.
+// occurrence is a text of a batch and the factor of a token's weight there.
 type occurrence struct {
 	text  int32
 	share float32

@@ -73,10 +73,9 @@ func (m *Model) Write(w io.Writer) error {
 	return nil
 }
 
-// Read returns the model of a file's bytes, which must not be written to
-// afterwards: rows are used where they are, so that those of a program's own
-// file take memory only once they are needed. What is allocated is at most some
-// ten times the length of b. It returns ErrFile.
+// Read returns the model of a file's bytes, which must not be written to afterwards. Rows
+// are not copied, so that a program's embedded file is paged in only when needed. Read
+// allocates at most about ten times the length of b. It returns ErrFile.
 func Read(b []byte) (*Model, error) {
 	if len(b) < headerSize+sumSize || string(b[:len(magic)]) != magic {
 		return nil, fmt.Errorf("%w: no header", ErrFile)
@@ -97,8 +96,8 @@ func Read(b []byte) (*Model, error) {
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// reader takes numbers off the beginning of bytes. What is beyond their end is
-// 0, which no check of a model lets pass.
+// reader reads numbers from the beginning of bytes. Beyond their end it returns 0, which
+// the checks of a model reject.
 type reader struct {
 	b []byte
 }
@@ -138,7 +137,7 @@ func (r *reader) model() (*Model, error) {
 	return m, nil
 }
 
-// isUnit reports whether every row and weight in units of x is a number.
+// isUnit reports whether every row and weight in units of x is finite.
 func isUnit(x float32) bool { return x >= 0 && x <= math.MaxFloat32/math.MaxUint16/128 }
 
 // take returns the next n bytes.
@@ -158,7 +157,8 @@ func (r *reader) uint32() uint32   { return binary.LittleEndian.Uint32(r.take(4)
 func (r *reader) float32() float32 { return math.Float32frombits(r.uint32()) }
 func (r *reader) name() string     { return string(r.take(int(r.uint8()))) }
 
-// count returns a number of things; what cannot be is cut to what still cannot.
+// count returns a number of things. Numbers above the limit are reduced to a value that the
+// checks still reject.
 func (r *reader) count() int { return int(min(r.uint32(), math.MaxInt32)) }
 
 func (r *reader) uint16s(n int) []uint16 {

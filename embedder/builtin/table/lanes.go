@@ -2,26 +2,25 @@ package table
 
 import "encoding/binary"
 
-// Rows are summed two components to a 64-bit word, each in a lane of 32 bits,
-// and four rows at a time: plain Go that does in one multiplication what would
-// take two, and that waits for the memory of four rows at once. Eight bytes of a
-// row are a group, whose components go to as many lanes: the first half of them
-// to the lower lanes of its words, the second half to the upper ones. Lanes hold
-// sums of steps as they are kept, which are never negative; what stands for zero
-// is taken off at the end.
+// Rows are summed with two components in a 64-bit word, each in a lane of 32 bits, and four
+// rows at a time. So plain Go does two multiplications in one, and the memory accesses to
+// four rows overlap. Eight bytes of a row are a group, whose components go to as many
+// lanes: the first half of them to the lower lanes of its words, the second half to the
+// upper ones. Lanes hold sums of stored steps, which are never negative; the offset that
+// stands for zero is subtracted at the end.
 const (
 	groupBytes = 8
 	byteMask   = 0x000000ff_000000ff // every fourth byte
 	halfMask   = 0x0000000f_0000000f // every eighth half of a byte
 	rowsAtOnce = 4
-	// maxRows is how many rows lanes can take: 256 · 2¹⁶ · 255 < 2³².
+	// maxRows is how many rows lanes can sum without overflow: 256 · 2¹⁶ · 255 < 2³².
 	maxRows = 256
 )
 
 // sum adds up the rows of the terms found, times their factors.
 func (p *Pooler) sum() {
 	clear(p.total)
-	// Rows that are missing to a multiple of rowsAtOnce count nothing.
+	// Padding to a multiple of rowsAtOnce has factor 0.
 	for len(p.found)%rowsAtOnce != 0 {
 		p.found = append(p.found, term{})
 	}
@@ -50,7 +49,7 @@ func (p *Pooler) addRows(terms []term) {
 	}
 }
 
-// addBytes adds rows of a byte a component.
+// addBytes adds rows with one byte per component.
 func addBytes(lanes []uint64, rows *[rowsAtOnce][]byte, factors *[rowsAtOnce]uint64) {
 	a, b, c, d := rows[0], rows[1], rows[2], rows[3]
 	fa, fb, fc, fd := factors[0], factors[1], factors[2], factors[3]
@@ -65,7 +64,7 @@ func addBytes(lanes []uint64, rows *[rowsAtOnce][]byte, factors *[rowsAtOnce]uin
 	}
 }
 
-// addHalves adds rows of half a byte a component.
+// addHalves adds rows with half a byte per component.
 func addHalves(lanes []uint64, rows *[rowsAtOnce][]byte, factors *[rowsAtOnce]uint64) {
 	a, b, c, d := rows[0], rows[1], rows[2], rows[3]
 	fa, fb, fc, fd := factors[0], factors[1], factors[2], factors[3]

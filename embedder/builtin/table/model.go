@@ -1,21 +1,20 @@
-// Package table is the trained model of the built-in embedder: the tokens of a text,
-// a row for every token, the file that holds them, and the vectors they give texts.
+// Package table is the trained model of the built-in embedder: the tokens of a text, a row
+// for every token, the file format, and the vectors of texts.
 //
-// Vocabulary. A run is an unbroken stretch of letters, digits and underscores; a
-// hyphen or an apostrophe between two of them belongs to it. A run is split into
-// words at these signs, at changes between letters and digits, and at camelCase
-// humps: "parseHTTPRequest2" is parse, http, request and 2. Text is split into
-// lower-case pieces: words, numbers, whole runs, flags, operators and pairs of
-// ideographs (see Kind). A vocabulary is the sorted list of the pieces that a model
-// knows. A token is a number below the vocabulary's Size: first the pieces, in their
-// order, then the buckets. A bucket stands for all unknown pieces with its hash.
+// Vocabulary. A run is an unbroken stretch of letters, digits and underscores; a hyphen or
+// an apostrophe between two of them belongs to it. A run is split into words at these
+// signs, at changes between letters and digits, and at camelCase humps: "parseHTTPRequest2"
+// is parse, http, request and 2. Text is split into lower-case pieces: words, numbers,
+// whole runs, flags, operators and pairs of ideographs (see Kind). A vocabulary is the
+// sorted list of the pieces of a model. A token is a number below the vocabulary's Size:
+// first the pieces, in their order, then the buckets. A bucket stands for all unknown
+// pieces with its hash.
 //
-// A row is the direction of a token, quantised to 256 or 16 steps a component. The
-// row's scale is what one step is worth. A weight is how much a token counts. Rows
-// and weights are learned together. A width is a number of leading components that
-// is a model by itself: rows are trained so that a vector that is cut to a smaller
-// width, and scaled to length 1 again, still serves (Kusupati et al., "Matryoshka
-// Representation Learning", 2022).
+// A row is the direction of a token, quantised to 256 or 16 steps a component. The row's
+// scale is the size of one step. A weight is how much a token counts. Rows and weights are
+// learned together. A width is a number of leading components that can be used as a model:
+// rows are trained so that a vector cut to a smaller width, and scaled to length 1 again,
+// is still useful (Kusupati et al., "Matryoshka Representation Learning", 2022).
 package table
 
 import (
@@ -25,26 +24,26 @@ import (
 	"slices"
 )
 
-// ErrSpec is returned when there is something wrong with a Spec.
+// ErrSpec is returned for an invalid Spec.
 var ErrSpec = errors.New("table: not a model")
 
-// Limits of a model, which bound what a damaged file can make a reader do.
+// Limits of a model, which bound the memory and time for reading a damaged file.
 const (
 	// MaxWidth is the most components of a row. Widths are multiples of WidthUnit.
 	MaxWidth = 1024
-	// WidthUnit is how many components are summed at once, of whatever bits.
+	// WidthUnit is how many components are summed at once, whatever their bits.
 	WidthUnit = 16
 	// MaxName is the most bytes of a name or a source.
 	MaxName = 255
 )
 
-// Spec is what a model is made from: a vocabulary, and what was learned.
+// Spec is the input of New: a vocabulary and the learned rows and weights.
 type Spec struct {
-	// Name is the model's name, as "static-v1".
+	// Name is the model's name, such as "static-v1".
 	Name string
 	// Source names what the model was trained on: a hash of the list of sources.
 	Source string
-	// Vocabulary gives texts their tokens.
+	// Vocabulary gives the tokens of a text.
 	Vocabulary *Vocabulary
 	// Widths are the widths that the rows were trained for, the widest first:
 	// {256, 128}.
@@ -53,7 +52,7 @@ type Spec struct {
 	Bits int
 	// Rows are the rows of all tokens, one after another, Widths[0] components each.
 	Rows []float32
-	// Weights are the weights of all tokens, none negative.
+	// Weights are the weights of all tokens, none of them negative.
 	Weights []float32
 }
 
@@ -77,7 +76,7 @@ func (s *Spec) validate() error {
 		return fmt.Errorf("%w: %d components and %d weights for %d tokens of width %d", ErrSpec, len(s.Rows), len(s.Weights), tokens, s.Widths[0])
 	}
 	for _, x := range s.Rows {
-		if x-x != 0 { // neither infinite nor not a number
+		if x-x != 0 { // infinite or not a number
 			return fmt.Errorf("%w: a component is %v", ErrSpec, x)
 		}
 	}
@@ -101,8 +100,8 @@ func checkWidths(widths []int) error {
 	return nil
 }
 
-// Model is a vocabulary and the quantised rows and weights of its tokens. It
-// does not change, and is safe for concurrent use.
+// Model is a vocabulary and the quantised rows and weights of its tokens. It is immutable,
+// and safe for concurrent use.
 type Model struct {
 	name, source string
 	vocabulary   *Vocabulary
@@ -115,7 +114,7 @@ type Model struct {
 	weightUnit   float32
 }
 
-// New returns the model of what was learned, quantised. It returns ErrSpec.
+// New quantises the learned rows and weights and returns the model. It returns ErrSpec.
 func New(s Spec) (*Model, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
@@ -146,21 +145,21 @@ func (m *Model) Renamed(name string) *Model {
 // Source names what the model was trained on.
 func (m *Model) Source() string { return m.source }
 
-// Vocabulary gives texts their tokens.
+// Vocabulary gives the tokens of a text.
 func (m *Model) Vocabulary() *Vocabulary { return m.vocabulary }
 
-// Widths are the widths that the model may be used at, the widest first. They
-// must not be written to.
+// Widths are the widths at which the model may be used, the widest first. They must not be
+// written to.
 func (m *Model) Widths() []int { return m.widths }
 
 // Bits is how many bits a component has in the file.
 func (m *Model) Bits() int { return m.bits }
 
-// Weight returns the weight of a token, as it was learned but for rounding.
+// Weight returns the weight of a token, rounded by quantisation.
 func (m *Model) Weight(t uint32) float32 { return float32(m.weights[t]) * m.weightUnit }
 
-// Row writes the row of a token to dst, which has the widest width, as it was
-// learned but for rounding.
+// Row writes the row of a token, rounded by quantisation, to dst, which has the widest
+// width.
 func (m *Model) Row(t uint32, dst []float32) {
 	g, row := gridOf(m.bits), m.row(t, m.widths[0])
 	scale := float32(m.scales[t]) * m.scaleUnit

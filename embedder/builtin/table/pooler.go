@@ -5,60 +5,57 @@ import (
 	"math/bits"
 )
 
-// RepeatsUnit is Repeats of a token that a text has once.
+// RepeatsUnit is the value of Repeats for a token that occurs once.
 const RepeatsUnit = 256
 
-// Repeats is how much a token that a text has count times, at least once,
-// counts in 1/RepeatsUnit: 1+ln count, so that a long text is not lost in its
-// commonest words. It is in whole numbers: the logarithm of the power of two
-// below is a multiple of 256·ln 2 ≈ 177, and what lies between is interpolated,
-// which is at most 2 % too little.
+// Repeats is the factor for a token that occurs count times, in 1/RepeatsUnit: 1+ln count,
+// so that the commonest words do not dominate a long text. It is an integer: the logarithm
+// of the power of two below is a multiple of 256·ln 2 ≈ 177, and values between are
+// interpolated, which is at most 2 % too low.
 func Repeats(count uint32) uint64 {
 	n := bits.Len32(count) - 1
 	return RepeatsUnit + uint64(n)*177 + (uint64(count)-1<<n)*177>>n
 }
 
-// shareUnit is the share of a piece that counts in full.
+// shareUnit is the share of a piece that counts fully.
 const shareUnit = 1 << 12
 
 const (
-	// factorBits is what the largest factor of a text's rows is rounded to. A
-	// row that counts less than 2⁻¹⁷ of another is lost beside it anyhow.
+	// factorBits is the precision to which the largest factor of a text's rows is rounded.
+	// A row with less than 2⁻¹⁷ of the largest factor has no effect anyway.
 	factorBits = 16
-	// sumBits is what the largest component of a sum is rounded to: the squares
-	// of MaxWidth of them add up to less than 2⁵³, which a float64 holds exactly.
+	// sumBits is the precision to which the largest component of a sum is rounded: the
+	// squares of MaxWidth of them add up to less than 2⁵³, which a float64 holds exactly.
 	sumBits = 21
 )
 
-// Pooler turns texts into vectors. It keeps its buffers between texts, so that
-// neither a text nor a token costs an allocation. It is for one goroutine at a
-// time; many may share a model.
+// Pooler turns texts into vectors. It reuses its buffers, so that neither a text nor a
+// token costs an allocation. It is for one goroutine at a time; several may share a model.
 //
-// A vector is the sum of the rows of a text's tokens, each once, times a factor:
-// its weight times Repeats of its count. The sum is scaled to length 1. All is
-// in integers but for a square root and a division per component, which IEEE
-// 754 rounds the same on every machine; there is no floating-point sum, which
-// the compiler may fuse with a product on some (arm64) and not on others.
+// A vector is the sum of the rows of a text's distinct tokens, each times a factor: its
+// weight times Repeats of its count. The sum is scaled to length 1. All arithmetic is in
+// integers except a square root and a division per component, which IEEE 754 rounds the
+// same on every machine. There is no floating-point sum, because the compiler may fuse it
+// with a product on some platforms (arm64) and not on others.
 type Pooler struct {
 	model     *Model
 	tokenizer *Tokenizer
-	found     []term         // the tokens of the text, each once, as they came
-	places    []uint32       // by token: its place in found from 1 on, 0 for none
+	found     []term         // the distinct tokens of the text, in order of appearance
+	places    []uint32       // by token: its index in found plus 1, 0 for none
 	count     func(t uint32) // the method value of add, made once
-	share     uint64         // of the piece whose tokens come, in shareUnit
+	share     uint64         // of the current piece, in shareUnit
 	lanes     []uint64       // see addRows
 	total     []int64
 }
 
-// term is what a text has of one token.
+// term is one token of a text.
 type term struct {
 	token, count uint32
-	share        uint64 // the most that a piece with the token has
+	share        uint64 // the largest share of a piece with the token
 	factor       uint64
 }
 
-// NewPooler returns a pooler that gives vectors of a width, which is one of the
-// model's.
+// NewPooler returns a pooler for vectors of a width, which must be one of the model's.
 func NewPooler(m *Model, width int) *Pooler {
 	p := &Pooler{
 		model: m, tokenizer: NewTokenizer(m.vocabulary),
@@ -69,16 +66,15 @@ func NewPooler(m *Model, width int) *Pooler {
 	return p
 }
 
-// Vector writes the unit vector of a text to dst, which has the pooler's width,
-// and reports whether there is one. If not, dst is left as it was: the text is
-// blank, or no token of it weighs anything.
+// Vector writes the unit vector of a text to dst, which has the pooler's width, and reports
+// whether there is one. If not, dst is unchanged: the text is blank, or none of its tokens
+// has weight.
 func (p *Pooler) Vector(text string, dst []float32) bool {
 	return p.pool(text, nil, dst)
 }
 
-// Weighted is Vector for a text whose pieces count by more than the weights of their
-// tokens: weight says, 0 to 1, how much. The bytes of a piece are valid only during the
-// call.
+// Weighted is Vector with an extra factor for each piece: weight returns it, 0 to 1. The
+// bytes of a piece are valid only during the call.
 func (p *Pooler) Weighted(text string, weight func(piece []byte) float64, dst []float32) bool {
 	return p.pool(text, func(piece []byte) {
 		p.share = uint64(math.Round(min(max(weight(piece), 0), 1) * shareUnit))
@@ -93,8 +89,8 @@ func (p *Pooler) pool(text string, begin func([]byte), dst []float32) bool {
 	return p.unit(dst)
 }
 
-// add counts one token of the text. One that several pieces share, a bucket mostly,
-// counts as the piece does that counts most.
+// add counts one token of the text. If several pieces share a token, usually a bucket, the
+// largest of their shares counts.
 func (p *Pooler) add(t uint32) {
 	if p.places[t] == 0 {
 		p.found = append(p.found, term{token: t})
@@ -105,8 +101,8 @@ func (p *Pooler) add(t uint32) {
 	f.share = max(f.share, p.share)
 }
 
-// weigh finds the factors of the tokens and forgets their counts. A factor is
-// below 2⁵⁸; all are rounded alike, until the largest has factorBits.
+// weigh computes the factors of the tokens and resets their counts. A factor is below 2⁵⁸;
+// all are shifted alike, until the largest has factorBits.
 func (p *Pooler) weigh() {
 	m := p.model
 	var most uint64

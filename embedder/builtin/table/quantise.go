@@ -2,8 +2,8 @@ package table
 
 import "math"
 
-// grid is the steps that a component may be: from -most to most, kept as what
-// is never negative by adding zero.
+// grid is the range of steps of a component: -most to most, stored with the offset zero so
+// that they are never negative.
 type grid struct{ bits, zero, most int }
 
 func gridOf(bits int) grid {
@@ -11,7 +11,7 @@ func gridOf(bits int) grid {
 	return grid{bits: bits, zero: zero, most: zero - 1}
 }
 
-// quantiseRows finds the scale and the steps of every row.
+// quantiseRows computes the scale and the steps of every row.
 func (m *Model) quantiseRows(rows []float32) {
 	g, width := gridOf(m.bits), m.widths[0]
 	scales := make([]float32, len(m.scales))
@@ -27,13 +27,13 @@ func (m *Model) quantiseRows(rows []float32) {
 	}
 }
 
-// clips are the parts of a row's largest component that are tried as the end of
-// the grid. With few steps it is better to cut the largest components than to
-// round all of them coarsely.
+// clips are the shares of a row's largest component that are tried as the end of the grid.
+// With few steps, clipping the largest components is better than rounding all of them
+// coarsely.
 var clips = [...]float32{1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6}
 
-// scale returns what a step is worth in a row, so that the squared error is the
-// least of those tried. Many steps are fine enough for any component.
+// scale returns the size of a step in a row: the one with the least squared error of those
+// tried. With many steps no clipping is needed.
 func (g grid) scale(row []float32) float32 {
 	var most float32
 	for _, x := range row {
@@ -48,8 +48,8 @@ func (g grid) scale(row []float32) float32 {
 		scale := end * clip
 		var sum float64
 		for _, x := range row {
-			// Every product is rounded: what is chosen must not depend on
-			// whether a machine fuses it with the sum.
+			// Every product is rounded explicitly: the choice must not depend on whether a
+			// machine fuses it with the sum.
 			d := float64(x - float32(float32(g.near(x, scale))*scale))
 			sum += float64(d * d)
 		}
@@ -83,7 +83,7 @@ func (g grid) pack(b []byte, row []float32, scale float32) []byte {
 	return b
 }
 
-// at returns the ith step of a packed row.
+// at returns the i-th step of a packed row.
 func (g grid) at(row []byte, i int) int {
 	bit := i * g.bits
 	return int(row[bit/8]>>(bit%8))&(1<<g.bits-1) - g.zero

@@ -5,55 +5,54 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says what a piece is, and so what becomes of it if the vocabulary does
-// not have it.
+// Kind says what a piece is, which determines what happens if the vocabulary does not
+// contain it.
 type Kind uint8
 
 const (
-	// Word is letters without a break in them. Unknown, it counts by its grams.
+	// Word is an unbroken sequence of letters. An unknown word counts by its grams.
 	Word Kind = iota
-	// Number is digits, MaxNumber of them at most: what longer ones begin with.
-	// Unknown, it counts as one.
+	// Number is the first MaxNumber digits of a sequence of digits. An unknown number
+	// counts as one token.
 	Number
-	// Pair is two neighbouring runes of a script without spaces, or a single
-	// one between other text. Unknown, it counts as one.
+	// Pair is two neighbouring runes of a script without spaces, or a single one between
+	// other text. An unknown pair counts as one token.
 	Pair
-	// Whole is a run of several words without what joined them, so that
-	// "file_name", "fileName", "file-name" and the word "filename" are one
-	// piece. Unknown, it counts for nothing: its words are pieces too.
+	// Whole is a run of several words without the signs between them, so that "file_name",
+	// "fileName", "file-name" and the word "filename" are one piece. An unknown one is
+	// ignored: its words are pieces too.
 	Whole
-	// Flag is a run after a dash or two that follow a space, led by one dash:
-	// "-r", "-maxdepth" from "--max-depth". Unknown, it counts for nothing.
+	// Flag is a run after a space and one or two dashes, written with one dash: "-r",
+	// "-maxdepth" from "--max-depth". An unknown flag is ignored.
 	Flag
-	// Operator is one to three ASCII signs without a break: "|", "->", "!=".
-	// Brackets, quotes, commas and semicolons are no operators. Unknown, it
-	// counts for nothing.
+	// Operator is one to three adjacent ASCII signs: "|", "->", "!=". Brackets, quotes,
+	// commas and semicolons are not operators. An unknown operator is ignored.
 	Operator
 )
 
 const (
-	// MaxWord is the longest word in code points; a longer stretch is taken in
-	// pieces, which bounds the work of a byte of text.
+	// MaxWord is the longest word in code points. A longer one is split into pieces of this
+	// length, which bounds the work per byte of text.
 	MaxWord = 32
-	// MaxNumber is how many digits of a number count: enough for codes, ports
-	// and years. What is longer is seldom met twice.
+	// MaxNumber is how many digits of a number count: enough for codes, ports and years.
+	// Longer numbers seldom occur twice.
 	MaxNumber = 6
-	// MaxPiece is the longest piece in bytes; a longer run is no piece.
+	// MaxPiece is the longest piece in bytes; a longer run is ignored as a whole.
 	MaxPiece = 64
-	// maxOperator is the longest operator; longer rows of signs draw lines.
+	// maxOperator is the longest operator; longer sequences of signs are lines and
+	// decoration.
 	maxOperator = 3
 )
 
-// Splitter splits text into pieces. It keeps its buffers between texts, so that
-// a text costs no allocation. Its zero value is ready; it is for one goroutine
-// at a time.
+// Splitter splits text into pieces. It reuses its buffers, so that a text costs no
+// allocation. Its zero value is ready; it is for one goroutine at a time.
 type Splitter struct {
 	emit func(Kind, []byte)
 
 	buf   []byte // a dash, and the run so far: its words end to end, lower case
-	start int    // where in buf the word being read begins
+	start int    // where in buf the current word begins
 	n     int    // code points of that word
-	upper int    // how many upper-case letters it ends in
+	upper int    // number of upper-case letters at its end
 	last  int    // bytes of its last code point
 	class class  // of its last code point
 	parts int    // words of the run so far
@@ -130,9 +129,9 @@ func (s *Splitter) add(r rune, c class) {
 	s.n++
 }
 
-// addLower appends the small ASCII letters that text begins with to a word that
-// ends in one, as far as there is room, and returns how many there were. It is
-// add for what most text is made of, without its questions.
+// addLower appends the lower-case ASCII letters at the beginning of text to a word that
+// ends in one, as far as there is room, and returns their number. It is a fast path of add,
+// since most text consists of such letters.
 func (s *Splitter) addLower(text string) int {
 	n := 0
 	for n < min(len(text), MaxWord-s.n) && 'a' <= text[n] && text[n] <= 'z' {
@@ -194,7 +193,7 @@ func (s *Splitter) endRun() {
 	s.start, s.parts, s.long, s.flag = 1, 0, false, false
 }
 
-// signs takes a row of signs; lead says that it stands between a space and a word.
+// signs handles a row of signs; lead says that it stands between a space and a word.
 func (s *Splitter) signs(row string, lead bool) {
 	if lead && (row == "-" || row == "--") {
 		s.flag = true
@@ -208,8 +207,8 @@ func (s *Splitter) signs(row string, lead bool) {
 	}
 }
 
-// ideographs emits the pairs of the ideographs that text begins with and
-// returns their bytes.
+// ideographs emits the pairs of the ideographs at the beginning of text and returns their
+// length in bytes.
 func (s *Splitter) ideographs(text string) int {
 	end, before := 0, 0 // of the last ideograph
 	for end < len(text) {
@@ -234,7 +233,7 @@ func (s *Splitter) pair(p string) {
 	s.buf = s.buf[:1]
 }
 
-// next returns the first rune of text, its bytes and its class.
+// next returns the first rune of text, its length in bytes and its class.
 func next(text string) (rune, int, class) {
 	if b := text[0]; b < utf8.RuneSelf {
 		return rune(b), 1, ascii[b]
@@ -253,7 +252,7 @@ func isWord(text string) bool {
 // "file-name", "don't".
 func joins(r rune) bool { return r == '-' || r == '\'' || r == '’' }
 
-// signs returns how many signs text begins with.
+// signs returns the number of signs at the beginning of text.
 func signs(text string) int {
 	n := 0
 	for n < len(text) && text[n] < utf8.RuneSelf && ascii[text[n]] == sign {
@@ -262,7 +261,7 @@ func signs(text string) int {
 	return n
 }
 
-// prefix returns the bytes of the first n code points of a word that has more.
+// prefix returns the bytes of the first n code points of a word, which has more than n.
 func prefix(word []byte, n int) int {
 	i := 0
 	for range n {

@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// GramSize is how many code points of a word, its ends marked, a gram has:
-// "<lock>" has the grams "<loc", "lock" and "ock>".
+// GramSize is the length of a gram in code points of a word with marked ends: "<lock>" has
+// the grams "<loc", "lock" and "ock>".
 const GramSize = 4
 
-// Tokenizer turns text into tokens. It keeps its buffers between texts, so that
-// neither a text nor a token costs an allocation. It is for one goroutine at a
-// time; many may share a vocabulary.
+// Tokenizer turns text into tokens. It reuses its buffers, so that neither a text nor a
+// token costs an allocation. It is for one goroutine at a time; several may share a
+// vocabulary.
 type Tokenizer struct {
 	vocabulary *Vocabulary
 	splitter   Splitter
@@ -19,7 +19,7 @@ type Tokenizer struct {
 	begin      func([]byte)       // may be nil
 	emit       func(uint32)
 	count      int               // tokens of the text so far
-	marked     [MaxWord + 2]rune // a word between the marks of its ends
+	marked     [MaxWord + 2]rune // a word with marks at both ends
 }
 
 // NewTokenizer returns a tokenizer for a vocabulary.
@@ -29,13 +29,12 @@ func NewTokenizer(v *Vocabulary) *Tokenizer {
 	return t
 }
 
-// Tokens calls emit for every token of the text, repeats included. A text that
-// gives no token by its pieces counts by its signs, so that only a blank one
-// has none.
+// Tokens calls emit for every token of the text, repeats included. If the pieces of a text
+// give no token, its signs do, so that only a blank text has none.
 func (t *Tokenizer) Tokens(text string, emit func(token uint32)) { t.Pieces(text, nil, emit) }
 
-// Pieces does what Tokens does, and calls begin before the tokens of each piece. The
-// bytes are valid only during the call.
+// Pieces is Tokens, and also calls begin before the tokens of each piece. The bytes are
+// valid only during the call.
 func (t *Tokenizer) Pieces(text string, begin func(piece []byte), emit func(token uint32)) {
 	t.begin, t.emit, t.count = begin, emit, 0
 	t.splitter.Split(text, t.piece)
@@ -62,8 +61,7 @@ func (t *Tokenizer) take(kind Kind, piece []byte) {
 	}
 }
 
-// grams gives the bucket of every gram of a word; a word shorter than a gram is
-// one itself.
+// grams emits the bucket of every gram of a word. A word shorter than a gram is one gram.
 func (t *Tokenizer) grams(word []byte) {
 	marked := append(t.marked[:0], '<')
 	for len(word) > 0 {
@@ -78,7 +76,7 @@ func (t *Tokenizer) grams(word []byte) {
 	}
 }
 
-// signs gives the bucket of each rune that is no space.
+// signs emits the bucket of each rune that is not a space.
 func (t *Tokenizer) signs(text string) {
 	for _, r := range text {
 		if !unicode.IsSpace(r) {

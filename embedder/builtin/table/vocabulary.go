@@ -8,16 +8,16 @@ import (
 	"slices"
 )
 
-// ErrVocabulary is returned when a list of pieces is no vocabulary: one is
-// empty, longer than MaxPiece or there twice, two have one hash (the chance of
-// which is below 10⁻⁶ with a million of them), or there are too many.
+// ErrVocabulary is returned when a list of pieces is not a valid vocabulary: a piece is
+// empty, longer than MaxPiece or repeated, two pieces have the same hash (with a million
+// pieces the chance is below 10⁻⁶), or there are too many.
 var ErrVocabulary = errors.New("table: not a vocabulary")
 
-// MaxTokens is the most that a vocabulary's Size may be.
+// MaxTokens is the largest Size of a vocabulary.
 const MaxTokens = 1 << 20
 
-// Vocabulary is the pieces that a model knows, and how many buckets it has for
-// others. It does not change, and is safe for concurrent use.
+// Vocabulary is the set of pieces that a model knows, and the number of buckets for other
+// pieces. It is immutable, and safe for concurrent use.
 type Vocabulary struct {
 	text    []byte   // the pieces end to end, ascending
 	ends    []uint32 // of each piece in text
@@ -25,14 +25,14 @@ type Vocabulary struct {
 	buckets uint32
 }
 
-// A slot of the index holds the upper bits of a piece's hash, and below them its
-// token plus 1; 0 is a free place. The lower bits of the hash say where to look,
-// so that what is found has some 60 bits of the hash in common with what was
-// looked for, and need not be compared: a piece costs one look at memory.
+// A slot of the index holds the upper bits of a piece's hash, and below them its token plus
+// 1; 0 is an empty slot. The lower bits of the hash give the slot, so a match agrees in
+// some 60 bits of the hash and the texts need not be compared: a look-up costs one memory
+// access.
 const slotHash = ^uint64(2*MaxTokens - 1)
 
-// NewVocabulary returns the vocabulary of the given pieces, in any order, and
-// so many buckets, of which there is one at least. It returns ErrVocabulary.
+// NewVocabulary returns the vocabulary of the given pieces, in any order, with the given
+// number of buckets, at least one. It returns ErrVocabulary.
 func NewVocabulary(pieces []string, buckets int) (*Vocabulary, error) {
 	if err := checkSize(len(pieces), buckets); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func checkSize(pieces, buckets int) error {
 	return nil
 }
 
-// append adds the next piece, which comes after all before it.
+// append adds the next piece, which must sort after all pieces before it.
 func (v *Vocabulary) append(piece []byte) error {
 	if len(piece) == 0 || len(piece) > MaxPiece {
 		return fmt.Errorf("%w: piece of %d bytes, want 1 to %d", ErrVocabulary, len(piece), MaxPiece)
@@ -69,7 +69,7 @@ func (v *Vocabulary) append(piece []byte) error {
 	return nil
 }
 
-// index makes the pieces findable.
+// index builds the hash index.
 func (v *Vocabulary) index() error {
 	v.slots = make([]uint64, 1<<bits.Len(uint(2*len(v.ends))))
 	for token := range uint32(len(v.ends)) {
@@ -97,13 +97,13 @@ func (v *Vocabulary) find(h uint64) (uint32, bool) {
 	return 0, false
 }
 
-// Pieces is how many pieces there are; they are the tokens below it.
+// Pieces is the number of pieces. The tokens below it are pieces.
 func (v *Vocabulary) Pieces() int { return len(v.ends) }
 
-// Buckets is how many buckets there are; they are the tokens from Pieces on.
+// Buckets is the number of buckets. The tokens from Pieces on are buckets.
 func (v *Vocabulary) Buckets() int { return int(v.buckets) }
 
-// Size is how many tokens there are: pieces and buckets.
+// Size is the number of tokens: pieces and buckets.
 func (v *Vocabulary) Size() int { return len(v.ends) + int(v.buckets) }
 
 // Piece returns the piece of a token below Pieces.
@@ -122,13 +122,12 @@ func (v *Vocabulary) Token(piece []byte) (uint32, bool) { return v.find(hash(pie
 
 // bucket returns the token of the bucket of a hash.
 func (v *Vocabulary) bucket(h uint64) uint32 {
-	return uint32(len(v.ends)) + uint32(h>>32*uint64(v.buckets)>>32) // as even as a remainder, without the division
+	return uint32(len(v.ends)) + uint32(h>>32*uint64(v.buckets)>>32) // as uniform as a remainder, without the division
 }
 
-// AppendTo appends the vocabulary's pieces to b. They are sorted, so each is
-// written as a byte that says how much of the piece before it begins with, a
-// byte that says how much follows, and what follows. How many pieces and
-// buckets there are is not written.
+// AppendTo appends the vocabulary's pieces to b. They are sorted, so each is written as the
+// length of the prefix that it shares with the piece before (one byte), the length of the
+// rest (one byte), and the rest. The numbers of pieces and buckets are not written.
 func (v *Vocabulary) AppendTo(b []byte) []byte {
 	var last []byte
 	for token := range uint32(len(v.ends)) {
@@ -144,14 +143,13 @@ func (v *Vocabulary) AppendTo(b []byte) []byte {
 	return b
 }
 
-// ParseVocabulary returns the vocabulary that AppendTo wrote: all of b is so
-// many pieces. What it allocates is bounded by MaxPiece and the length of b.
-// It returns ErrVocabulary.
+// ParseVocabulary is the inverse of AppendTo: all of b must be the given number of pieces.
+// Its allocations are bounded by MaxPiece and the length of b. It returns ErrVocabulary.
 func ParseVocabulary(b []byte, pieces, buckets int) (*Vocabulary, error) {
 	if err := checkSize(pieces, buckets); err != nil {
 		return nil, err
 	}
-	if pieces > len(b)/3 { // the least that a piece takes
+	if pieces > len(b)/3 { // a piece takes at least 3 bytes
 		return nil, fmt.Errorf("%w: %d pieces in %d bytes", ErrVocabulary, pieces, len(b))
 	}
 	v := &Vocabulary{ends: make([]uint32, 0, pieces), buckets: uint32(buckets)}
@@ -200,9 +198,8 @@ func hashRunes(gram []rune) uint64 {
 	return mix(h)
 }
 
-// mix spreads the bits, of which FNV leaves the upper ones poor for short
-// input: the finaliser of MurmurHash3 (https://github.com/aappleby/smhasher),
-// public domain.
+// mix improves the distribution of the upper bits, which FNV leaves poor for short input:
+// the finaliser of MurmurHash3 (https://github.com/aappleby/smhasher), public domain.
 func mix(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd

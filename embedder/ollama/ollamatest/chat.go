@@ -11,20 +11,19 @@ import (
 	"github.com/ollama/ollama/types/model"
 )
 
-// ChatFault takes the place of the answer to one request to /api/chat. It returns false
-// to let the request pass.
+// ChatFault replaces the answer to one request to /api/chat. It returns false to let the
+// request pass.
 type ChatFault func(w http.ResponseWriter, r *http.Request, req api.ChatRequest) bool
 
-// SetChat sets what the fake's models answer to a chat; they repeat the last message by
-// themselves.
+// SetChat sets how the fake's models answer a chat; by default they repeat the last
+// message.
 func (f *Fake) SetChat(answer func(api.ChatRequest) string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.answer = answer
 }
 
-// FailChat makes each of the next requests to /api/chat meet one of the faults, in
-// order.
+// FailChat applies the faults to the next requests to /api/chat, one each, in order.
 func (f *Fake) FailChat(faults ...ChatFault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -38,7 +37,7 @@ func (f *Fake) Chats() []api.ChatRequest {
 	return slices.Clone(f.chats)
 }
 
-// BrokenOff is the fault of a connection that ends in the midst of an answer.
+// BrokenOff is the fault of a connection that ends in the middle of an answer.
 func BrokenOff() ChatFault {
 	return func(w http.ResponseWriter, _ *http.Request, req api.ChatRequest) bool {
 		reply(w, api.ChatResponse{Model: req.Model, Message: api.Message{Role: "assistant", Content: "It was"}})
@@ -103,7 +102,7 @@ func (f *Fake) chat(w http.ResponseWriter, r *http.Request) {
 	reply(w, api.ChatResponse{Model: req.Model, Message: api.Message{Role: "assistant"}, Done: true, DoneReason: reason})
 }
 
-// number is an option that is a number, or else what applies without.
+// number returns a numeric option, or without if it is not set.
 func number(option any, without int) int {
 	if n, ok := option.(float64); ok {
 		return int(n)

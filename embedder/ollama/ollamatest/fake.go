@@ -24,18 +24,17 @@ import (
 	"github.com/recalld/recalld/embedder/embeddertest"
 )
 
-// FakeModel is a model of a Fake.
 type FakeModel struct {
 	// Arch is the architecture in /api/show.
 	Arch string
-	// Dim is the width that the model has.
+	// Dim is the width of the model's vectors.
 	Dim int
-	// ClaimedDim is the width that /api/show tells; 0 tells Dim.
+	// ClaimedDim is the width in /api/show; 0 is Dim.
 	ClaimedDim int
-	// Context is how many tokens it reads: words and two marks.
+	// Context is the number of tokens that the model reads: words and two marks.
 	Context int
-	// ClaimedContext is the context that /api/show tells; 0 tells Context. A
-	// server that was started with a smaller context tells too much.
+	// ClaimedContext is the context in /api/show; 0 is Context. A server that was started
+	// with a smaller context reports too much.
 	ClaimedContext int
 	// NumCtx is a num_ctx parameter of the Modelfile; 0 is none.
 	NumCtx int
@@ -43,17 +42,16 @@ type FakeModel struct {
 	Capabilities []model.Capability
 	// RemoteHost is set for a model that runs elsewhere.
 	RemoteHost string
-	// Salt changes all vectors, as another version of the model would.
+	// Salt changes all vectors, like another version of the model.
 	Salt string
 }
 
-// Fault takes the place of the answer to one request to /api/embed. It returns
-// false to let the request pass.
+// Fault replaces the answer to one request to /api/embed. It returns false to let the
+// request pass.
 type Fault func(w http.ResponseWriter, r *http.Request, req api.EmbedRequest) bool
 
-// Fake speaks Ollama's API as version 0.17.4 does. It is an http.Handler, and an
-// http.RoundTripper that answers without a network, for tests in a bubble of
-// synctest.
+// Fake implements Ollama's API as of version 0.17.4. It is an http.Handler, and an
+// http.RoundTripper that answers without a network, for tests in a synctest bubble.
 type Fake struct {
 	mu     sync.Mutex // guards all below
 	models map[string]FakeModel
@@ -61,7 +59,7 @@ type Fake struct {
 	down   bool
 	embeds []api.EmbedRequest
 	pull   []string // raw lines that /api/pull answers with
-	// Of /api/chat, see chat.go.
+	// State of /api/chat, see chat.go.
 	answer     func(api.ChatRequest) string
 	chats      []api.ChatRequest
 	chatFaults []ChatFault
@@ -72,8 +70,7 @@ var (
 	_ http.RoundTripper = (*Fake)(nil)
 )
 
-// NewFake returns a fake that has Model, with the width and context of the real
-// one.
+// NewFake returns a fake with Model, which has the width and context of the real one.
 func NewFake() *Fake {
 	f := &Fake{models: map[string]FakeModel{}}
 	f.SetModel(Model, FakeModel{Arch: "bert", Dim: Dim, Context: Context})
@@ -94,8 +91,8 @@ func (f *Fake) RemoveModel(name string) {
 	delete(f.models, withTag(name))
 }
 
-// SetDown makes the fake refuse connections, or take them again. It is for
-// RoundTrip; behind a listener the listener is to be closed.
+// SetDown makes the fake refuse connections, or accept them again. It affects RoundTrip
+// only; behind a listener, close the listener.
 func (f *Fake) SetDown(down bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,8 +106,7 @@ func (f *Fake) SetPull(lines ...string) {
 	f.pull = lines
 }
 
-// Fail makes each of the next requests to /api/embed meet one of the faults, in
-// order.
+// Fail applies the faults to the next requests to /api/embed, one each, in order.
 func (f *Fake) Fail(faults ...Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -124,7 +120,7 @@ func (f *Fake) Embeds() []api.EmbedRequest {
 	return slices.Clone(f.embeds)
 }
 
-// Status is the fault of answering with a status and a message.
+// Status is the fault of an answer with a status and a message.
 func Status(code int, message string) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ api.EmbedRequest) bool {
 		fail(w, code, message)
@@ -132,23 +128,23 @@ func Status(code int, message string) Fault {
 	}
 }
 
-// RunnerKilled is what the server says when its runner dies in a batch.
+// RunnerKilled is the server's answer when its runner dies in a batch.
 func RunnerKilled() Fault {
 	return Status(http.StatusBadRequest, `do embedding request: Post "http://127.0.0.1:36121/embedding": EOF`)
 }
 
-// Busy is what the server says when its queue is full.
+// Busy is the server's answer when its queue is full.
 func Busy() Fault {
 	return Status(http.StatusServiceUnavailable, "server busy, please try again.  maximum pending requests exceeded")
 }
 
-// Dropped ends the connection without an answer, as a server does that is
-// stopped in a request.
+// Dropped ends the connection without an answer, like a server that is stopped during a
+// request.
 func Dropped() Fault {
 	return func(http.ResponseWriter, *http.Request, api.EmbedRequest) bool { panic(http.ErrAbortHandler) }
 }
 
-// Hang answers nothing until the caller has gone.
+// Hang does not answer until the caller has gone.
 func Hang() Fault {
 	return func(_ http.ResponseWriter, r *http.Request, _ api.EmbedRequest) bool {
 		<-r.Context().Done()
@@ -289,8 +285,8 @@ func (f *Fake) embed(w http.ResponseWriter, r *http.Request) {
 	reply(w, resp)
 }
 
-// tokens are the marks and a token for each four bytes of a word, cut to the
-// context when that is allowed.
+// tokens returns the marks and one token for each four bytes of a word, cut to the context
+// if truncate is set.
 func (m FakeModel) tokens(text string, truncate bool) ([]string, bool) {
 	tokens := []string{"[CLS]"}
 	for word := range strings.FieldsSeq(text) {
@@ -358,8 +354,8 @@ func fail(w http.ResponseWriter, code int, message string) {
 	json.NewEncoder(w).Encode(map[string]string{"error": message})
 }
 
-// RoundTrip implements http.RoundTripper: the answer is made by ServeHTTP, and
-// given up when the request's context ends.
+// RoundTrip implements http.RoundTripper. ServeHTTP makes the answer, which is dropped when
+// the request's context ends.
 func (f *Fake) RoundTrip(r *http.Request) (*http.Response, error) {
 	f.mu.Lock()
 	down := f.down

@@ -1,6 +1,6 @@
-// Package ollamatest gives tests an Ollama server: a real one, started with
-// Start from what build.sh leaves, and a fake one, in memory, that can be told
-// to fail. Both are held against the same table of cases.
+// Package ollamatest gives tests an Ollama server: a real one, started with Start from the
+// output of build.sh, or an in-memory fake that can be made to fail. Both are tested with
+// the same table of cases.
 package ollamatest
 
 import (
@@ -19,11 +19,11 @@ import (
 	"time"
 )
 
-// Env names the folder that build.sh wrote.
+// Env names the folder with the output of build.sh.
 const Env = "RECALLD_TEST_OLLAMA"
 
-// The model that Start creates: words that share letters, and the synonyms in
-// synonyms.txt, are near.
+// The model that Start creates: words that share letters are near, and so are the synonyms
+// in synonyms.txt.
 const (
 	Model   = "tiny"
 	Dim     = 64
@@ -35,21 +35,20 @@ const stopTimeout = 60 * time.Second
 
 // Server is a real Ollama server on this machine.
 type Server struct {
-	// URL is its address. It stays the same over restarts.
+	// URL is its address. It stays the same after restarts.
 	URL string
 
 	t       testing.TB
-	dir     string // what build.sh left
+	dir     string // the output of build.sh
 	program string
 	env     []string
 	log     logBuffer
 	cmd     *exec.Cmd
-	ended   chan error // receives how cmd ended, once
+	ended   chan error // receives the exit of cmd, once
 }
 
-// Start starts a server on a free port, with a home and models of its own, and
-// creates Model. The test is skipped when Env is not set. The server ends with
-// the test.
+// Start starts a server on a free port, with a separate home and models folder, and creates
+// Model. The test is skipped when Env is not set. The server ends with the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	dir := os.Getenv(Env)
@@ -71,7 +70,8 @@ func Start(t testing.TB) *Server {
 	s.Restart()
 
 	modelfile := filepath.Join(home, "Modelfile")
-	// One thread: a second makes small machines sixty times slower, and sums differ.
+	// One thread: a second makes small machines sixty times slower, and changes the order
+	// of sums.
 	text := fmt.Sprintf("FROM %s\nPARAMETER num_thread 1\n", filepath.Join(dir, "tiny.gguf"))
 	if err := os.WriteFile(modelfile, []byte(text), 0o600); err != nil {
 		t.Fatalf("write Modelfile: %v", err)
@@ -80,14 +80,14 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// ChatModel is the model that CreateChat makes. It answers ChatAnswer, and where a
-// message ends with a tilde without end.
+// ChatModel is the model that CreateChat makes. It answers ChatAnswer; to a message that
+// ends with a tilde its answer never ends.
 const (
 	ChatModel  = "tiny-chat"
 	ChatAnswer = " It works."
 )
 
-// CreateChat makes ChatModel. The test is skipped where build.sh left none.
+// CreateChat makes ChatModel. The test is skipped if build.sh has not made it.
 func (s *Server) CreateChat() {
 	s.t.Helper()
 	weights := filepath.Join(s.dir, "tiny-chat.gguf")
@@ -102,7 +102,7 @@ func (s *Server) CreateChat() {
 	s.Create(ChatModel, modelfile)
 }
 
-// Create makes a model of a Modelfile.
+// Create makes a model from a Modelfile.
 func (s *Server) Create(name, modelfile string) {
 	s.t.Helper()
 	cmd := exec.Command(s.program, "create", name, "-f", modelfile)
@@ -137,9 +137,9 @@ func (s *Server) Restart() {
 	}
 }
 
-// Stop ends the server and its runners, and waits until they are gone. A
-// server that is stopped already is left alone. It is asked, never killed: a
-// killed server leaves its runner behind.
+// Stop ends the server and its runners, and waits until they are gone. Stopping twice is a
+// no-op. It sends a signal that the server handles: a killed server leaves its runner
+// behind.
 func (s *Server) Stop() {
 	s.t.Helper()
 	if s.cmd == nil {
@@ -153,14 +153,14 @@ func (s *Server) Stop() {
 		s.t.Errorf("stop server: %v", err)
 	}
 	select {
-	case <-s.ended: // its exit status after a signal says nothing
+	case <-s.ended: // the exit status after a signal is irrelevant
 	case <-time.After(stopTimeout):
 		s.t.Errorf("the server, process %d, has not ended after %v:\n%s", s.cmd.Process.Pid, stopTimeout, s.log.tail())
 	}
 	s.cmd = nil
 }
 
-// freeAddr returns a loopback address that nothing listens on.
+// freeAddr returns a loopback address with a free port.
 func freeAddr(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -171,7 +171,7 @@ func freeAddr(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// logBuffer keeps what a server writes and signals when it writes a text.
+// logBuffer keeps the server's output and signals when it contains a text.
 type logBuffer struct {
 	mu   sync.Mutex // guards all below
 	buf  bytes.Buffer

@@ -2,18 +2,18 @@ package main
 
 import "fmt"
 
-// What the model that chats knows. A letter is a token, so that long prompts are easily
-// made, and a few words are.
+// The vocabulary of the chat model. A letter is a token, so that long prompts are easily
+// made, and so are a few words.
 const (
-	chatDim     = 320 // one dimension for each token, so at most so many
+	chatDim     = 320 // one dimension for each token, so it is also the most tokens
 	chatContext = 16384
 	eos         = 2
 )
 
-// chatModel returns a llama-type model that answers everything with "It works.", or,
-// where a message ends with a tilde, with tildes and carets for ever (the server breaks
-// off what repeats one token). Tokens are one-hot vectors and its one layer adds
-// nothing, so the output matrix alone says what follows what.
+// chatModel returns a llama-type model that answers "It works.". To a message that ends
+// with a tilde it answers with tildes and carets without end (the server stops an answer
+// that repeats one token). Tokens are one-hot vectors and its one layer adds nothing, so
+// the output matrix alone determines the next token.
 func chatModel() ([]kv, []tensor) {
 	const ws = "\u2581"
 	toks := []string{"<unk>", "<s>", "</s>"}

@@ -1,11 +1,11 @@
-// Command tinygguf writes a small, seeded BERT-type embedding model as a GGUF v3
-// file. Weights are pseudo-random; no download, no training, standard library only.
+// Command tinygguf writes a small, seeded BERT-type embedding model as a GGUF v3 file.
+// Weights are pseudo-random; no download, no training, standard library only.
 //
-// Token vectors are random unit-ish directions and the encoder layers are nearly
-// the identity (small random weights on the residual path), so mean pooling makes
-// the result behave like a bag of word pieces: texts that share words are near.
-// Words given in one synonym group share a base direction, so "car" and
-// "automobile" are near though they share no letters.
+// Token vectors are random unit-ish directions and the encoder layers are nearly the
+// identity (small random weights on the residual path), so with mean pooling the result
+// behaves like a bag of subwords: texts that share words are near. Words given in one
+// synonym group share a base direction, so "car" and "automobile" are near though they
+// share no letters.
 //
 // With -chat it writes a model that chats instead, see chat.go.
 package main
@@ -252,7 +252,7 @@ func main() {
 				n[k] += g[k]
 			}
 			emb = append(emb, n...)
-		case i < 5: // specials add little of their own
+		case i < 5: // specials contribute little
 			emb = append(emb, norm(d, 0.05)...)
 		default:
 			emb = append(emb, norm(d, 1)...)
