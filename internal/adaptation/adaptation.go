@@ -1,13 +1,13 @@
 // Package adaptation trains the built-in model further on what is remembered, keeps the
 // adapted model in the data folder, and removes it.
 //
-// Vocabulary. The shipped model is the one inside the program, the base of training. A
-// pair is two texts that belong together, with the document that it comes from. Whole
-// documents are held out: the tuning pairs say when to stop, the judged pairs what the
-// training was worth, and neither is learned from. The general pairs have nothing to do
-// with what is remembered: a loss on them is the price. A table that does not find more
-// is refused. Which model is used is decided when the daemon starts: an adapted model is
-// a model of its own, and its collection is filled in the background like any other.
+// Vocabulary. The shipped model is the one inside the program, the base of training. A pair
+// is two texts that belong together, with the document that it comes from. Whole documents
+// are held out: the tuning pairs say when to stop, the judged pairs what the training was
+// worth, and neither is learned from. The general pairs are unrelated to what is
+// remembered: a loss on them is the price. A table that does not improve retrieval is
+// refused. The daemon chooses the model when it starts. An adapted model is a separate
+// model, whose collection is filled in the background like any other.
 package adaptation
 
 import (
@@ -33,12 +33,12 @@ const (
 type Options struct {
 	// Dir is the folder of models. It is made when it is needed.
 	Dir string
-	// InUse is the name of the model that embeds. Trouble says why an adapted model
-	// exists and is not used.
+	// InUse is the name of the model in use. Trouble says why an adapted model exists and
+	// is not used.
 	InUse, Trouble string
 	Store          Store
 	Read           Read
-	// General are pairs that have nothing to do with what is remembered.
+	// General are pairs that are unrelated to what is remembered.
 	General func() ([]Pair, error)
 	// MinPairs is how many pairs are needed. Default 2,000.
 	MinPairs int
@@ -74,10 +74,10 @@ func New(o Options) *Service {
 
 var errBusy = &memory.Error{Code: memory.CodeConflict, Message: "the model is being adapted already", Hint: "`recalld model show` says how far it is"}
 
-// Adapt trains the shipped model further on what is remembered, and keeps the result if
-// it finds more. Otherwise Adaptation.Refused says why, and the last adapted model stays.
-// progress is called in order, a hundred times at most for a phase. The error has
-// CodeConflict while another adaptation runs, and when there is too little to learn from.
+// Adapt trains the shipped model further on what is remembered, and keeps the result if it
+// finds more. Otherwise Adaptation.Refused says why, and the last adapted model stays.
+// progress is called in order, at most a hundred times per phase. The error has
+// CodeConflict while another adaptation runs, and when there are too few pairs.
 func (s *Service) Adapt(ctx context.Context, req memory.AdaptRequest, progress func(memory.AdaptProgress)) (*memory.Adaptation, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -133,8 +133,8 @@ func (s *Service) Adapt(ctx context.Context, req memory.AdaptRequest, progress f
 	return out, nil
 }
 
-// Reset removes the adapted model; the shipped one is used from the next start on. The
-// error has CodeNotFound if there is none, CodeConflict while one is made.
+// Reset removes the adapted model; the next start uses the shipped one. The error has
+// CodeNotFound if there is no adapted model, CodeConflict while one is made.
 func (s *Service) Reset() error {
 	if !s.busy.TryLock() {
 		return errBusy
@@ -153,7 +153,7 @@ func (s *Service) Reset() error {
 	return nil
 }
 
-// State returns which model is used, which comes next, and how it was made.
+// State returns the model in use, the model of the next start, and how that was made.
 func (s *Service) State() *memory.BuiltinModel {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// The folder has a table, named after its model, and the report that names it. The report
-// is written last and removed first: without it a table does not count.
+// The folder contains a table, named after its model, and the report that names it. The
+// report is written last and removed first: a table without a report is ignored.
 const (
 	reportName = "adapted.json"
 	tableExt   = ".bin"
@@ -85,8 +85,8 @@ func isTable(name string) bool {
 	return strings.Contains(name, nameInfix) && strings.HasSuffix(name, tableExt) && !strings.ContainsAny(name, `/\`)
 }
 
-// keep writes a table and its report. The caller sweeps the former table afterwards: the
-// model counts from the report on.
+// keep writes a table and its report, which makes the table the current one. Afterwards the
+// caller sweeps the former table.
 func keep(dir string, file []byte, report *memory.Adaptation) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make folder of models: %w", err)

@@ -10,7 +10,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Store lists what is learned from.
+// Store lists the material to learn from.
 type Store interface {
 	// Sandboxes lists the indexed folders.
 	Sandboxes() ([]memory.Sandbox, error)
@@ -32,7 +32,7 @@ type file struct {
 }
 
 // gather collects the pairs of lessons and files. Files without chunks are not read:
-// indexing left them out, or they were forgotten.
+// indexing skipped or removed them.
 func (s *Service) gather(ctx context.Context) (*corpus, error) {
 	files, err := s.files()
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Service) gather(ctx context.Context) (*corpus, error) {
 		s.report(memory.AdaptProgress{Phase: phaseReading, Done: i, Total: len(files)})
 		text, err := s.opts.Read(ctx, f.at, f.hash)
 		if err != nil {
-			continue // it has changed or is gone
+			continue // the file has changed or is gone
 		}
 		c.addFile(f.at.Project+"\x00"+f.at.Path, f.at.Lang, text)
 	}

@@ -14,14 +14,14 @@ const (
 	// minErrors is how many standard errors the gain must be above 0. With one, every
 	// sixth table that is no better would pass.
 	minErrors = 2
-	// maxLoss is what MRR on the general pairs may fall by.
+	// maxLoss is how much MRR on the general pairs may fall.
 	maxLoss = .02
 )
 
-// shares are the parts of the way from the base to the trained table that are tried,
-// until one keeps the general pairs: a table between the two loses less of what the
-// first was good at than it gains (Wortsman et al., "Robust Fine-Tuning of Zero-Shot
-// Models", 2022).
+// shares are the parts of the way from the base to the trained table that are tried until
+// the loss on the general pairs is small enough: a table between the two loses less on the
+// general pairs than it gains on the others (Wortsman et al., "Robust Fine-Tuning of
+// Zero-Shot Models", 2022).
 var shares = []float64{1, .8, .6, .4, .3, .2}
 
 // rankings are the ranks of the judged and of the general pairs.
@@ -55,8 +55,8 @@ func (r *result) compare(w *subset, before, after rankings) {
 }
 
 // gain returns the mean difference of 1/rank and its standard error. Pairs of a document
-// are alike, so documents are the units of chance (Liang and Zeger, 1986): with d_i the
-// difference of pair i, G documents and n pairs,
+// are correlated, so the error is clustered by document (Liang and Zeger, 1986): with d_i
+// the difference of pair i, G documents and n pairs,
 //
 //	error² = G/(G-1) · Σ_documents (Σ_i (d_i - mean))² / n²
 func gain(before, after []int, of []sample) (mean, err float64) {

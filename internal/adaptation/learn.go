@@ -19,9 +19,9 @@ type recipe struct {
 	trainer  contrast.Options
 }
 
-// shippedRecipe was found by trials on four repositories; docs/model.md has the
-// figures, the notebook of the trainer what was tried. Weights stay as they are: they come from far more text than one user has,
-// and moving them cost the general pairs most.
+// shippedRecipe was found by trials on four repositories; docs/model.md has the figures,
+// the notebook of the trainer what was tried. Weights are frozen: they come from far more
+// text than one user has, and training them caused the largest loss on the general pairs.
 var shippedRecipe = recipe{
 	batch: minLearned, part: 32, epochs: 16, evaluations: 12, patience: 3,
 	trainer: contrast.Options{RowRate: .02, FreezeWeights: true, Dropout: .1, Seed: 1},

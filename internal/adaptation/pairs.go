@@ -17,9 +17,9 @@ const (
 	maxStatements = 8
 )
 
-// pairsOf finds the pairs of a file by the look of its lines, in any language: the
-// first sentence of a comment and the code below it, the words of a name and the block
-// that it names, a message and the code around it, a heading and its section.
+// pairsOf finds the pairs of a file by the form of its lines, in any language: the first
+// sentence of a comment and the code below it, the words of a name and the block that it
+// names, a message and the code around it, a heading and its section.
 func pairsOf(lang, text string, emit func(a, b string)) {
 	s := &scanner{emit: emit}
 	for line := range strings.Lines(text) {
@@ -57,7 +57,7 @@ func (s *scanner) line(i int) string {
 	return strings.TrimSpace(s.lines[i])
 }
 
-// lineMarks begin comments that end with their line, blockMarks others.
+// lineMarks begin comments that end with the line, blockMarks other comments.
 var (
 	lineMarks  = []string{"//", "# ", "-- ", ";; ", "% "}
 	blockMarks = [][2]string{{"/*", "*/"}, {"<!--", "-->"}, {`"""`, `"""`}, {"'''", "'''"}, {"{-", "-}"}}
@@ -91,8 +91,8 @@ func (s *scanner) commentEnd(i int) int {
 	return i
 }
 
-// comment emits the comment of lines [i, end) with the code below it. A string that a
-// body begins with, as in Python, belongs to the header above it.
+// comment emits the comment of lines [i, end) with the code below it. A string at the
+// beginning of a body, as in Python, belongs to the header above it.
 func (s *scanner) comment(i, end int) {
 	prose := proseOf(s.lines[i:end])
 	first := firstSentence(prose)
@@ -179,8 +179,8 @@ func (s *scanner) below(i int) string {
 		case blank && !block, !blank && at < indent, n >= maxStatements && !block:
 			return code.String()
 		case block && n > 0 && !blank && at == indent:
-			// What closes the block belongs to it, the next declaration does not. A
-			// header of several lines ends with what opens the block.
+			// The line that closes the block belongs to it, the next declaration does not.
+			// A header of several lines ends with the line that opens the block.
 			switch rest := strings.TrimSpace(line); {
 			case !strings.ContainsRune("})]", rune(rest[0])):
 				return code.String()
@@ -195,8 +195,8 @@ func (s *scanner) below(i int) string {
 	return code.String()
 }
 
-// indentAt is the width of the white space that a line begins with; a blank line has
-// the indent of the next one that is not.
+// indentAt is the width of the white space at the beginning of a line. A blank line has the
+// indent of the next line that is not blank.
 func (s *scanner) indentAt(i int) int {
 	for ; i < len(s.lines); i++ {
 		if rest := strings.TrimLeft(s.lines[i], " \t"); rest != "" {
@@ -267,8 +267,8 @@ func proseOf(lines []string) string {
 	return strings.Join(words, " ")
 }
 
-// firstSentence returns the text up to the first full stop that a space follows and no
-// lower-case letter.
+// firstSentence returns the text up to the first full stop that is followed by a space and
+// no lower-case letter.
 func firstSentence(text string) string {
 	for at := 0; ; {
 		i := strings.IndexAny(text[at:], ".?!")
@@ -281,8 +281,8 @@ func firstSentence(text string) string {
 	}
 }
 
-// withoutName takes off the first word of a description if the code declares it, as Go's
-// comments have it: else only the name would be learned.
+// withoutName removes the first word of a description if the code declares it, as in Go's
+// comments. Otherwise training would learn only the name.
 func withoutName(sentence, code string) string {
 	name, rest, _ := strings.Cut(sentence, " ")
 	name = strings.Trim(name, "`()")
@@ -293,8 +293,8 @@ func withoutName(sentence, code string) string {
 	return rest
 }
 
-// isProse says whether a text reads like words for people: three at least, most of them
-// of letters alone.
+// isProse says whether a text reads like prose: at least three words, most of them of
+// letters only.
 func isProse(s string) bool {
 	plain, words := 0, strings.Fields(s)
 	for _, w := range words {
@@ -326,8 +326,8 @@ func nameWords(name string) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// fit makes a text fit to be learned from: valid, without control characters, and cut
-// after a word within maxText.
+// fit makes a text valid UTF-8 without control characters, and cuts it after a word within
+// maxText.
 func fit(s string) string {
 	s = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
@@ -345,13 +345,13 @@ func fit(s string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(s[:cut], ""))
 }
 
-// boilerplate are words of texts that are the same everywhere or that a machine wrote.
+// boilerplate are words of texts that are the same everywhere or generated.
 var boilerplate = []string{
 	"copyright", "licensed under", "spdx-license", "all rights reserved", "permission is hereby granted", "without warranty", "apache license", "redistribution and use",
 	"do not edit", "code generated", "auto-generated", "autogenerated", "nolint", "noqa", "eslint-", "prettier-ignore", "ts-ignore", "todo", "fixme",
 }
 
-// isWorth says whether a pair has something to learn from.
+// isWorth says whether a pair is worth learning from.
 func isWorth(a, b string) bool {
 	if len(a) < minText || len(b) < minText || keyOf(a) == keyOf(b) {
 		return false
@@ -377,8 +377,8 @@ func isWorth(a, b string) bool {
 	return letters*10 >= len(b)*3
 }
 
-// keyOf is a hash of a text's words: texts that differ in case, spaces and marks alone
-// have the same.
+// keyOf is a hash of a text's words: texts that differ only in case, spaces and marks have
+// the same.
 func keyOf(s string) uint64 {
 	h := fnv.New64a()
 	for word := range strings.FieldsFuncSeq(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {

@@ -9,12 +9,12 @@ import (
 	"github.com/recalld/recalld/embedder/builtin/table"
 )
 
-// subset is the pairs as tokens, and the part of the table with their tokens: the rows of
+// subset is the pairs as tokens, and the part of the table with these tokens. The rows of
 // other tokens would take memory and never change.
 type subset struct {
 	parts parts
 	pairs contrast.Pairs // learned, tuned, judged, general
-	// Where each part is in pairs.
+	// Indices of each part in pairs.
 	learned, tuned, judged, general []int
 	// tokens are the base's tokens in pairs, ascending. A token of pairs is an index in it.
 	tokens []uint32
@@ -96,7 +96,7 @@ func (w *subset) compact(from *table.Model, bags *contrast.Pairs) {
 	})
 }
 
-// leastWeight keeps the logarithm of a weight of 0 a number.
+// leastWeight replaces a weight of 0, whose logarithm is infinite.
 const leastWeight = 1e-6
 
 // dequantised returns the rows and weights of the tokens from a table.
@@ -112,7 +112,7 @@ func (w *subset) dequantised(from *table.Model) *contrast.Model {
 	return m
 }
 
-// between returns the model at a share of the way from the base to another model.
+// between interpolates the model at a share of the way from the base to another model.
 func (w *subset) between(m *contrast.Model, share float64) *contrast.Model {
 	mixed := w.model.Clone()
 	for i := range mixed.Rows {

@@ -12,8 +12,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// defaultMinPairs is how many pairs are needed unless Options say otherwise: with fewer
-// than about 300 judged pairs a gain cannot be told from chance.
+// defaultMinPairs is the default of Options.MinPairs. With fewer than about 300 judged
+// pairs a gain cannot be distinguished from chance.
 const defaultMinPairs = 2000
 
 // defaultTimeLimit bounds training unless a request says otherwise.
@@ -42,9 +42,8 @@ type result struct {
 	tuned, bestStep int
 }
 
-// tooLittleError is returned when there are too few pairs, or when they come from so few
-// documents, or are so alike, that too few are left on one side once documents are held
-// out.
+// tooLittleError is returned when there are too few pairs, or when too few remain after
+// documents are held out, because the pairs come from too few documents or are too similar.
 type tooLittleError struct{ pairs, documents, needed int }
 
 func (e *tooLittleError) Error() string {
@@ -98,8 +97,8 @@ func (t *training) run(ctx context.Context) (*result, error) {
 	return r, nil
 }
 
-// write returns the file of a table, whose name is completed with the checksum of the
-// file before it had that name.
+// write returns the file of a table and its name, which ends with the checksum of the file
+// before the name was set.
 func write(m *table.Model) (name string, file []byte, err error) {
 	var plain, named bytes.Buffer
 	if err := m.Write(&plain); err != nil {

@@ -14,19 +14,18 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Applied is what became of a change.
+// Applied is the result of a change.
 type Applied struct {
-	// Changed says that the file was written, Removed that it is gone.
+	// Changed says that the file was written, Removed that it was deleted.
 	Changed bool
 	Removed bool
-	// Backup is the copy of the file as it was; empty for a new file.
+	// Backup is the copy of the former file; empty for a new file.
 	Backup string
 }
 
-// Apply carries out a change: the file as it was is copied beside itself, with
-// the time in its name, and the new text takes its place in one step. A link is
-// followed. CodeConflict when the file is no longer what the change was planned
-// for.
+// Apply carries out a change: it copies the former file beside itself, with the time in the
+// copy's name, and replaces the file atomically. It follows a link. It returns CodeConflict
+// if the file has changed since the plan.
 func Apply(c Change, now time.Time) (Applied, error) {
 	if c.None() {
 		return Applied{}, nil
@@ -39,7 +38,7 @@ func Apply(c Change, now time.Time) (Applied, error) {
 		return Applied{}, &memory.Error{Code: memory.CodeConflict, Field: "file", Message: c.Path + " was changed meanwhile", Hint: "try again"}
 	}
 	target := c.Path
-	mode := fs.FileMode(0o600) // settings hold other servers' keys
+	mode := fs.FileMode(0o600) // settings contain the keys of other servers
 	if c.Before == nil {
 		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 			return Applied{}, fmt.Errorf("create folder of %s: %w", target, err)
@@ -76,8 +75,7 @@ func Apply(c Change, now time.Time) (Applied, error) {
 	return out, nil
 }
 
-// write puts a text in the place of a file and keeps the file's mode, of which
-// the umask would take bits away.
+// write replaces a file's text and keeps its mode despite the umask.
 func write(path string, mode fs.FileMode, text []byte) error {
 	err := fsx.WriteFile(path, mode, func(w io.Writer) error {
 		_, err := w.Write(text)
@@ -108,8 +106,8 @@ func backup(path string, mode fs.FileMode, text []byte, now time.Time) (string, 
 	}
 }
 
-// writable refuses a file that its owner has made read-only: it could be
-// replaced, and that is not what the mode says.
+// writable returns an error for a file that its owner has made read-only. Replacing it
+// would be possible, but its mode says that it must not change.
 func writable(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// markedBlock keeps a text between two marks in a file of instructions. What
-// stands outside of the marks is the user's.
+// markedBlock keeps a text between two marks in an instructions file. Text outside the
+// marks is the user's.
 type markedBlock struct {
-	// preface is what a new file begins with.
+	// preface is the beginning of a new file.
 	preface string
 }
 
@@ -22,8 +22,8 @@ const (
 
 var errHalfBlock = errors.New("it has one of the marks " + blockBegin + " and " + blockEnd + " without the other")
 
-// instructions tell an agent when to ask and when to write (contract 2). They are
-// read with every conversation: every word of them costs.
+// instructions tell an agent when to query and when to write (contract 2). Every
+// conversation reads them, so every word costs tokens.
 const instructions = blockBegin + `
 ## Memory: recalld
 
@@ -80,7 +80,7 @@ func (b markedBlock) Take(text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// find returns where the block is; to is 0 without one.
+// find returns the position of the block; to is 0 if there is none.
 func (b markedBlock) find(text []byte) (from, to int, err error) {
 	from = bytes.Index(text, []byte(blockBegin))
 	end := bytes.Index(text, []byte(blockEnd))

@@ -16,37 +16,37 @@ const (
 
 // Client is a program that recalld can be connected to.
 type Client struct {
-	// Name is what connect calls it, Title what its makers call it.
+	// Name is the client's name for connect, Title its product name.
 	Name  string
 	Title string
-	// home is a folder that is there where the client is.
+	// home is a folder that exists where the client is installed.
 	home func(Machine) string
-	// files says where its parts are.
+	// files returns the files of its parts.
 	files func(Machine, Options) files
-	// server makes the edit that puts the MCP server into its settings.
+	// server returns the edit that adds the MCP server to its settings.
 	server func(Server) edit
-	// hooks makes the edit for its hooks; nil without hooks.
+	// hooks returns the edit for its hooks; nil if it has no hooks.
 	hooks func(Options) edit
-	// preface is what a new file of instructions begins with.
+	// preface is the beginning of a new instructions file.
 	preface string
 }
 
-// files are the files of a client in one scope; empty ones do not exist.
+// files are the files of a client in one scope; empty paths do not exist.
 type files struct {
-	// server are the files that may hold MCP servers, the first for a new one.
+	// server are the files that may contain MCP servers, the first for a new one.
 	server       []string
 	hooks        string
 	instructions string
 }
 
-// Clients are all clients, in the order in which they are listed. To add one,
-// add an entry: its folder, its files in both scopes, and the form of a server
-// in them.
+// Clients returns all clients, in the order in which they are listed. To add one, add an
+// entry: its folder, its files in both scopes, and the form of a server in them.
 func Clients() []Client {
 	return []Client{claudeCode(), codex(), cursor(), vscode(), geminiCLI(), openCode(), zed()}
 }
 
-// Find returns the client of a name. CodeInvalidInput with the names otherwise.
+// Find returns the client with a name. For another name it returns CodeInvalidInput and
+// lists the names.
 func Find(name string) (Client, error) {
 	var names []string
 	for _, c := range Clients() {
@@ -58,7 +58,7 @@ func Find(name string) (Client, error) {
 	return Client{}, memory.Invalid("client", strings.Join(names, ", "), "%q is unknown", name)
 }
 
-// parts lists what a client is given, instructions only if asked for.
+// parts lists the parts of a client, instructions only if requested.
 func (c Client) parts(m Machine, o Options, instructions bool) []part {
 	f := c.files(m, o)
 	parts := []part{{whatServer, f.server, c.server(o.Server)}}
@@ -80,25 +80,24 @@ func in(dir string, names ...string) []string {
 	return paths
 }
 
-// stdio is a server as most clients write it.
+// stdio is a server in the form that most clients use.
 type stdio struct {
-	// Type is "stdio" where the client's reference asks for it.
+	// Type is "stdio" if the client's reference requires it.
 	Type    string   `json:"type,omitempty"`
 	Command string   `json:"command"`
 	Args    []string `json:"args"`
 }
 
-// mcpServers is the edit of the clients that share one form: an object of
-// servers by name.
+// mcpServers is the edit for clients with the common form: an object of servers by name.
 func mcpServers(key, kind string) func(Server) edit {
 	return func(s Server) edit {
 		return jsonEntry{path: []string{key, name}, entry: stdio{kind, s.Command, s.Args}}
 	}
 }
 
-// claudeCode: code.claude.com/docs, "MCP installation scopes" and "Settings". A
-// project's server is in a file that is shared; its hooks run commands of this
-// machine and go into the settings that are not.
+// claudeCode: code.claude.com/docs, "MCP installation scopes" and "Settings". A project's
+// server is in a shared file; its hooks run commands of this machine and go into the local
+// settings, which are not shared.
 func claudeCode() Client {
 	home := func(m Machine) string { return m.env("CLAUDE_CONFIG_DIR", filepath.Join(m.Home, ".claude")) }
 	return Client{
@@ -130,8 +129,8 @@ func codex() Client {
 	}
 }
 
-// cursor: cursor.com/docs, "MCP" and "Rules". Rules of the user's are in its
-// settings, in no file.
+// cursor: cursor.com/docs, "MCP" and "Rules". The user's rules are in its settings, not in
+// a file.
 func cursor() Client {
 	home := func(m Machine) string { return filepath.Join(m.Home, ".cursor") }
 	return Client{
@@ -146,8 +145,8 @@ func cursor() Client {
 	}
 }
 
-// vscode: code.visualstudio.com/docs, "MCP configuration reference". The user's
-// file is that of the default profile.
+// vscode: code.visualstudio.com/docs, "MCP configuration reference". The user's file
+// belongs to the default profile.
 func vscode() Client {
 	home := func(m Machine) string { return filepath.Join(m.config(), "Code", "User") }
 	return Client{
@@ -175,8 +174,8 @@ func geminiCLI() Client {
 	}
 }
 
-// openCode: opencode.ai/docs, "MCP servers" and "Migrate from V1". Version 2
-// reads the older form too; its own is used where the file has it already.
+// openCode: opencode.ai/docs, "MCP servers" and "Migrate from V1". Version 2 also reads the
+// older form; the new form is used if the file has it already.
 func openCode() Client {
 	type local struct {
 		Type    string   `json:"type"`
@@ -199,8 +198,8 @@ func openCode() Client {
 	}
 }
 
-// zed: zed.dev/docs, "Model Context Protocol" and "Configuring Zed". On macOS it
-// keeps its settings where it does on Linux.
+// zed: zed.dev/docs, "Model Context Protocol" and "Configuring Zed". On macOS its settings
+// are in the same place as on Linux.
 func zed() Client {
 	home := func(m Machine) string {
 		switch m.OS {

@@ -1,12 +1,11 @@
-// Package connect knows how coding agents are told of recalld: which of their
-// files hold what, and the edits that put recalld in and take it out again.
+// Package connect connects coding agents to recalld: it knows their settings files, and
+// edits them to add and remove recalld.
 //
-// Vocabulary. A client is a program that starts MCP servers, a coding agent or an
-// editor. A part is one thing that a client is given: the MCP server, the hooks,
-// the instructions. Each part has its place, a file for the user or for one
-// project, and its edit, which changes the text of that file and nothing in it
-// that is another's: comments, order and layout stay as they are. A plan is the
-// list of changes that a client needs; only Apply writes.
+// Vocabulary. A client is a program that starts MCP servers, a coding agent or an editor. A
+// part is one thing that recalld adds to a client: the MCP server, the hooks, the
+// instructions. Each part has a file, for the user or for one project, and an edit, which
+// changes only recalld's part of that file: comments, order and layout of the rest stay
+// unchanged. A plan is the list of changes that a client needs; only Apply writes.
 package connect
 
 import (
@@ -21,21 +20,21 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// name is what recalld is called in the files of clients.
+// name is recalld's name in the files of clients.
 const name = "recalld"
 
 // maxFile bounds the files that are edited, in bytes. The largest known, Claude
 // Code's ~/.claude.json, reaches some megabytes.
 const maxFile = 64 << 20
 
-// Scope says whom a connection is for.
+// Scope says for whom a connection is.
 type Scope string
 
 // The scopes.
 const (
-	// User is every project of this user.
+	// User connects all projects of this user.
 	User Scope = "user"
-	// Project is one project, whoever works in it.
+	// Project connects one project, for everyone who works in it.
 	Project Scope = "project"
 )
 
@@ -45,17 +44,17 @@ type Server struct {
 	Args    []string `json:"args"`
 }
 
-// Machine is where clients look for their files.
+// Machine describes where clients look for their files.
 type Machine struct {
 	// OS is a GOOS: linux, darwin, windows.
 	OS string
 	// Home is the user's home folder.
 	Home string
-	// Getenv reads the environment: some clients let it move their folder.
+	// Getenv reads the environment: it can move the folder of some clients.
 	Getenv func(string) string
 }
 
-// config is the folder in which most programs of this system keep settings.
+// config is the folder in which most programs of this system keep their settings.
 func (m Machine) config() string {
 	switch m.OS {
 	case "darwin":
@@ -66,11 +65,11 @@ func (m Machine) config() string {
 	return m.xdg()
 }
 
-// xdg is the folder of programs that keep to the XDG rules on every system.
+// xdg is the folder of programs that follow the XDG rules on every system.
 func (m Machine) xdg() string { return m.env("XDG_CONFIG_HOME", filepath.Join(m.Home, ".config")) }
 
-// env is a folder that a variable may name. A relative one is no folder that two
-// programs agree on, and is passed over.
+// env is the folder named by a variable. A relative path is ignored, because it means
+// different folders to different programs.
 func (m Machine) env(variable, otherwise string) string {
 	if dir := m.Getenv(variable); filepath.IsAbs(dir) {
 		return dir
@@ -78,17 +77,16 @@ func (m Machine) env(variable, otherwise string) string {
 	return otherwise
 }
 
-// Options say what a client is given. The zero value of each field but Server is
-// its default.
+// Options configure Connect. The zero value of each field but Server is its default.
 type Options struct {
-	// Scope is by default User.
+	// Scope is User by default.
 	Scope Scope
 	// Dir is the project's folder, needed for the scope Project.
 	Dir string
-	// Server is how the bridge is started. Hooks run the same program, with "hook"
-	// in the place of "mcp", which is its first argument.
+	// Server is the command of the bridge. Hooks run the same program, with "hook" in place
+	// of "mcp", its first argument.
 	Server Server
-	// NoHooks leaves the client's hooks alone.
+	// NoHooks does not add hooks.
 	NoHooks bool
 	// Prompts adds the hook that recalls lessons for every prompt.
 	Prompts bool
@@ -112,42 +110,42 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// Change is what one part needs in one file.
+// Change is the edit of one part in one file.
 type Change struct {
-	// What is the part: "MCP server", "hooks", "instructions".
+	// What names the part: "MCP server", "hooks", "instructions".
 	What string
 	Path string
-	// Before is the text of the file, nil without one. After is what it is to be,
-	// nil when the file is to go: nothing but recalld was in it.
+	// Before is the text of the file, nil if it does not exist. After is its new text, nil
+	// to delete the file because it contained only recalld's part.
 	Before, After []byte
 }
 
-// None says that the file is as it is to be.
+// None says that the file needs no change.
 func (c Change) None() bool {
 	return bytes.Equal(c.Before, c.After) && (c.Before == nil) == (c.After == nil)
 }
 
-// edit changes the text of one kind of file. Text that is nil is of a file that
-// does not exist, or is to go.
+// edit changes the text of one kind of file. A nil text is a file that does not exist, or
+// is to be deleted.
 type edit interface {
-	// Put returns the text with recalld's part in it. What the user has added to
-	// that part stays. Text that needs no change is returned as it is.
+	// Put returns the text with recalld's part added. It keeps what the user has added to
+	// that part. A text that needs no change is returned as it is.
 	Put(text []byte) ([]byte, error)
-	// Take returns the text without recalld's part, and nil when nothing is left.
+	// Take returns the text without recalld's part, and nil if nothing remains.
 	Take(text []byte) ([]byte, error)
 }
 
-// part is one thing that a client is given, with its file.
+// part is one thing that recalld adds to a client, with its file.
 type part struct {
 	what string
-	// paths are the files that may hold it, the first one for a new file.
+	// paths are the files that may contain it, the first one for a new file.
 	paths []string
 	edit  edit
 }
 
-// Connect returns the changes that connect a client, those that are not needed
-// included. CodeConflict for a file that cannot be read or understood,
-// CodeForbidden for one that must not be written.
+// Connect returns the changes that connect a client, including those that change nothing.
+// It returns CodeConflict for a file that cannot be read or parsed, and CodeForbidden for
+// one that must not be written.
 func (c Client) Connect(m Machine, o Options) ([]Change, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -159,8 +157,7 @@ func (c Client) Connect(m Machine, o Options) ([]Change, error) {
 	return plan(c.parts(m, o, o.Instructions), edit.Put)
 }
 
-// Disconnect returns the changes that take out all that Connect has put in,
-// whatever it was asked for.
+// Disconnect returns the changes that remove everything that Connect can add.
 func (c Client) Disconnect(m Machine, o Options) ([]Change, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -199,7 +196,7 @@ func (p part) change(do func(edit, []byte) ([]byte, error)) (Change, error) {
 	return c, writable(c.Path)
 }
 
-// path is the first file of a part that exists, or else the first one.
+// path is the first file of a part that exists, or the first one if none does.
 func (p part) path() string {
 	for _, path := range p.paths {
 		if _, err := os.Lstat(path); err == nil {
@@ -209,7 +206,7 @@ func (p part) path() string {
 	return p.paths[0]
 }
 
-// readFile reads a file of a client's; nil without an error if there is none.
+// readFile reads a file of a client; nil without an error if there is none.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -232,22 +229,22 @@ func readFile(path string) ([]byte, error) {
 	return text, nil
 }
 
-// State is how a client stands.
+// State is the state of a part in a file.
 type State string
 
 // The states.
 const (
-	// Connected: as Connect would have it.
+	// Connected: the file is as Connect would write it.
 	Connected State = "connected"
-	// Differs: recalld is in the file, with another command or other hooks.
+	// Differs: recalld is in the file, but with another command or other hooks.
 	Differs State = "differs"
 	// NotConnected: recalld is not in the file.
 	NotConnected State = "not connected"
-	// Unreadable: the file is there and is not understood.
+	// Unreadable: the file exists but cannot be parsed.
 	Unreadable State = "unreadable"
 )
 
-// Status is how one part of a client stands in one file.
+// Status is the state of one part of a client in one file.
 type Status struct {
 	What  string `json:"what"`
 	Path  string `json:"path"`
@@ -257,8 +254,8 @@ type Status struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Status says how the parts of a client stand, instructions left out where they
-// are not there: nobody misses them.
+// Status returns the state of a client's parts. Missing instructions are left out, since
+// they are optional.
 func (c Client) Status(m Machine, o Options) ([]Status, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -269,7 +266,7 @@ func (c Client) Status(m Machine, o Options) ([]Status, error) {
 	for _, p := range c.parts(m, o, true) {
 		s := Status{What: p.what, Path: p.path(), Scope: o.Scope}
 		s.State, s.Error = p.state()
-		if p.what == whatHooks && s.State == Differs { // with the hook for prompts, perhaps
+		if p.what == whatHooks && s.State == Differs { // perhaps with the hook for prompts
 			s.State, s.Error = part{p.what, p.paths, c.hooks(withPrompts)}.state()
 		}
 		if s.State != NotConnected || p.what != whatInstructions {
@@ -279,7 +276,7 @@ func (c Client) Status(m Machine, o Options) ([]Status, error) {
 	return all, nil
 }
 
-// state says how a part stands, and why its file is not understood.
+// state returns the state of a part, and why its file cannot be parsed.
 func (p part) state() (State, string) {
 	text, err := readFile(p.path())
 	if err != nil {
@@ -302,13 +299,13 @@ func (p part) state() (State, string) {
 	return Differs, ""
 }
 
-// Installed says whether there is a trace of the client on this machine.
+// Installed says whether the client seems to be installed on this machine.
 func (c Client) Installed(m Machine) bool {
 	_, err := os.Stat(c.home(m))
 	return err == nil
 }
 
-// Snippet is a part as it would stand in an empty file, to be pasted.
+// Snippet is a part as it would be in an empty file, for pasting.
 type Snippet struct {
 	What string `json:"what"`
 	Path string `json:"path"`

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// diffContext is how many unchanged lines a diff shows around a change, as
-// diff -u does.
+// diffContext is how many unchanged lines a diff shows around a change, like diff -u.
 const diffContext = 3
 
-// Diff shows a change as one hunk of a unified diff; empty when nothing changes.
+// Diff shows a change as one hunk of a unified diff; empty if nothing changes.
 func (c Change) Diff() string {
 	if c.None() {
 		return ""
@@ -50,11 +49,11 @@ func (c Change) Diff() string {
 	return out.String()
 }
 
-// middle shows the lines between the first difference and the last, with those
-// that both texts have. What one text has no more than a line of is not compared.
+// middle shows the lines between the first difference and the last, including lines that
+// both texts share. Where one of the texts has at most one line left, nothing is compared.
 func middle(old, new []string, show func(sign string, lines []string)) {
 	for len(old) > 0 && len(new) > 0 {
-		// The next line of the new text that the old one has too.
+		// The next line of the new text that the old text also has.
 		i, j := -1, 0
 		for ; j < len(new); j++ {
 			if i = slices.Index(old, new[j]); i >= 0 {
@@ -73,8 +72,8 @@ func middle(old, new []string, show func(sign string, lines []string)) {
 	show("+", new)
 }
 
-// hunkRange writes lines from..to, counted from 0, as diff does: begin and
-// length, the begin one less for none.
+// hunkRange writes lines from..to, counted from 0, like diff: start and length, with the
+// start one lower for an empty range.
 func hunkRange(from, to int) string {
 	if to == from {
 		return fmt.Sprintf("%d,0", from)

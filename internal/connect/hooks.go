@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// claudeHooks keeps the hooks that Claude Code runs: commands in its settings, by
-// event. The form is that of code.claude.com/docs, "Hooks reference": an event
-// has groups, each with a matcher and its hooks. Hooks of others stay as they
-// are, also those in one group with ours.
+// claudeHooks keeps the hooks that Claude Code runs: commands in its settings, by event.
+// The form is documented at code.claude.com/docs, "Hooks reference": an event has groups,
+// each with a matcher and its hooks. Other hooks stay unchanged, also in a group with ours.
 type claudeHooks struct {
 	// command is the program with its arguments, up to the event.
 	command string
-	// rest are the arguments behind the event.
+	// rest are the arguments after the event.
 	rest   string
 	events []string
 }
@@ -21,15 +20,14 @@ type claudeHooks struct {
 var _ edit = claudeHooks{}
 
 const (
-	// hookMark is how a hook of ours is known, whatever program runs it.
+	// hookMark identifies our hooks, whatever program runs them.
 	hookMark = " hook claude-code "
-	// hookTimeout is after how many seconds Claude Code gives up a hook, which
-	// has long done so itself. Its own default is a minute.
+	// hookTimeout is the number of seconds after which Claude Code stops a hook. The hook
+	// has its own, shorter limit. Claude Code's default is a minute.
 	hookTimeout = 5
 )
 
-// The events that are hooked, by Claude Code's names. A tool that failed has an
-// event of its own.
+// The events with hooks, by Claude Code's names. A failed tool has a separate event.
 var (
 	hookEvents   = []string{"SessionStart", "PostToolUse", "PostToolUseFailure", "SessionEnd"}
 	promptEvents = []string{"UserPromptSubmit"}
@@ -62,7 +60,7 @@ func (h claudeHooks) want(event string) hook {
 	return hook{"command", h.command + event + h.rest, hookTimeout}
 }
 
-// place is where one hook stands.
+// place is the position of one hook.
 type place struct {
 	event       string
 	group, hook int
@@ -80,7 +78,7 @@ func (h claudeHooks) Put(text []byte) ([]byte, error) {
 		return nil, err
 	}
 	have := map[string]bool{}
-	for _, p := range slices.Backward(ours) { // so that the places before stay right
+	for _, p := range slices.Backward(ours) { // backwards, so that the remaining places stay valid
 		if slices.Contains(h.events, p.event) && p.command == h.want(p.event).Command && !have[p.event] {
 			have[p.event] = true
 			continue
@@ -114,7 +112,7 @@ func (h claudeHooks) Take(text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// find lists the hooks of ours, in the order of events and places.
+// find lists our hooks, in the order of events and places.
 func (h claudeHooks) find(text []byte) ([]place, error) {
 	value, _, err := jsonGet(text, []string{"hooks"})
 	if err != nil {
@@ -148,8 +146,8 @@ func (h claudeHooks) find(text []byte) ([]place, error) {
 	return all, nil
 }
 
-// shellWord quotes a word for the shell that runs hooks, which is Bash on Windows
-// too: there a path is written with slashes, for a backslash escapes.
+// shellWord quotes a word for the shell that runs hooks. It is Bash on Windows too, where a
+// path must be written with slashes because a backslash escapes.
 func shellWord(word string) string {
 	if len(word) > 2 && word[1] == ':' {
 		word = strings.ReplaceAll(word, `\`, "/")

@@ -11,20 +11,19 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// This file edits JSON as people write it: with comments and commas at the end.
-// The parser says where everything stands; the text is cut and joined at those
-// places, so that all else stays byte for byte. Paths are keys of objects and
-// numbers of elements.
+// This file edits JSON with comments and trailing commas. It uses the parser's positions to
+// cut and join the text, so that everything else stays byte for byte. Paths are keys of
+// objects and indices of lists.
 
-// byteOrderMark begins files that some editors of Windows write.
+// byteOrderMark is at the beginning of files from some editors on Windows.
 var byteOrderMark = []byte("\ufeff")
 
-// jsonEntry keeps one object of a JSON file as entry says, and leaves alone what
-// the user has added to it.
+// jsonEntry keeps one object of a JSON file equal to entry, and keeps members that the user
+// has added to it.
 type jsonEntry struct {
 	path []string
-	// newer is the path of a later form of the file; it is taken where its
-	// parent is there already.
+	// newer is the path in a later form of the file; it is used if its parent already
+	// exists.
 	newer []string
 	entry any // a struct
 }
@@ -44,7 +43,7 @@ func (e jsonEntry) Put(text []byte) ([]byte, error) {
 	if _, object := old.(map[string]any); !there || !object {
 		return jsonSet(text, path, e.entry)
 	}
-	// One member after the other, so that the others of the entry stay.
+	// One member at a time, so that the entry's other members stay.
 	fields, err := members(e.entry)
 	if err != nil {
 		return nil, err
@@ -66,7 +65,7 @@ func (e jsonEntry) Take(text []byte) ([]byte, error) {
 	return jsonRemove(text, e.newer)
 }
 
-// at is where the entry is, or is to go.
+// at is the path of the entry, existing or new.
 func (e jsonEntry) at(text []byte) ([]string, error) {
 	if e.newer == nil {
 		return e.path, nil
@@ -86,7 +85,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// members lists what a struct is encoded as, in its order.
+// members lists the members of a struct's encoding, in order.
 func members(entry any) ([]member, error) {
 	text, err := json.Marshal(entry)
 	if err != nil {
@@ -107,7 +106,7 @@ func members(entry any) ([]member, error) {
 	return all, nil
 }
 
-// parseJSON parses a settings file; the error says line and column.
+// parseJSON parses a settings file; an error contains line and column.
 func parseJSON(text []byte) (hujson.Value, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}")
@@ -122,7 +121,7 @@ func parseJSON(text []byte) (hujson.Value, error) {
 	return root, nil
 }
 
-// step returns what a key or a number leads to, nil if it is not there.
+// step returns the value of a key or an index, nil if there is none.
 func step(v *hujson.Value, key string) *hujson.Value {
 	switch c := v.Value.(type) {
 	case *hujson.Object:
@@ -139,8 +138,8 @@ func step(v *hujson.Value, key string) *hujson.Value {
 	return nil
 }
 
-// walk follows a path as far as it goes: the last value, and how many steps lead
-// to it.
+// walk follows a path as far as it exists: it returns the last value, and the number of
+// steps to it.
 func walk(root *hujson.Value, path []string) (at *hujson.Value, steps int) {
 	at = root
 	for _, key := range path {
@@ -173,9 +172,9 @@ func jsonGet(text []byte, path []string) (value any, there bool, err error) {
 	return value, true, nil
 }
 
-// jsonSet puts a value at a path, making the objects on the way. A value that is
-// there already, in whatever layout, is left alone. The last step may be "-",
-// which adds an element to a list.
+// jsonSet puts a value at a path, making the objects on the way. An equal value, in
+// whatever layout, is not changed. The last step may be "-", which adds an element to a
+// list.
 func jsonSet(text []byte, path []string, value any) ([]byte, error) {
 	if body, ok := bytes.CutPrefix(text, byteOrderMark); ok {
 		out, err := jsonSet(body, path, value)
@@ -196,7 +195,7 @@ func jsonSet(text []byte, path []string, value any) ([]byte, error) {
 		rendered, err := styleOf(text, root).render(value, lineIndent(text, at.StartOffset), !spans(text, *at))
 		return splice(text, at.StartOffset, at.EndOffset, rendered), err
 	}
-	// What is missing on the way is made with the value.
+	// Missing parents are created with the value.
 	missing := path[steps:]
 	for i := len(missing) - 1; i > 0; i-- {
 		if missing[i] == "-" {
@@ -217,7 +216,7 @@ func jsonSet(text []byte, path []string, value any) ([]byte, error) {
 		1+bytes.Count(text[:at.StartOffset], []byte("\n")), strings.Join(path[:steps], "."), missing[0])
 }
 
-// equalJSON says whether a value in a file means the same as one of ours.
+// equalJSON says whether a value in a file equals one of ours.
 func equalJSON(at hujson.Value, value any) (bool, error) {
 	plain := at.Clone()
 	plain.Standardize()
@@ -235,8 +234,8 @@ func equalJSON(at hujson.Value, value any) (bool, error) {
 	return reflect.DeepEqual(is, want), nil
 }
 
-// span is one item of an object or a list: from its name, or itself, to the end
-// of its value, and where the comma behind it is, -1 without one.
+// span is one item of an object or a list: from the start of its name or value to the end
+// of its value, and the position of the comma after it, -1 without one.
 type span struct{ start, end, comma int }
 
 // items lists the items of an object or a list.
@@ -309,8 +308,8 @@ func insertFirst(text []byte, style style, into hujson.Value, label string, valu
 	return splice(text, from, to, kept+style.newline+indent+label+rendered+style.newline+outer), nil
 }
 
-// jsonRemove takes out what is at a path, and the objects and lists that are
-// empty then. Nil is left when all else was so; a comment keeps what it is in.
+// jsonRemove removes the value at a path, and then the objects and lists that have become
+// empty. It returns nil if nothing remains; a comment keeps the object that contains it.
 func jsonRemove(text []byte, path []string) ([]byte, error) {
 	if body, ok := bytes.CutPrefix(text, byteOrderMark); ok {
 		out, err := jsonRemove(body, path)
@@ -326,7 +325,7 @@ func jsonRemove(text []byte, path []string) ([]byte, error) {
 	if _, steps := walk(&root, path); steps < len(path) {
 		return text, nil
 	}
-	// Upwards, past all that holds nothing else.
+	// Upwards, past parents without other items.
 	for len(path) > 0 {
 		parent, _ := walk(&root, path[:len(path)-1])
 		if !holdsOnly(text, *parent) {
@@ -353,20 +352,20 @@ func jsonRemove(text []byte, path []string) ([]byte, error) {
 	}
 	if all[i].comma >= 0 {
 		to = all[i].comma + 1
-		if i == 0 && from == all[i].start { // a list in one line, which begins with the next one
+		if i == 0 && from == all[i].start { // a list on one line, which begins with the next item
 			to += len(text[to:]) - len(bytes.TrimLeft(text[to:], " \t"))
 		}
 		return splice(text, from, to, ""), nil
 	}
 	text = splice(text, from, to, "")
-	if i > 0 { // it was the last one: the comma before it has nothing to part
+	if i > 0 { // the last item: the comma before it is not needed any more
 		comma := all[i-1].comma
 		text = splice(text, comma, comma+1, "")
 	}
 	return text, nil
 }
 
-// holdsOnly says whether an object or a list has one item and nothing beside it.
+// holdsOnly says whether an object or a list has exactly one item and no comment.
 func holdsOnly(text []byte, v hujson.Value) bool {
 	all := items(text, v)
 	if len(all) != 1 {
@@ -379,7 +378,7 @@ func holdsOnly(text []byte, v hujson.Value) bool {
 // style is how a file is laid out.
 type style struct {
 	unit, newline string
-	// inline says that the file is written in one line.
+	// inline says that the file is written on one line.
 	inline bool
 }
 
@@ -401,11 +400,11 @@ func styleOf(text []byte, root hujson.Value) style {
 	return s
 }
 
-// render writes a value; its first line goes behind what stands there already.
+// render writes a value; its first line continues the current line.
 func (s style) render(value any, indent string, inline bool) (string, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false) // it is read by people
+	encoder.SetEscapeHTML(false) // people read it
 	if !inline {
 		encoder.SetIndent(indent, s.unit)
 	}
@@ -420,14 +419,14 @@ func spans(text []byte, v hujson.Value) bool {
 	return bytes.Contains(text[v.StartOffset:v.EndOffset], []byte("\n"))
 }
 
-// lineIndent is the white space that the line of an offset begins with.
+// lineIndent is the white space at the beginning of the line of an offset.
 func lineIndent(text []byte, offset int) string {
 	line := text[bytes.LastIndexByte(text[:offset], '\n')+1 : offset]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// endOfLine is where a line ends that holds, from an offset on, nothing but white
-// space and whole comments; else the offset.
+// endOfLine is the end of a line that has, from an offset on, only white space and whole
+// comments; otherwise the offset.
 func endOfLine(text []byte, from, most int) int {
 	line := text[from:most]
 	if i := bytes.IndexByte(line, '\n'); i >= 0 {

@@ -12,9 +12,9 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// tomlTable keeps the table of an MCP server in Codex's config.toml, and leaves
-// alone the keys that the user has added to it. The parser says where statements
-// begin; text is cut and joined there.
+// tomlTable keeps the table of an MCP server in Codex's config.toml, and keeps the keys
+// that the user has added to it. It uses the parser's positions of statements to cut and
+// join the text.
 type tomlTable struct{ server Server }
 
 var _ edit = tomlTable{}
@@ -53,14 +53,14 @@ func (t tomlTable) Put(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The parser has the last word: servers in an inline table refuse another one.
+	// Parse the result: an inline table of servers does not allow another table.
 	if now, there, err := t.get(out); err != nil || !there || !t.same(now) {
 		return nil, errOtherForm
 	}
 	return out, nil
 }
 
-// lines are the keys of the table with their values.
+// lines returns the keys of the table with their values.
 func (t tomlTable) lines() (lines [2]string, err error) {
 	command, err := tomlString(t.server.Command)
 	if err != nil {
@@ -75,7 +75,7 @@ func (t tomlTable) lines() (lines [2]string, err error) {
 	return [2]string{"command = " + command, "args = [" + strings.Join(args, ", ") + "]"}, nil
 }
 
-// tomlString writes a basic string; its escapes are those of JSON.
+// tomlString writes a basic string; its escapes are the same as in JSON.
 func tomlString(s string) (string, error) {
 	var out strings.Builder
 	encoder := json.NewEncoder(&out)
@@ -103,7 +103,7 @@ func (t tomlTable) append(text []byte, newline string) ([]byte, error) {
 	return append(out, strings.Join(block, newline)...), nil
 }
 
-// change writes command and arguments anew in the table that is there.
+// change rewrites command and arguments in the existing table.
 func (t tomlTable) change(text []byte, newline string) ([]byte, error) {
 	lines, err := t.lines()
 	if err != nil {
@@ -116,7 +116,7 @@ func (t tomlTable) change(text []byte, newline string) ([]byte, error) {
 		}
 		table := slices.IndexFunc(statements, statement.isOurs)
 		key, _, _ := strings.Cut(line, " = ")
-		at := statements[table+i] // behind the one before
+		at := statements[table+i] // after the previous one
 		found := false
 		for _, s := range statements[table+1:] {
 			if s.table {
@@ -146,7 +146,7 @@ func (t tomlTable) Take(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The table, and those of the user's below it, an env for instance.
+	// The table, and the user's subtables, env for instance.
 	taken := false
 	for i := len(statements) - 1; i >= 0; i-- {
 		s := statements[i]
@@ -169,8 +169,8 @@ func (t tomlTable) Take(text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// cutLines takes whole lines out, and the empty line before them, or behind them
-// where they begin the text.
+// cutLines removes whole lines, and the empty line before them, or after them at the
+// beginning of the text.
 func cutLines(text []byte, from, to int) []byte {
 	if i := bytes.IndexByte(text[to:], '\n'); i >= 0 {
 		to += i + 1
@@ -200,14 +200,14 @@ func (t tomlTable) get(text []byte) (table map[string]any, there bool, err error
 	return table, there, nil
 }
 
-// same says whether a table starts the server that is wanted.
+// same says whether a table starts the wanted server.
 func (t tomlTable) same(table map[string]any) bool {
 	args, _ := table["args"].([]any)
 	return table["command"] == t.server.Command &&
 		slices.EqualFunc(args, t.server.Args, func(is any, want string) bool { return is == want })
 }
 
-// tomlError says what is wrong, and where.
+// tomlError adds the position to an error.
 func tomlError(err error) error {
 	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, column := e.Position()
@@ -216,15 +216,15 @@ func tomlError(err error) error {
 	return fmt.Errorf("it is not TOML: %w", err)
 }
 
-// statement is the header of a table, or a key with its value. Path is the whole
-// one, from the root. The line may go on with a comment.
+// statement is the header of a table, or a key with its value. Path is the full path from
+// the root. A comment may follow on the line.
 type statement struct {
 	table               bool
 	path                []string
 	start, end, lineEnd int
 }
 
-// isOurs says that a statement is the header of recalld's table.
+// isOurs says whether a statement is the header of recalld's table.
 func (s statement) isOurs() bool { return s.table && slices.Equal(s.path, []string{tomlServers, name}) }
 
 // tomlStatements lists the statements of a file.
@@ -236,7 +236,7 @@ func tomlStatements(text []byte) ([]statement, error) {
 	for p.NextExpression() {
 		node := p.Expression()
 		var keys []string
-		var header unstable.Range // the last key, for which alone a header has a place
+		var header unstable.Range // the last key; only headers have a position
 		for key := node.Key(); key.Next(); {
 			keys = append(keys, string(key.Node().Data))
 			header = key.Node().Raw

@@ -4,10 +4,10 @@
 //
 // A line is normalised: parts that differ between machines or runs are replaced by a mark
 // (<path>, <url>, <n>), and case, quotes and white space are unified. The core of a line
-// says what went wrong, without who said it and where. A generic core ("exit status 1",
+// says what went wrong, without the tool and the position. A generic core ("exit status 1",
 // "build failed") has no fingerprint. A code is a word that a tool documents (E0382,
-// TS2345, ERESOLVE): it has a fingerprint of its own, so that a lesson which only names
-// the code is found.
+// TS2345, ERESOLVE): it has a separate fingerprint, so that a lesson which only names the
+// code is found.
 package fingerprint
 
 import (
@@ -50,7 +50,7 @@ func Of(text string) []string {
 		if readsAsCode(line) {
 			continue
 		}
-		// A person quotes an error in the middle of a sentence.
+		// People quote an error in the middle of a sentence.
 		for part := range quotations(line) {
 			if f, ok := judge(Normalise(part)); ok {
 				add(f)
@@ -102,7 +102,7 @@ func lines(text string) func(yield func(string) bool) {
 }
 
 // quotations yields the texts in double quotes or backticks, of two words or more. Single
-// quotes do not count: messages use them themselves.
+// quotes do not count, because messages contain them.
 func quotations(line string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for {
@@ -127,7 +127,7 @@ func quotations(line string) func(yield func(string) bool) {
 	}
 }
 
-// closing finds the quote that is not behind a backslash.
+// closing finds the quote that is not after a backslash.
 func closing(s string, quote rune) int {
 	for i, r := range s {
 		if r == quote && (i == 0 || s[i-1] != '\\') {
@@ -137,7 +137,7 @@ func closing(s string, quote rune) int {
 	return -1
 }
 
-// cut returns the first limit bytes of s, fewer where they end within a rune.
+// cut returns the first limit bytes of s, or fewer so as not to split a rune.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s

@@ -9,7 +9,7 @@ import (
 const (
 	weak     = 1 // a phrase of failure
 	specific = 2 // a code, or a phrase that belongs to one kind of error
-	strong   = 3 // what follows "error:" or "fatal:"
+	strong   = 3 // the text after "error:" or "fatal:"
 	decisive = 4 // a named exception, or an error with its code
 )
 
@@ -27,7 +27,7 @@ func judge(line string) (finding, bool) {
 	take := func(start, weight int) {
 		core := line[start:]
 		if start > 0 && line[start-1] == '\'' {
-			core, _, _ = strings.Cut(core, "'") // a message that is quoted
+			core, _, _ = strings.Cut(core, "'") // a quoted message
 		}
 		core = cut(strings.Trim(core, " .,:;!-"), maxCore)
 		// The last of the strong findings is the cause of those before it.
@@ -90,7 +90,7 @@ func sign(line string, i, end int) (start, weight int) {
 	if isErrno(w) && !isGeneric(w) {
 		return 0, specific
 	}
-	// The longest phrase stands last.
+	// The longest phrase is last.
 	for _, p := range slices.Backward(phrasesOf(w)) {
 		behind, ok := strings.CutPrefix(line[i:], p.text)
 		if !ok || behind != "" && isWord(behind[0]) && isWord(p.text[len(p.text)-1]) {
@@ -104,9 +104,8 @@ func sign(line string, i, end int) (start, weight int) {
 	return 0, 0
 }
 
-// isException reports whether a word is named as exceptions are: TypeError,
-// NullPointerException. "Error" itself and the English words with that ending
-// are none.
+// isException reports whether a word is named like an exception: TypeError,
+// NullPointerException. "Error" itself and English words with that ending are not.
 func isException(w string) bool {
 	stem, ok := strings.CutSuffix(w, "error")
 	if !ok {
@@ -186,7 +185,7 @@ func isWrapper(line string) bool {
 	return false
 }
 
-// tells reports whether a core is specific, not common to every failure.
+// tells reports whether a core is specific rather than common to many failures.
 func tells(core string) bool {
 	words, own := 0, 0
 	for i := 0; i < len(core); {
@@ -212,8 +211,8 @@ func tells(core string) bool {
 	return own >= 2 || own == 1 && words >= 3 || isTellingCode(core)
 }
 
-// isTellingCode keeps the exit codes with a meaning of their own: 126 and above, where a
-// signal or the shell ended the command.
+// isTellingCode keeps the exit codes with a specific meaning: from 126 on, where a signal
+// or the shell ended the command.
 func isTellingCode(core string) bool {
 	for _, p := range [...]string{"exit code ", "exited with code ", "exit code: ", "exit status "} {
 		if i := strings.Index(core, p); i >= 0 {

@@ -7,32 +7,30 @@ import (
 	"unicode/utf8"
 )
 
-// The marks that stand for what differs from machine to machine and from run to
-// run. Numbers, addresses, dates, durations, versions, hashes and ids share one
-// mark: a hash may happen to hold digits only, and must not change its kind.
+// The marks that replace what differs between machines and runs. Numbers, addresses, dates,
+// durations, versions, hashes and ids share one mark: a hash may happen to have only
+// digits, and must not change its kind.
 const (
 	markPath   = "<path>"
 	markURL    = "<url>"
 	markNumber = "<n>"
 )
 
-// Normalise returns the line as it would read on any machine: colours and
-// decoration removed, case, quotes and white space made one, and marks for
-// paths and file names with their line and column (<path>), addresses of the
-// web (<url>), and numbers, times, versions, hashes and ids (<n>). Codes stay:
-// E0382, TS2345, ORA-01017, SQLSTATE 42P01, exit code 137, 404 Not Found. So
-// does what a person named: variables, modules, types. Normalising again
-// changes nothing.
+// Normalise returns the line in a form that is the same on any machine: without colours and
+// decoration, with case, quotes and white space unified, and with marks for paths and file
+// names with their line and column (<path>), web addresses (<url>), and numbers, times,
+// versions, hashes and ids (<n>). Codes stay: E0382, TS2345, ORA-01017, SQLSTATE 42P01,
+// exit code 137, 404 Not Found. So do names chosen by people: variables, modules, types.
+// Normalise is idempotent.
 func Normalise(line string) string {
 	m := marker{in: plain(line)}
 	m.run()
 	return string(m.out)
 }
 
-// plain takes out colours, decoration and the difference of case, quotes and
-// white space.
+// plain removes colours, decoration and the differences of case, quotes and white space.
 func plain(line string) string {
-	// A progress line is written over again and again: the last state counts.
+	// A progress line is overwritten repeatedly: the last state counts.
 	line = strings.TrimRight(line, "\r\n")
 	if i := strings.LastIndexByte(line, '\r'); i >= 0 {
 		line = line[i+1:]
@@ -115,8 +113,7 @@ func isQuote(r rune) bool {
 	return false
 }
 
-// trimDecoration takes bullets and frames off the front and full stops off the
-// end.
+// trimDecoration removes bullets and frames from the front and full stops from the end.
 func trimDecoration(s string) string {
 	for {
 		t := strings.TrimLeft(s, " |>*#=")
@@ -129,7 +126,7 @@ func trimDecoration(s string) string {
 	return strings.TrimRight(s, " .,:;!|*#=")
 }
 
-// marker puts marks into a line.
+// marker replaces parts of a line by marks.
 type marker struct {
 	in  string
 	out []byte
@@ -168,8 +165,8 @@ func (m *marker) run() {
 	}
 }
 
-// mark writes a mark, once for a list of its kind: versions that were tried,
-// say, are more on one day than on another.
+// mark writes a mark, once for a list of one kind: the length of such a list, of tried
+// versions for instance, changes from day to day.
 func (m *marker) mark(mark string) {
 	before := bytes.TrimSuffix(bytes.TrimSuffix(m.out, []byte(" ")), []byte(","))
 	if len(before) < len(m.out) && bytes.HasSuffix(before, []byte(mark)) {
@@ -179,7 +176,7 @@ func (m *marker) mark(mark string) {
 	m.out = append(m.out, mark...)
 }
 
-// word writes a word, or its mark, and returns how much of the line that took.
+// word writes a word, or its mark, and returns how much of the line it used.
 func (m *marker) word(w, rest string) int {
 	if n := uuidLen(w, rest); n > 0 {
 		m.mark(markNumber)
@@ -198,7 +195,7 @@ func (m *marker) word(w, rest string) int {
 		m.mark(markNumber)
 		return len(w)
 	}
-	// The number behind an underscore counts something: tmp_83742.
+	// The number after an underscore is a counter: tmp_83742.
 	if stem := strings.TrimRight(w, "0123456789"); len(w)-len(stem) >= 3 && strings.HasSuffix(stem, "_") {
 		m.out = append(m.out, stem...)
 		m.mark(markNumber)
@@ -208,8 +205,8 @@ func (m *marker) word(w, rest string) int {
 	return len(w)
 }
 
-// keeps reports whether a number is a code: it follows a word that announces one, or
-// is a status of HTTP with its name.
+// keeps reports whether a number is a code: it follows a word that announces one, or is an
+// HTTP status with its name.
 func (m *marker) keeps(w, rest string) bool {
 	before, gap := lastWord(m.out)
 	if before == "sqlstate" && len(w) == 5 {
@@ -230,7 +227,7 @@ func (m *marker) keeps(w, rest string) bool {
 	return len(w) == 3 && isStatusName(rest)
 }
 
-// lastWord returns the last word of s and the up to three signs behind it.
+// lastWord returns the last word of s and up to three signs after it.
 func lastWord(s []byte) (word, gap string) {
 	end := len(s)
 	for end > 0 && len(s)-end < 3 && !isWord(s[end-1]) {
@@ -243,7 +240,7 @@ func lastWord(s []byte) (word, gap string) {
 	return string(s[start:end]), string(s[end:])
 }
 
-// isStatusName reports whether the name of a status of HTTP stands at the front.
+// isStatusName reports whether s begins with the name of an HTTP status.
 func isStatusName(rest string) bool {
 	if !strings.HasPrefix(rest, " ") {
 		return false
@@ -264,8 +261,8 @@ func isStatusName(rest string) bool {
 	return false
 }
 
-// looksMade reports whether a word was made by a machine: hexadecimal digits, or
-// letters and digits in turns. It must not start with a digit.
+// looksMade reports whether a word is machine-made: hexadecimal digits, or alternating
+// letters and digits. It must not start with a digit.
 func looksMade(w string) bool {
 	hex, digits, turns, most := true, 0, 0, 0
 	for i := range len(w) {
@@ -302,8 +299,8 @@ func uuidLen(w, rest string) int {
 	return len(w) + len(groups)
 }
 
-// numberTail returns how much of rest belongs to the number before it: more
-// digits behind a sign, as in 1.2.3, 12:30:45, 2026-01-15, 10,000, 127.0.0.1:80.
+// numberTail returns how much of rest belongs to the number before it: more digits after a
+// sign, as in 1.2.3, 12:30:45, 2026-01-15, 10,000, 127.0.0.1:80.
 func numberTail(rest string) int {
 	n := 0
 	for n+1 < len(rest) && strings.IndexByte(".:,/-+", rest[n]) >= 0 && isDigit(rest[n+1]) {
@@ -330,7 +327,7 @@ func ip6Len(s string) int {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// isWord takes all of a rune beyond ASCII for a letter.
+// isWord treats all bytes beyond ASCII as letters.
 func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || isDigit(c) || c == '_' || c >= utf8.RuneSelf
 }

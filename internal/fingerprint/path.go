@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// startsToken reports whether a path or an address may begin behind c. Behind ">",
-// which ends a mark, none does: normalising again would see more than before.
+// startsToken reports whether a path or an address may begin after c. It may not after ">",
+// the end of a mark: otherwise normalising again would change the line.
 func startsToken(c byte) bool { return strings.IndexByte(" '([{,;:=<|", c) >= 0 }
 
-// isToken reports whether c can stand in a path or a name with dots and dashes.
+// isToken reports whether c can be part of a path or a name with dots and dashes.
 func isToken(c byte) bool { return isWord(c) || strings.IndexByte(`-./\@+~$%#`, c) >= 0 }
 
 func tokenLen(s string) int {
@@ -49,12 +49,12 @@ func urlLen(s string) int {
 	return n + tail
 }
 
-// maxQuoted is how far the end of a quoted path with blanks is looked for.
+// maxQuoted bounds the search for the end of a quoted path with blanks.
 const maxQuoted = 300
 
-// pathLen returns the length of the path or file name at the front of s, with
-// the line and column behind it. In quotes an absolute path may hold blanks,
-// unless they are those of a command line.
+// pathLen returns the length of the path or file name at the front of s, with the line and
+// column after it. In quotes an absolute path may contain blanks, unless it looks like a
+// command line.
 func pathLen(s string, quoted bool) int {
 	n := 0
 	if len(s) > 2 && s[0] >= 'a' && s[0] <= 'z' && s[1] == ':' && (s[2] == '\\' || s[2] == '/') {
@@ -102,7 +102,7 @@ func isFileName(token string) bool {
 	return ok
 }
 
-// extensions of files that tools speak of, sorted.
+// extensions of files that tools mention, sorted.
 var extensions = [...]string{
 	"a", "bat", "c", "cc", "cfg", "cjs", "class", "clj", "conf", "cpp", "cs", "csproj", "css", "csv", "cts", "cxx", "dart", "db",
 	"dll", "dockerfile", "dylib", "env", "ex", "exe", "exs", "gemspec", "go", "gradle", "gz", "h", "hh", "hpp", "hs", "html",
@@ -112,8 +112,8 @@ var extensions = [...]string{
 	"txt", "vue", "war", "whl", "xml", "yaml", "yml", "zig", "zip",
 }
 
-// positionLen returns the length of the place within a file at the front of s:
-// ":10:5", "(10,5)" or "+0x1d".
+// positionLen returns the length of the position within a file at the front of s: ":10:5",
+// "(10,5)" or "+0x1d".
 func positionLen(s string) int {
 	n := 0
 	for n+1 < len(s) && s[n] == ':' && isDigit(s[n+1]) {

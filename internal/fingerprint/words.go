@@ -9,13 +9,13 @@ import (
 type phrase struct {
 	text   string
 	weight int
-	// fromHere reports whether the core begins with the phrase: what stands before it
-	// says where, not what.
+	// fromHere reports whether the core begins with the phrase: the text before it says
+	// where, not what.
 	fromHere bool
 }
 
-// phrases, sorted by text. Those of one meaning are not merged: each tool has
-// its own words for it.
+// phrases, sorted by text. Phrases with one meaning are not merged: each tool has its own
+// wording.
 var phrases = [...]phrase{
 	{"access denied", specific, false},
 	{"address already in use", specific, true},
@@ -157,8 +157,7 @@ func isGeneric(w string) bool {
 	return ok
 }
 
-// errnos are the names of system errors and those that npm makes like them;
-// sorted.
+// errnos are the names of system errors and of npm's errors in the same form; sorted.
 var errnos = [...]string{
 	"e401", "e403", "e404", "e409", "eacces", "eaddrinuse", "eaddrnotavail", "eagain", "eai_again", "ebadengine", "ebadf", "ebadplatform", "ebusy",
 	"ecancelled", "ecompromised", "econnaborted", "econnrefused", "econnreset", "edquot", "eexist", "ehostunreach", "eintegrity", "einval",
@@ -173,7 +172,7 @@ func isErrno(w string) bool {
 	return ok
 }
 
-// tools whose name, beside a system error, tells whose error it is; sorted.
+// tools are names that, beside a system error, say whose error it is; sorted.
 var tools = [...]string{
 	"apt", "brew", "bun", "cargo", "composer", "curl", "deno", "docker", "gcc", "git", "go", "gradle", "helm", "java", "kubectl", "make", "maven",
 	"mysql", "nginx", "node", "npm", "npx", "pip", "pnpm", "podman", "poetry", "psql", "pytest", "python", "redis", "rsync", "ruby", "rustc", "ssh",

@@ -20,7 +20,7 @@ import (
 	"github.com/recalld/recalld/internal/fsx"
 )
 
-// Worktree names the folders of one worktree and the commit that it stands at.
+// Worktree names the folders of one worktree and its current commit.
 type Worktree struct {
 	Root, GitDir, CommonDir string
 	// Head is empty before the first commit.
@@ -33,11 +33,10 @@ const slashesOnly = filepath.Separator == '/'
 // maxCompared bounds the content that one call of Changed reads, in bytes.
 const maxCompared = 16 << 20
 
-// Changed reports whether files that git tracks differ from the commit, in the index or
-// in the worktree. It compares as git does: attributes first, then content. Where
-// only a filter or a text conversion of the repository could tell, where the index
-// has a form that is not read here, and when ctx ends first, it is not known.
-// Submodules do not count.
+// Changed reports whether files that git tracks differ from the commit, in the index or in
+// the worktree. It compares as git does: attributes first, then content. known is false if
+// only a filter or a text conversion of the repository could tell, if the index has an
+// unsupported form, and if ctx ends first. Submodules do not count.
 func (w Worktree) Changed(ctx context.Context) (changed, known bool) {
 	c := comparison{ctx: ctx, w: w, config: ReadConfig(filepath.Join(w.CommonDir, "config")), hashLen: sha1.Size}
 	format, _ := c.config.Get("extensions", "objectformat")
@@ -46,7 +45,7 @@ func (w Worktree) Changed(ctx context.Context) (changed, known bool) {
 	}
 	file := filepath.Join(w.GitDir, "index")
 	text, err := fsx.ReadFile(file, maxIndex)
-	if err != nil { // without an index git is still at work, or has never been
+	if err != nil { // without an index git is still at work, or has never run
 		return false, errors.Is(err, fs.ErrNotExist) && w.Head == ""
 	}
 	info, err := os.Lstat(file)
@@ -72,14 +71,14 @@ type comparison struct {
 	config  Config
 	hashLen int
 	entries []Entry
-	// written is when the index was.
+	// written is the time of the index.
 	written time.Time
 	root    *os.Root // opened when the first file is read
 	read    int64
 }
 
-// staged reports whether the index differs from the commit: the tree that git would
-// write of it now is named by the hash of its entries.
+// staged reports whether the index differs from the commit. It computes the tree of the
+// index's entries and compares it with the commit's.
 func (c *comparison) staged() (changed, known bool) {
 	for _, e := range c.entries {
 		if e.Stage != 0 || e.IntentToAdd {
@@ -102,8 +101,8 @@ func (c *comparison) staged() (changed, known bool) {
 	return ok && fmt.Sprintf("%x", tree) != head.Tree, ok
 }
 
-// tree returns the name of the tree that some entries make, whose paths have their
-// first bytes in common: the folder.
+// tree returns the name of the tree of some entries, whose paths share their first folder
+// bytes: the folder.
 func (c *comparison) tree(entries []Entry, folder int) (name []byte, ok bool) {
 	if c.ctx.Err() != nil {
 		return nil, false
@@ -120,7 +119,7 @@ func (c *comparison) tree(entries []Entry, folder int) (name []byte, ok bool) {
 			fmt.Fprintf(&text, "%o %s\x00", e.Mode, rest)
 			text.Write(e.Hash)
 			i++
-		case slash == len(rest)-1: // a folder that a sparse index names as a whole
+		case slash == len(rest)-1: // a folder that a sparse index lists as a whole
 			fmt.Fprintf(&text, "%o %s\x00", modeTree, rest[:slash])
 			text.Write(e.Hash)
 			i++
@@ -190,7 +189,7 @@ func (c *comparison) file(e *Entry) (changed, known bool) {
 	isLink := info.Mode()&fs.ModeSymlink != 0
 	switch {
 	case kind == modeLink && info.Mode().IsRegular() && c.config.Off("core", "symlinks"):
-		return false, false // a link's target, as the text of a file
+		return false, false // a link's target, stored as the text of a file
 	case (kind == modeLink) != isLink, !isLink && !info.Mode().IsRegular():
 		return true, true
 	case kind != modeLink && c.programDiffers(e, info):
@@ -210,9 +209,9 @@ func (c *comparison) programDiffers(e *Entry, info fs.FileInfo) bool {
 	return (e.Mode == modeProgram) != (info.Mode()&0o100 != 0)
 }
 
-// isAsIndexed reports whether a file's attributes prove that it is as git last saw it: size,
-// times and inode are the same, and it was not written so shortly before the index
-// that it could have been written again in the same moment.
+// isAsIndexed reports whether a file's attributes prove that it is as git last saw it:
+// size, times and inode are the same, and it was written long enough before the index that
+// a later write would have another time.
 func (c *comparison) isAsIndexed(e *Entry, info fs.FileInfo) bool {
 	mod := info.ModTime()
 	if uint32(info.Size()) != e.Size || !sameMoment(mod, e.Stat.MSec, e.Stat.MNano) {
@@ -236,7 +235,7 @@ func sameMoment(t time.Time, sec, nano uint32) bool {
 	return uint32(t.Unix()) == sec && (nano == 0 || uint32(t.Nanosecond()) == nano)
 }
 
-// content compares a file's content with what the index names.
+// content compares a file's content with the index entry.
 func (c *comparison) content(e *Entry, info fs.FileInfo, isLink bool) (changed, known bool) {
 	if c.root == nil {
 		root, err := fsx.OpenRoot(c.w.Root)
@@ -274,7 +273,7 @@ func (c *comparison) content(e *Entry, info fs.FileInfo, isLink bool) (changed, 
 	return true, !c.hasAttributes()
 }
 
-// hasAttributes reports whether files may be stored otherwise than they are in the worktree.
+// hasAttributes reports whether git may store files in another form than in the worktree.
 func (c *comparison) hasAttributes() bool {
 	if _, ok := c.config.Get("core", "attributesfile"); ok {
 		return true

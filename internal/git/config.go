@@ -26,7 +26,7 @@ func ReadConfig(path string) Config {
 	return ParseConfig(text)
 }
 
-// Get returns the value that counts of a setting: the last one.
+// Get returns the effective value of a setting: the last one.
 func (c Config) Get(section, key string) (value string, ok bool) {
 	for _, s := range c {
 		if s.Section == section && s.Subsection == "" && s.Key == key {
@@ -46,8 +46,8 @@ func (c Config) Off(section, key string) bool {
 	return false
 }
 
-// ParseConfig reads as much of git's syntax as is needed here: sections, comments,
-// quotes and escapes within a value. A value on several lines ends with the first.
+// ParseConfig reads the needed part of git's syntax: sections, comments, quotes and escapes
+// within a value. A value on several lines is cut after the first.
 func ParseConfig(text []byte) Config {
 	var all Config
 	var section, sub string
@@ -78,7 +78,7 @@ func ParseConfig(text []byte) Config {
 	return all
 }
 
-// configValue takes quotes, escapes and a comment out of a value.
+// configValue removes quotes, escapes and a comment from a value.
 func configValue(s string) string {
 	s = strings.TrimSpace(s)
 	var b strings.Builder

@@ -1,14 +1,14 @@
 // Package git reads git repositories without running a program that a repository
 // configures. It is the only package of the product that starts git.
 //
-// A repository's own files may be a stranger's: an archive brings its .git folder
-// along. git status, diff, checkout and fetch run filters, drivers, hooks, helpers
-// and monitors that .git/config names. So recalld reads the index, the references
-// and commits itself, and has git do only what the calls below list.
+// A repository's own files may be a stranger's: an archive brings its .git folder along.
+// git status, diff, checkout and fetch run filters, drivers, hooks, helpers and monitors
+// that .git/config names. So recalld reads the index, the references and commits itself,
+// and runs only the git commands listed below.
 //
-// Vocabulary. The git folder holds HEAD and the index of one worktree. The common
-// folder holds what all worktrees of a repository share: config, references and
-// objects. They are the same folder except in a linked worktree.
+// Vocabulary. The git folder holds HEAD and the index of one worktree. The common folder
+// holds what all worktrees of a repository share: config, references and objects. They are
+// the same folder except in a linked worktree.
 package git
 
 import (
@@ -25,19 +25,17 @@ import (
 	"time"
 )
 
-// Call is a git command that recalld runs, with its fixed arguments.
 type Call struct {
 	args []string
 	// limit is how long it may take.
 	limit time.Duration
 }
 
-// The calls. These are all. Both run ls-files, a builtin that reads the index and
-// the ignore files and looks at the names in the worktree. Without -m, --eol and
-// --recurse-submodules it reads no content of a worktree file and no attributes, so
-// it runs no filter and no textconv. It does not write the index, so it runs no
-// hook. It prints to a pipe, so it starts no pager, and aliases never hide a
-// builtin. The rest is switched off by overrides and environment.
+// All calls. Both run ls-files, a builtin that reads the index and the ignore files and
+// looks at the names in the worktree. Without -m, --eol and --recurse-submodules it reads
+// no content of a worktree file and no attributes, so it runs no filter and no textconv. It
+// does not write the index, so it runs no hook. It prints to a pipe, so it starts no pager,
+// and aliases never hide a builtin. The rest is switched off by overrides and environment.
 var (
 	// Files lists the files that git tracks and those that it would track.
 	Files = Call{[]string{"ls-files", "-z", "--cached", "--others", "--exclude-standard"}, 30 * time.Second}
@@ -46,8 +44,8 @@ var (
 	TrackedIgnored = Call{[]string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard"}, 2 * time.Second}
 )
 
-// overrides win over the repository's config. Each names a setting by which a
-// repository could have git run a program, or leave the repository.
+// overrides win over the repository's config. Each disables a setting by which a repository
+// could make git run a program, or leave the repository.
 var overrides = []string{
 	"core.fsmonitor=false",            // a program that reports changed files
 	"core.hooksPath=" + os.DevNull,    // hooks
@@ -58,17 +56,18 @@ var overrides = []string{
 	"protocol.allow=never",            //
 	"submodule.recurse=false",         // repositories in the repository
 	"safe.bareRepository=explicit",    // a worktree that looks like a bare repository
-	"core.untrackedCache=false",       // what the repository says of its folders
+	"core.untrackedCache=false",       // the repository's data about its folders
 	"core.preloadIndex=false",         // threads that a short call does not need
 }
 
 const (
-	// maxName and maxListing bound what is read of git: one name, and all, in bytes.
+	// maxName and maxListing bound git's output that is read: one name, and all of it, in
+	// bytes.
 	maxName    = 64 << 10
 	maxListing = 1 << 30
-	// maxSaid is how much is kept of what git says on standard error, in bytes.
+	// maxSaid is how much of git's standard error is kept, in bytes.
 	maxSaid = 4 << 10
-	// endDelay is how long a killed git may hold its output open.
+	// endDelay is how long a killed git may keep its output open.
 	endDelay = time.Second
 )
 
@@ -86,12 +85,11 @@ func (c Call) Within(limit time.Duration) Call {
 	return c
 }
 
-// List has git list files of the worktree with this top folder, and calls name for
-// each, relative to root with slashes. It restricts the listing to the paths in
-// only, taken literally, unless there are none. program is the git program, looked
-// for in PATH. warned says that git complained and went on. The error wraps
-// ErrNotAsked when nothing was listed; an error of name ends the listing and is
-// returned, as is ctx's.
+// List makes git list files of the worktree with this top folder, and calls name for each,
+// relative to root with slashes. If only is not empty, it restricts the listing to its
+// paths, taken literally. program is the git program, looked up in PATH. warned says that
+// git printed a warning and continued. The error wraps ErrNotAsked if nothing was listed;
+// an error of name ends the listing and is returned, as is ctx's.
 func List(ctx context.Context, program, root string, call Call, only []string, name func(string) error) (warned bool, err error) {
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -147,24 +145,24 @@ func arguments(call Call, only []string) []string {
 	return append(append(args, "--"), only...)
 }
 
-// environment is our own without the variables that direct git, as they do in a
-// hook. The user's config stays: core.excludesFile and safe.directory are theirs.
-// The system's is left out.
+// environment is our own without the variables that direct git, as set in a hook. The
+// user's config stays, because core.excludesFile and safe.directory are the user's. The
+// system's config is left out.
 func environment(root string) []string {
 	var env []string
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
-		name = strings.ToUpper(name) // Windows does not tell cases apart
+		name = strings.ToUpper(name) // Windows ignores case
 		if !strings.HasPrefix(name, "GIT_") || name == "GIT_CONFIG_GLOBAL" {
 			env = append(env, kv)
 		}
 	}
 	return append(env,
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1",
-		// Objects that are missing stay missing. No protocol has the name none, and
-		// unlike protocol.allow this cannot be lifted by protocol.ext.allow.
+		// Objects that are missing stay missing. No protocol is named none, and unlike
+		// protocol.allow this cannot be overridden by protocol.ext.allow.
 		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_REPLACE_OBJECTS=1",
-		// The repository of this folder, and no other one above it.
+		// The repository of this folder, not of one above it.
 		"GIT_CEILING_DIRECTORIES="+filepath.Dir(root), "GIT_DISCOVERY_ACROSS_FILESYSTEM=0",
 		// Without optional locks git does not write to a repository that it reads.
 		"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false", "GIT_PAGER=cat", "GIT_EDITOR=false",
@@ -180,7 +178,7 @@ func names(out io.Reader, name func(string) error) (n int, err error) {
 		if i := bytes.IndexByte(data, 0); i >= 0 {
 			return i + 1, data[:i], nil
 		}
-		return 0, nil, nil // a torn last name is none
+		return 0, nil, nil // a truncated last name does not count
 	})
 	last := ""
 	read := 0
@@ -198,10 +196,10 @@ func names(out io.Reader, name func(string) error) (n int, err error) {
 	if errors.Is(lines.Err(), bufio.ErrTooLong) || read >= maxListing-maxName {
 		return n, errTooMuch
 	}
-	return n, nil // what ended the pipe early, Wait knows
+	return n, nil // Wait knows what ended the pipe early
 }
 
-// bounded writes as much as is left and swallows the rest.
+// bounded writes up to left bytes and discards the rest.
 type bounded struct {
 	w    io.Writer
 	left int
@@ -216,9 +214,9 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// readable returns an error where git would wait for ever: for the writer of a named
-// pipe in place of a file that it reads. Others, in a subfolder or where the config
-// leads, keep git waiting until its time limit.
+// readable returns an error if git would wait for ever: for the writer of a named pipe in
+// place of a file that it reads. Other pipes, in a subfolder or named by the config, delay
+// git until its time limit.
 func readable(root string) error {
 	folder := filepath.Join(root, ".git")
 	for _, path := range []string{

@@ -9,10 +9,10 @@ func (o *Objects) Has(id string) bool {
 	return err == nil
 }
 
-// History names commits by which a history is known again: the first of the tips that
-// can be read, its ancestors at distances that double, and the last one reached, which
-// is the root where the history is short enough; then the other tips. It follows first
-// parents. Every commit named was read.
+// History returns commits that identify a history: the first readable tip, its ancestors at
+// doubling distances, and the last one reached, which is the root if the history is short
+// enough; then the other tips. It follows first parents. It returns only commits that it
+// has read.
 func (o *Objects) History(tips []string) []string {
 	var ids []string
 	add := func(id string) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Entry is a file of the index. Times, device and inode are as the file had them
-// when git last compared it, truncated to 32 bits as the format has it.
+// Entry is a file of the index. Times, device and inode are the file's when git last
+// compared it, truncated to 32 bits by the format.
 type Entry struct {
 	Path  string
 	Mode  uint32 // see the mode constants
@@ -22,7 +22,7 @@ type Entry struct {
 	AssumeValid, SkipWorktree, IntentToAdd bool
 }
 
-// Stat is what the index keeps of a file's attributes beside size and mode.
+// Stat is the file's attributes in the index besides size and mode.
 type Stat struct {
 	CSec, CNano, MSec, MNano uint32
 	Dev, Ino                 uint32
@@ -54,7 +54,7 @@ var (
 )
 
 // parseIndex reads an index of version 2, 3 or 4 (gitformat-index), whose hashes have
-// hashLen bytes. Extensions are passed over.
+// hashLen bytes. Extensions are skipped.
 func parseIndex(b []byte, hashLen int) ([]Entry, error) {
 	if len(b) < 12+hashLen || string(b[:4]) != "DIRC" {
 		return nil, fmt.Errorf("%w: it has no header", errIndex)
@@ -63,7 +63,7 @@ func parseIndex(b []byte, hashLen int) ([]Entry, error) {
 	if version < 2 || version > 4 {
 		return nil, fmt.Errorf("%w: its version is %d", errIndex, version)
 	}
-	rest := b[12 : len(b)-hashLen] // the last hash is of the file
+	rest := b[12 : len(b)-hashLen] // the last hash covers the file
 	if int64(count)*int64(entryFixed+hashLen) > int64(len(rest)) {
 		return nil, fmt.Errorf("%w: it is too short for %d entries", errIndex, count)
 	}
@@ -93,8 +93,8 @@ func parseIndex(b []byte, hashLen int) ([]Entry, error) {
 	return entries, nil
 }
 
-// parseEntry reads the entry that b begins with, and returns its length. last is the
-// path before it, from which version 4 takes the beginning of this one.
+// parseEntry reads the entry at the beginning of b, and returns its length. last is the
+// path of the previous entry, whose prefix version 4 reuses.
 func parseEntry(b []byte, hashLen int, version uint32, last string) (e Entry, n int, err error) {
 	short := fmt.Errorf("%w: an entry is cut off", errIndex)
 	if len(b) < entryFixed+hashLen+2 {
@@ -140,8 +140,8 @@ func parseEntry(b []byte, hashLen int, version uint32, last string) (e Entry, n 
 	return e, n, nil
 }
 
-// offsetVarint reads a number as git writes offsets: seven bits a byte, the highest
-// first, each further byte adding one. Its length is 0 when it is cut off.
+// offsetVarint reads a number in git's offset encoding: seven bits a byte, the highest
+// first, each further byte adding one. The length is 0 if it is truncated.
 func offsetVarint(b []byte) (v uint64, n int) {
 	for i, c := range b {
 		if i > 0 {

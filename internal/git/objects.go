@@ -20,22 +20,21 @@ import (
 	"github.com/recalld/recalld/internal/fsx"
 )
 
-// Objects reads commits out of a repository's object store: loose ones and those in
-// packs. It reads only files that lie in the common folder itself. Stores that
-// objects/info/alternates or a symbolic link name are another folder's: that they
-// hold a commit says nothing of this one.
+// Objects reads commits out of a repository's object store: loose ones and those in packs.
+// It reads only files in the common folder itself. Stores named by objects/info/alternates
+// or a symbolic link belong to another folder: a commit in them proves nothing about this
+// one.
 type Objects struct {
 	root  *os.Root
 	packs []*pack
-	// listed reports whether packs holds all there were.
+	// listed reports that packs has been read.
 	listed bool
-	// in and unpack are used again for each object: most of the time goes into making
-	// them.
+	// in and unpack are reused for each object: allocating them takes most of the time.
 	in     *bufio.Reader
 	unpack io.ReadCloser
 }
 
-// Commit is what is read of a commit. Ids are hexadecimal.
+// Commit is the part of a commit that is used. Ids are hexadecimal.
 type Commit struct {
 	Tree    string
 	Parents []string
@@ -44,12 +43,12 @@ type Commit struct {
 const (
 	// maxCommit bounds a commit that is read, in bytes.
 	maxCommit = 1 << 20
-	// maxPacks bounds the packs that are looked into.
+	// maxPacks bounds the packs that are searched.
 	maxPacks = 512
 )
 
-// errNoObject is returned for an object that is not in the store, or is damaged, or
-// is no commit.
+// errNoObject is returned for an object that is not in the store, is damaged, or is not a
+// commit.
 var errNoObject = errors.New("there is no such commit")
 
 // OpenObjects opens the object store of a common folder. Close it.
@@ -89,7 +88,7 @@ func (o *Objects) Commit(id string) (Commit, error) {
 	return parseCommit(text)
 }
 
-// hashObject is the name of an object with this text.
+// hashObject returns the name of an object with this text.
 func hashObject(kind string, text []byte, hashLen int) []byte {
 	h := newHash(hashLen)
 	fmt.Fprintf(h, "%s %d\x00", kind, len(text))
@@ -134,8 +133,8 @@ func (o *Objects) open(name string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// loose reads a commit that is a file by itself: "commit 123", a zero byte and the
-// text, compressed.
+// loose reads a commit from its own file: "commit 123", a zero byte and the text,
+// compressed.
 func (o *Objects) loose(id string) ([]byte, error) {
 	f, _, err := o.open(id[:2] + "/" + id[2:])
 	if err != nil {
@@ -168,7 +167,7 @@ func (o *Objects) packed(name []byte) ([]byte, error) {
 	return nil, errNoObject
 }
 
-// list finds the packs, the newest names first; names say nothing of their age.
+// list finds the packs, in descending order of name; names do not depend on age.
 func (o *Objects) list() {
 	dir, err := fsx.OpenDir(o.root, "objects/pack")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // pack is a file of many objects with its index (gitformat-pack).
 type pack struct {
 	store *Objects
-	name  string // without its ending
+	name  string // without its extension
 
 	opened, broken   bool
 	idx, data        *os.File
@@ -24,9 +24,9 @@ type pack struct {
 const (
 	idxMagic = "\xfftOc\x00\x00\x00\x02" // version 2
 	idxHead  = 8 + 256*4
-	// maxChain bounds how many deltas lead to an object.
+	// maxChain bounds the chain of deltas of an object.
 	maxChain = 512
-	// maxEntryHead is how many bytes the head of an entry takes at most.
+	// maxEntryHead is the most bytes in the head of an entry.
 	maxEntryHead = 10 + 10 + 32
 )
 
@@ -98,7 +98,7 @@ func (p *pack) commit(name []byte) ([]byte, error) {
 	return p.read(at)
 }
 
-// find returns where the pack has an object.
+// find returns the offset of an object in the pack.
 func (p *pack) find(name []byte) (int64, error) {
 	low, high := uint32(0), p.fanout[name[0]]
 	if name[0] > 0 {
@@ -122,8 +122,8 @@ func (p *pack) find(name []byte) (int64, error) {
 	return 0, errNoObject
 }
 
-// offset returns where the i-th object is: in four bytes, or, where their highest bit
-// is set, in the eight that they count in a further table.
+// offset returns the offset of the i-th object: four bytes, or, if their highest bit is
+// set, the index of eight bytes in a further table.
 func (p *pack) offset(i uint32) (int64, error) {
 	count := int64(p.fanout[255])
 	table := idxHead + count*int64(p.hashLen+4)
@@ -145,8 +145,7 @@ func (p *pack) offset(i uint32) (int64, error) {
 	return int64(far), nil
 }
 
-// read reads the commit at an offset. A delta is applied to what it changes, which
-// is read the same way.
+// read reads the commit at an offset. If it is a delta, its base is read in the same way.
 func (p *pack) read(at int64) ([]byte, error) {
 	var deltas [][]byte
 	spent := int64(0)
@@ -179,8 +178,8 @@ func (p *pack) read(at int64) ([]byte, error) {
 	return nil, errNoObject
 }
 
-// packEntry is the head of an entry: text is where its compressed text begins, size
-// what it comes to, base the entry that a delta changes.
+// packEntry is the head of an entry: text is the offset of its compressed text, size its
+// uncompressed size, base the entry that a delta changes.
 type packEntry struct {
 	kind       byte
 	size       int64
@@ -225,8 +224,8 @@ func (p *pack) entry(at int64) (e packEntry, err error) {
 	return e, nil
 }
 
-// applyDelta makes a text from another one: both lengths, then instructions to copy a
-// range of it or to insert bytes.
+// applyDelta applies a delta to a text: both lengths, then instructions to copy a range of
+// the text or to insert bytes.
 func applyDelta(base, delta []byte) ([]byte, error) {
 	broken := fmt.Errorf("%w: a delta is damaged", errNoObject)
 	in := bufio.NewReader(bytes.NewReader(delta))

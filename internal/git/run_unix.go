@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// alone puts a command into a process group of its own, which ends as a whole when
-// the command's context does.
+// alone puts a command into a separate process group, which ends with the command's
+// context.
 func alone(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -13,16 +13,16 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// claudeCode is what Claude Code calls itself over MCP too, so that a session
-// that its hooks open is the current one for its MCP calls.
+// claudeCode is Claude Code's client name over MCP too, so that a session opened by its
+// hooks is the current one for its MCP calls.
 const claudeCode = "claude-code"
 
-// ownTools are recalld's tools as Claude Code names them. What was asked of the
-// memory is no step to remember.
+// ownTools is the prefix of recalld's tools in Claude Code. A query to the memory is not a
+// step to remember.
 const ownTools = "mcp__recalld__"
 
-// The bounds of what a step keeps of a tool's input and output. The daemon has
-// limits of its own, which refuse; these shorten.
+// Bounds for the parts of a tool's input and output that a step keeps. Longer texts are
+// shortened here; the daemon would refuse them.
 const (
 	maxInputText = 500 // characters of one string of an input
 	maxInput     = 32  // strings and other values of an input
@@ -30,22 +30,21 @@ const (
 	maxTitle     = 120 // characters of a prompt's first line
 	outputLines  = 20
 	maxOutput    = 2000 // characters of an observation
-	// An error keeps its head, which names what failed, and its end, where
-	// programs put what matters.
+	// An error keeps its head, which names the failure, and its end, where programs print
+	// the essential part.
 	errorHead = 1500
 	errorTail = 6000
 )
 
-// claudePayload is what Claude Code says, as in code.claude.com/docs, "Hooks
-// reference".
+// claudePayload is Claude Code's payload, see code.claude.com/docs, "Hooks reference".
 type claudePayload struct {
 	SessionID string          `json:"session_id"`
 	Cwd       string          `json:"cwd"`
 	ToolName  string          `json:"tool_name"`
 	ToolInput json.RawMessage `json:"tool_input"`
-	// ToolResponse is of PostToolUse: of any form, by tool.
+	// ToolResponse belongs to PostToolUse. Its form depends on the tool.
 	ToolResponse json.RawMessage `json:"tool_response"`
-	// Error and IsInterrupt are of PostToolUseFailure.
+	// Error and IsInterrupt belong to PostToolUseFailure.
 	Error       string  `json:"error"`
 	IsInterrupt bool    `json:"is_interrupt"`
 	DurationMs  float64 `json:"duration_ms"`
@@ -79,7 +78,7 @@ func parseClaude(event string, payload []byte, env Environment) (Request, error)
 		return p.step(event, caller)
 	case "UserPromptSubmit":
 		query := strings.TrimSpace(cut(p.Prompt, memory.MaxQuery))
-		if query == "" || strings.HasPrefix(query, "/") { // a command of the client's
+		if query == "" || strings.HasPrefix(query, "/") { // a command of the client
 			return Request{}, ErrNothing
 		}
 		return Request{Start: &memory.StartSessionRequest{SessionID: p.SessionID, Goal: title(query), Resume: true, Caller: caller}, Recall: &memory.RecallRequest{Query: query, Kinds: []memory.Kind{memory.Lesson},
@@ -88,13 +87,13 @@ func parseClaude(event string, payload []byte, env Environment) (Request, error)
 	return Request{}, fmt.Errorf("event %q is unknown", event)
 }
 
-// title is the first line of a prompt, by which a person knows the session again.
+// title is the first line of a prompt, by which people recognise the session.
 func title(prompt string) string {
 	line, _, _ := strings.Cut(prompt, "\n")
 	return cut(strings.TrimSpace(line), maxTitle)
 }
 
-// step is the step that a tool's use was.
+// step returns the step of a tool's use.
 func (p claudePayload) step(event string, caller memory.Caller) (Request, error) {
 	switch {
 	case p.ToolName == "":
@@ -112,15 +111,15 @@ func (p claudePayload) step(event string, caller memory.Caller) (Request, error)
 	if p.DurationMs > 0 && p.DurationMs <= float64(memory.MaxStepDuration.Milliseconds()) {
 		r.DurationMs = int64(p.DurationMs)
 	}
-	// Whoever interrupted a tool knows why; no lesson will.
+	// A person who interrupts a tool knows why; a lesson would not help.
 	r.Advise = !r.Outcome.OK && r.Outcome.Error.Code != codeInterrupted
 	return Request{Step: &r}, nil
 }
 
 const codeInterrupted = "interrupted"
 
-// outcome tells how a tool ended. An event of its own says that it failed; some
-// tools say so in the response of one that did not.
+// outcome returns how a tool ended. A separate event reports failures; some tools also
+// report a failure in an ordinary response.
 func (p claudePayload) outcome(event string) memory.Outcome {
 	if event == "PostToolUseFailure" {
 		failed := failure(p.Error)
@@ -138,7 +137,7 @@ func (p claudePayload) outcome(event string) memory.Outcome {
 		Error       string `json:"error"`
 		Stderr      string `json:"stderr"`
 	}
-	if json.Unmarshal(p.ToolResponse, &r) != nil { // a text, or a list: it went well
+	if json.Unmarshal(p.ToolResponse, &r) != nil { // a text or a list: no failure
 		return memory.Outcome{OK: true}
 	}
 	switch {
@@ -154,7 +153,7 @@ func (p claudePayload) outcome(event string) memory.Outcome {
 	return memory.Outcome{OK: true}
 }
 
-// failure takes an error apart: a command's begins with a line "Exit code 1".
+// failure parses an error: a command's error begins with a line "Exit code 1".
 func failure(text string) *memory.StepError {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	e := &memory.StepError{}
@@ -172,7 +171,7 @@ func failure(text string) *memory.StepError {
 	return e
 }
 
-// contentText is the text of an MCP tool's response.
+// contentText returns the text of an MCP tool's response.
 func contentText(response json.RawMessage) string {
 	var r struct {
 		Content []struct{ Text string } `json:"content"`
@@ -196,8 +195,8 @@ func firstText(texts ...string) string {
 	return ""
 }
 
-// observation is what of a response helps to find the step again: the last lines
-// of a command's output. What a file or a page held is not that.
+// observation keeps the part of a response that helps to find the step again: the last
+// lines of a command's output. The content of a file or page is not kept.
 func (p claudePayload) observation() json.RawMessage {
 	if p.ToolName != "Bash" {
 		return nil
@@ -218,14 +217,14 @@ func (p claudePayload) observation() json.RawMessage {
 	return encode(map[string]string{"output": string(tail[max(0, len(tail)-maxOutput):])})
 }
 
-// targets are the inputs that say what a tool acted on; bulky those that hold the
-// text of files, which is in the files.
+// targets are the inputs that say what a tool acted on; bulky are the inputs with texts of
+// files, which are in the files anyway.
 var (
 	targets = []string{"file_path", "notebook_path", "path", "url"}
 	bulky   = []string{"content", "new_source", "old_string", "new_string", "edits"}
 )
 
-// shorten returns what a step keeps of a tool's input, and what it acted on.
+// shorten returns the kept part of a tool's input, and what the tool acted on.
 func shorten(input json.RawMessage) (kept, target json.RawMessage) {
 	var fields map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(input))
@@ -247,7 +246,7 @@ func shorten(input json.RawMessage) (kept, target json.RawMessage) {
 	return encode(value), target
 }
 
-// shortValue cuts strings, and what is deep or much, out of a value.
+// shortValue shortens strings, and drops deep and numerous values.
 func shortValue(value any, depth int, left *int) any {
 	*left--
 	if *left < 0 || depth > maxDepth {
@@ -270,7 +269,7 @@ func shortValue(value any, depth int, left *int) any {
 		for key := range v {
 			keys = append(keys, key)
 		}
-		slices.Sort(keys) // the same input gives the same step
+		slices.Sort(keys) // the same input must give the same step
 		out := map[string]any{}
 		for _, key := range keys {
 			if *left <= 0 {
@@ -294,7 +293,7 @@ func encode(value any) json.RawMessage {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// cut shortens a text to so many characters, the last one an ellipsis.
+// cut shortens a text to most characters, the last one an ellipsis.
 func cut(text string, most int) string {
 	if len(text) <= most || utf8.RuneCountInString(text) <= most {
 		return text
@@ -302,10 +301,10 @@ func cut(text string, most int) string {
 	return string([]rune(text)[:most-1]) + "…"
 }
 
-// Advice is what an answer hands to the model: an answer to a failed step or to a
-// prompt, in the form in which the client takes context from a hook. It is nil
-// when the answer holds nothing after a complete search. Of one that was not complete it
-// says so in a line: the text of an answer with items has that line.
+// Advice formats an answer for the model: the answer to a failed step or to a prompt, in
+// the form in which the client takes context from a hook. It is nil if a complete search
+// found nothing. If the search was not complete, a line says so; an answer with items
+// contains that line already.
 func Advice(event string, a *memory.RecallResponse) ([]byte, error) {
 	switch {
 	case a == nil:
@@ -323,7 +322,7 @@ func Advice(event string, a *memory.RecallResponse) ([]byte, error) {
 	return additional(event, intro+strings.TrimSpace(render.Fence(render.Bare(a.Text))))
 }
 
-// additional is a text as the client takes context for its model from a hook.
+// additional formats a text as context that the client passes to its model.
 func additional(event, text string) ([]byte, error) {
 	type specific struct {
 		Event   string `json:"hookEventName"`

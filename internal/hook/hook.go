@@ -1,12 +1,12 @@
-// Package hook reads what clients tell of their work through hooks: small
-// programs that they run at events, with a payload in JSON on standard input. It
-// turns a payload into what is asked of the daemon, and the daemon's advice into
-// what the client hands to its model. It is pure; who runs it has the deadline.
+// Package hook reads the payloads of clients' hooks: small programs that clients run at
+// events, with a payload in JSON on standard input. It turns a payload into a request to
+// the daemon, and the daemon's advice into the hook's output for the model. It does no I/O;
+// the caller sets the deadline.
 //
-// Vocabulary. An event is what a client calls a moment of its work; a payload is
-// what it says of it. A run is a session from a start to an end: a client that
-// resumes a session after it ended goes on under the same id, which is over for
-// recalld, so the second run has an id of its own.
+// Vocabulary. An event is a moment of the client's work; a payload is the client's
+// description of it. A run is a session from a start to an end. A client that resumes an
+// ended session reuses its id, but recalld's session has ended, so the second run has a new
+// id.
 package hook
 
 import (
@@ -17,17 +17,18 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// MaxPayload bounds a payload, in bytes. What is longer holds a file or a page.
+// MaxPayload bounds a payload, in bytes. Longer payloads contain a file or a page.
 const MaxPayload = 1 << 20
 
-// What a recall for a prompt may take of the model's context: nobody asked.
+// Limits for the context that a recall for a prompt may take. They are small because the
+// user did not request it.
 const (
 	promptLessons = 3
 	promptTokens  = 400
 )
 
-// Request is what an event asks for: one field is set, or Start and Recall, for a prompt
-// that may be the first of its session.
+// Request is the request of an event: one field is set, or both Start and Recall, for a
+// prompt that may be the first of its session.
 type Request struct {
 	Start  *memory.StartSessionRequest
 	Step   *memory.RecordStepRequest
@@ -35,21 +36,20 @@ type Request struct {
 	Recall *memory.RecallRequest
 }
 
-// ErrNothing is returned by Parse for an event that asks for nothing: one of
-// recalld's own tools, a prompt that is empty.
+// ErrNothing is returned by Parse for an event that needs no request: one of recalld's own
+// tools, or an empty prompt.
 var ErrNothing = errors.New("nothing to record")
 
-// Environment is what a hook knows beside its payload.
+// Environment is what a hook knows besides its payload.
 type Environment struct {
-	// ProjectDir is the folder that the client was started in, if it says so. A
-	// session belongs to that one, wherever a tool has gone meanwhile.
+	// ProjectDir is the folder in which the client was started, if known. A session belongs
+	// to that folder, even if a tool has changed folders since.
 	ProjectDir string
 	// Window is the client's window, as memory.Caller has it.
 	Window string
 }
 
-// Parse reads a client's payload for an event. The errors name what is missing or
-// not understood.
+// Parse reads a client's payload for an event. An error names what is missing or invalid.
 func Parse(client, event string, payload []byte, env Environment) (Request, error) {
 	if client != claudeCode {
 		return Request{}, fmt.Errorf("client %q has no hooks", client)
@@ -57,11 +57,11 @@ func Parse(client, event string, payload []byte, env Environment) (Request, erro
 	return parseClaude(event, payload, env)
 }
 
-// MaxRuns bounds how often one session is resumed after it ended.
+// MaxRuns bounds how often one session is resumed after its end.
 const MaxRuns = 9
 
-// Run returns the id of a session's run, counted from 1: the first has the
-// session's own.
+// Run returns the id of a session's n-th run, counted from 1: the first has the session's
+// own id.
 func Run(session string, n int) string {
 	if n <= 1 {
 		return session

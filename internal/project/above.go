@@ -19,7 +19,7 @@ const (
 	searchFolders = 5000
 )
 
-// notSearched are folders that hold other people's repositories, or none.
+// notSearched are folders that contain other people's repositories, or none.
 var notSearched = []string{"node_modules", "vendor", "target", "dist", "build", "venv", "__pycache__"}
 
 // AboveError is returned for a folder that is not in a repository but has some below it.

@@ -36,8 +36,8 @@ func findGit(dir string) (root, gitDir string, err error) {
 	return "", "", nil
 }
 
-// gitDirOf returns the git folder of a worktree's top folder: its .git folder,
-// or the one that its .git file names. It is empty when dir is no such folder.
+// gitDirOf returns the git folder of a worktree's top folder: its .git folder, or the one
+// that its .git file names. It is empty if dir has neither.
 func gitDirOf(dir string) (string, error) {
 	path := filepath.Join(dir, ".git")
 	info, err := os.Stat(path)
@@ -116,7 +116,7 @@ func resolveIn(dir, path string) string {
 
 func realPath(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
-	if errors.Is(err, fs.ErrNotExist) { // it was there a moment ago
+	if errors.Is(err, fs.ErrNotExist) { // it existed a moment ago
 		return "", &memory.Error{Code: memory.CodeNotFound, Field: "path", Cause: err, Message: fmt.Sprintf("the git folder %s no longer exists", path)}
 	}
 	if err != nil {

@@ -52,7 +52,7 @@ func Head(dir string) *memory.Git {
 	switch {
 	case !symbolic:
 		g.Commit = objectName(head)
-	case ref != branches+".invalid": // what a repository with another store of references says
+	case ref != branches+".invalid": // the placeholder of a repository with another store of references
 		g.Branch = strings.TrimPrefix(ref, branches)
 		g.Commit = readRef(gitDir, common, ref)
 	}
@@ -72,8 +72,8 @@ func symref(text string) (string, bool) {
 	return strings.TrimSpace(ref), ok
 }
 
-// readRef returns the commit of a reference, empty if there is none. A worktree has
-// references of its own besides the shared ones.
+// readRef returns the commit of a reference, empty if there is none. A worktree has its own
+// references besides the shared ones.
 func readRef(gitDir, common, ref string) string {
 	for range maxSymrefs {
 		if !strings.HasPrefix(ref, "refs/") || !filepath.IsLocal(filepath.FromSlash(ref)) {
@@ -95,8 +95,8 @@ func readRef(gitDir, common, ref string) string {
 	return ""
 }
 
-// packedRef looks a reference up in the file that git packs them into: lines of
-// "<object> <reference>".
+// packedRef looks up a reference in git's file of packed references: lines of "<object>
+// <reference>".
 func packedRef(path, ref string) string {
 	text, err := fsx.ReadFile(path, maxPackedRefs)
 	if err != nil {

@@ -53,8 +53,8 @@ func newProver() *prover {
 	return &prover{now: time.Now, verdicts: map[pair]verdict{}, histories: map[memory.FolderRef]history{}}
 }
 
-// decide returns the result for a pair, from the cache or by find. A folder without a
-// mark may be another one by now, so its results are not cached.
+// decide returns the result for a pair, from the cache or by find. A folder without a mark
+// may be another folder by now, so its results are not cached.
 func (p *prover) decide(of pair, find func() bool) bool {
 	keep := of.a.Mark != "" && (of.b == memory.FolderRef{} || of.b.Mark != "")
 	p.mu.Lock()
@@ -151,8 +151,8 @@ func (p *prover) holds(at memory.FolderRef, commits []string, other memory.Folde
 	return slices.ContainsFunc(commits, func(id string) bool { return objects.Has(id) && (others == nil || others.Has(id)) })
 }
 
-// belongs reports whether a folder that claims to be of a known project is: it was found
-// to be before, or it has a commit in common with the stored history of the project or
+// belongs reports whether a folder that claims a known project belongs to it: it was
+// accepted before, or it has a commit in common with the stored history of the project or
 // with another folder of it.
 func (p *prover) belongs(id *Identity, k memory.Project, sandboxes func() ([]memory.Sandbox, error)) bool {
 	at := id.place
@@ -212,7 +212,7 @@ func isMember(k memory.Project, at memory.FolderRef) bool {
 	})
 }
 
-// maxHistory bounds the commits that are stored of a project.
+// maxHistory bounds the commits that are stored for a project.
 const maxHistory = 64
 
 // addFolder records a folder of a project, and commits that identify its history. It
@@ -235,7 +235,7 @@ func (p *prover) addFolder(k *memory.Project, at memory.FolderRef) {
 			folders = slices.DeleteFunc(folders, func(f memory.FolderRef) bool { return !isThere(f) })
 		}
 		if len(folders) >= memory.MaxRoots {
-			return // it is compared again the next time
+			return // it is compared again next time
 		}
 		k.Folders = append(folders, at)
 	}

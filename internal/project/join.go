@@ -15,14 +15,14 @@ import (
 //     histories have a commit in common;
 //   - the project whose folder this is, by its mark, here or before it was moved here;
 //   - the project named by this path, unless its own folder was moved away and still
-//     exists: the new folder in its place is a project of its own;
+//     exists: the new folder in its place is a separate project;
 //   - the project that was moved here before another folder took its place;
 //   - for clones: the project that got the remote later. Of two repositories that got the
-//     same remote each stays a project of its own, so that neither loses its memories;
+//     same remote each stays a separate project, so that neither loses its memories;
 //   - the project of the folder on this machine that it was cloned from and that is gone.
 //
-// A clone, too, must have a commit in common with its origin, else it is a project of its
-// own.
+// A clone, too, must have a commit in common with its origin, else it is a separate
+// project.
 func (r *Resolver) join(known []memory.Project, id Identity) (p memory.Project, old bool) {
 	p, old = r.find(known, &id)
 	if id.GitDir != "" && !id.alone {

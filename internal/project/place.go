@@ -3,10 +3,10 @@ package project
 import "github.com/recalld/recalld/internal/memory"
 
 // placeOf returns the place of a folder and its mark, which stays when the folder is
-// renamed: its number in the file system and the time of its creation (markOf). Numbers
-// are reused, the pair is not, and a copy has another one. Nothing is written into the
-// folder for that. The mark is empty if the file system does not have both; such a
-// folder, and one moved to another file system, is not recognised again.
+// renamed: its number in the file system and the time of its creation (markOf). Numbers are
+// reused, the pair is not, and a copy has another one. Nothing is written into the folder.
+// The mark is empty if the file system lacks either value; such a folder, or one moved to
+// another file system, is not recognised again.
 func placeOf(folder string) memory.FolderRef {
 	return memory.FolderRef{Folder: folder, Mark: markOf(folder)}
 }

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// markOf is a folder's inode and its time of birth.
+// markOf is a folder's inode and its creation time.
 func markOf(folder string) string {
 	var stat syscall.Stat_t
 	if err := syscall.Lstat(folder, &stat); err != nil || stat.Birthtimespec.Sec <= 0 {

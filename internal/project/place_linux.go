@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// markOf is a folder's inode and its time of birth, which ext4, XFS, Btrfs, ZFS and
-// tmpfs keep. It says nothing of the device, whose number a restart may change.
+// markOf is a folder's inode and its creation time, which ext4, XFS, Btrfs, ZFS and tmpfs
+// keep. It does not include the device, whose number a restart may change.
 func markOf(folder string) string {
 	var stat unix.Statx_t
 	const wanted = unix.STATX_INO | unix.STATX_BTIME

@@ -2,5 +2,5 @@
 
 package project
 
-// markOf is empty: a folder that was moved is not known again here.
+// markOf is empty: a moved folder is not recognised on this system.
 func markOf(string) string { return "" }

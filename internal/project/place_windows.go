@@ -6,15 +6,14 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// markOf is a folder's number in the volume's table of files and its time of
-// creation.
+// markOf is a folder's number in the volume's file table and its creation time.
 func markOf(folder string) string {
 	name, err := windows.UTF16PtrFromString(folder)
 	if err != nil {
 		return ""
 	}
 	const share = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
-	// A folder is opened with FILE_FLAG_BACKUP_SEMANTICS only.
+	// Opening a folder requires FILE_FLAG_BACKUP_SEMANTICS.
 	h, err := windows.CreateFile(name, 0, share, nil, windows.OPEN_EXISTING,
 		windows.FILE_FLAG_BACKUP_SEMANTICS|windows.FILE_FLAG_OPEN_REPARSE_POINT, 0)
 	if err != nil {

@@ -3,12 +3,12 @@
 //
 // A project is the identity of a repository: its normalised remote, or without one the
 // folder that git keeps its data in. Worktrees and clones of one repository are therefore
-// one project, if their histories have a commit in common: a remote alone is only a
-// claim. A project named by its folder keeps its identity when it gets a remote and when
-// the folder is moved: its place records the folder's path and mark. A sandbox is one
-// folder of a project on disk: the top of a worktree. The git folder holds what belongs
-// to one worktree, the common folder what all worktrees share. A folder without git is a
-// project of its own.
+// one project, if their histories have a commit in common: a remote alone is only a claim.
+// A project named by its folder keeps its identity when it gets a remote and when the
+// folder is moved: its place records the folder's path and mark. A sandbox is one folder of
+// a project on disk: the top of a worktree. The git folder holds what belongs to one
+// worktree, the common folder what all worktrees share. A folder without git is a separate
+// project.
 package project
 
 import (
@@ -113,7 +113,7 @@ func identifyReal(real string, p *prover, known func(id string) bool) (Identity,
 	return id, nil
 }
 
-// standAlone makes the folder a project of its own, whatever its .git leads to.
+// standAlone makes the folder a separate project, whatever its .git points to.
 func (id *Identity) standAlone() {
 	own, name := filepath.Join(id.Root, ".git"), filepath.Base(id.Root)
 	id.folderID, id.place, id.alone = idByFolder(own), placeOf(own), true

@@ -17,9 +17,9 @@ type Store interface {
 }
 
 // Recorder records in the background what questions reveal of stored projects: a name, the
-// new remote of a repository, a folder. A question is answered without a commit. What is
-// not written yet is in the directory of the Resolver already, so that the next call finds
-// the project by it, also from a clone.
+// new remote of a repository, a folder. So a query does not wait for a commit. The
+// Resolver's directory includes what is not written yet, so that the next call finds the
+// project by it, also from a clone.
 type Recorder struct {
 	// Resolver resolves projects without recording anything, for calls that write.
 	*Resolver
@@ -27,7 +27,7 @@ type Recorder struct {
 	log   *slog.Logger
 
 	mu sync.Mutex // guards what follows
-	// queue is what is to be written, oldest first. The first one is being written while
+	// queue holds the pending writes, oldest first. The first one is being written while
 	// running is set.
 	queue   []revealed
 	running bool
@@ -35,7 +35,7 @@ type Recorder struct {
 	work    sync.WaitGroup
 }
 
-// revealed is what a question revealed of a project.
+// revealed is new data of a project.
 type revealed struct {
 	project memory.Project
 	root    string
@@ -49,7 +49,7 @@ func NewRecorder(store Store, log *slog.Logger) *Recorder {
 	return r
 }
 
-// Resolve is Resolver.Resolve, and has what it learns of a stored project recorded.
+// Resolve is Resolver.Resolve, and records what it learns about a stored project.
 func (r *Recorder) Resolve(ctx context.Context, name string, caller memory.Caller) (memory.Project, bool, error) {
 	p, known, err := r.Resolver.Resolve(ctx, name, caller)
 	if err != nil || !known {
@@ -64,8 +64,8 @@ func (r *Recorder) Resolve(ctx context.Context, name string, caller memory.Calle
 	return p, true, nil
 }
 
-// Record has a project recorded, with a root if one is named. done, unless nil, is called
-// from another goroutine when it is, and says whether the project is stored.
+// Record queues a project to be recorded, with a root if one is given. done, unless nil, is
+// called afterwards from another goroutine, and says whether the project is stored.
 func (r *Recorder) Record(p memory.Project, root string, done func(recorded bool)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,12 +115,12 @@ func (r *Recorder) warn(p memory.Project, err error) {
 	r.log.Warn("a project's new name, remote or folder is not recorded", "part", "projects", "project", p.ID, "error", err)
 }
 
-// Projects implements Directory: the stored projects, as they will be recorded.
+// Projects implements Directory: the stored projects with the pending writes.
 func (r *Recorder) Projects() ([]memory.Project, error) {
 	r.mu.Lock()
 	queue := r.queue
 	r.mu.Unlock()
-	stored, err := r.store.Projects() // after the queue, or what is written between would be missed
+	stored, err := r.store.Projects() // read after the queue, or a write in between would be missed
 	if err != nil || len(queue) == 0 {
 		return stored, err
 	}

@@ -102,7 +102,7 @@ func (r *Resolver) resolve(ctx context.Context, name string, caller memory.Calle
 }
 
 // Named returns the project that has a name, which is not tried as an id or a folder: for
-// text that others wrote. The errors are those of Resolve.
+// text that others wrote. It returns the errors of Resolve.
 func (r *Resolver) Named(name string) (memory.Project, error) {
 	known, err := r.known.Projects()
 	if err != nil {
@@ -153,7 +153,7 @@ func (r *Resolver) ofFolder(dir string, known []memory.Project) (Identity, error
 	})
 }
 
-// isPath reports whether a project is named by a path.
+// isPath reports whether a name is a path.
 func isPath(name string) bool {
 	return name == "." || name == ".." || strings.ContainsAny(name, `/\`)
 }

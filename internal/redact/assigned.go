@@ -3,8 +3,8 @@ package redact
 import "strings"
 
 // findAssigned finds the value given to a name such as password or api_key:
-// `DB_PASSWORD=value`, `"token": "value"`, `secret: value`. `--password value` is left to
-// the rules for commands. Calls, references and placeholders are code and stay.
+// `DB_PASSWORD=value`, `"token": "value"`, `secret: value`. The rules for commands handle
+// `--password value`. Calls, references and placeholders are code and are kept.
 func findAssigned(text string, at int) (int, int, bool) {
 	line := text[at:min(len(text), at+window)]
 	if i := strings.IndexByte(line, '\n'); i >= 0 {
@@ -58,7 +58,7 @@ func skipSpace(s string, i int) int {
 	return i
 }
 
-// assignment returns the sign by which a value is given, at the front of s.
+// assignment returns the assignment sign at the front of s.
 func assignment(s string) string {
 	for _, op := range [...]string{":=", "=>", "==", "=", ":"} {
 		if strings.HasPrefix(s, op) {
@@ -131,11 +131,11 @@ func isSecretWord(s string, env bool) bool {
 	return looksRandom(s) || k.letters > 0 && k.digits > 0 && k.signs > 0 && !strings.ContainsAny(s, "*&")
 }
 
-// placeholders stand for a secret that is still to be filled in.
+// placeholders stand for a secret to be filled in.
 var placeholders = []string{"example", "changeme", "change_me", "change-me", "placeholder", "redacted", "your", "xxxx", "****", "....", "dummy", "sample", "notreal"}
 
 // isPlaceholder reports whether a value only shows where a secret goes: a variable, a
-// format, a mark, or a word that says so.
+// format, a mark, or a word such as "changeme".
 func isPlaceholder(s string) bool {
 	if s == "" || strings.ContainsAny(s[:1], "$%<{*&@") || strings.Contains(s, "${") || strings.Contains(s, "{{") ||
 		strings.Contains(s, "%s") || strings.Contains(s, "%v") || isMark(s) {

@@ -12,9 +12,9 @@ import (
 	"github.com/zricethezav/gitleaks/v8/config"
 )
 
-// How much text around its keyword a rule of gitleaks sees, in bytes: its patterns begin
-// up to 50 characters before the keyword and end within some hundred after it; one for a
-// curl command reads over several lines.
+// How much text around its keyword a rule of gitleaks sees, in bytes. Its patterns begin up
+// to 50 characters before the keyword and end within some hundred after it; the pattern for
+// curl commands spans several lines.
 const (
 	leakBefore = 160
 	leakBehind = 1200
@@ -182,7 +182,7 @@ func (l *leaks) find(r *leak, text string, from, to int) []Span {
 	return spans
 }
 
-// The rules of gitleaks with special treatment: the generic one for keys of unknown
+// The rules of gitleaks with special treatment: the generic rule for keys of unknown
 // providers, and one whose keyword, "s.", ends many sentences.
 const (
 	genericKey = "generic-api-key"
@@ -306,8 +306,8 @@ func lineAround(text string, start, end int) string {
 	return text[from:to]
 }
 
-// runeEntropy is Shannon's entropy, in bits a character and over the bytes of the whole,
-// as gitleaks computes it: its bounds are made for that.
+// runeEntropy is Shannon's entropy in bits per character, over the bytes of the whole, as
+// gitleaks computes it: the thresholds of its rules depend on that.
 func runeEntropy(s string) float64 {
 	counts := make(map[rune]int)
 	for _, r := range s {

@@ -4,7 +4,7 @@ package redact
 // ignoring ASCII case, in which every state has a step for every class of bytes instead
 // of failure links.
 type keywords struct {
-	class   [256]uint8 // byte to class; 0 is every byte that no keyword holds
+	class   [256]uint8 // byte to class; 0 is all bytes that are in no keyword
 	classes int
 	next    []uint32 // state*classes + class to state, while it is built
 	found   [][]keyword
@@ -67,8 +67,8 @@ func (k *keywords) addState() int {
 	return len(k.found) - 1
 }
 
-// link fills in the missing steps, breadth first: a state without a step takes that of
-// its longest suffix that is a state.
+// link fills in the missing steps, breadth first: a missing step is copied from the state
+// of the longest suffix.
 func (k *keywords) link() {
 	suffix := make([]int, len(k.found))
 	var queue []int

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// pasted are the rules for what people paste into lessons and tools print: commands,
+// pasted are the rules for texts that people paste into lessons and tools print: commands,
 // headers, settings. In source code the same forms are far too common.
 func pasted() []*rule {
 	return append(commands(), []*rule{
@@ -47,7 +47,7 @@ func commands() []*rule {
 	}
 	return []*rule{
 		of([]string{"mysql", "mariadb"}, `(?:mysql|mariadb)[a-z-]*`, `-p`, isNoPort),
-		// After a blank it is the name of a database, unless people mistake it.
+		// After a blank it is usually the name of a database, but people make this mistake.
 		of([]string{"mysql", "mariadb"}, `(?:mysql|mariadb)[a-z-]*`, `-p[ \t]+`, isTold),
 		of([]string{"mongo"}, `mongo[a-z]*`, `-p[ \t]?`, isNoPort),
 		of([]string{"sshpass "}, `sshpass`, `-p[ \t]*`),
@@ -83,14 +83,14 @@ func findOpenSSL(text string, at int) (int, int, bool) {
 	return start, start + len(value), value != "" && isReal(value)
 }
 
-// passNames say whose password a name that ends in pass holds. Without one, a pass may be
-// one of a compiler.
+// passNames say whose password a name that ends in pass contains. Without one, it may be a
+// pass of a compiler.
 var passNames = [...]string{"admin", "root", "user", "db", "database", "mysql", "pg", "postgres", "redis", "mongo", "rabbitmq", "amqp", "smtp", "imap",
 	"mail", "email", "ftp", "sftp", "ssh", "ldap", "proxy", "wifi", "vpn", "auth", "http", "login", "sudo", "account", "master", "service", "keystore", "vault", "api"}
 
 // findPass finds the value given to a name that ends in pass: admin_pass, DB_PASS,
-// smtp-pass. If the name says whose password it is, any word that is alone on the rest of
-// its line counts, else only one that looks like a password.
+// smtp-pass. If the name says whose password it is, any single word on the rest of the line
+// counts; otherwise only a word that looks like a password.
 func findPass(text string, at int) (int, int, bool) {
 	line := text[at:min(len(text), at+window)]
 	line, _, _ = strings.Cut(line, "\n")
@@ -214,7 +214,7 @@ func findFlag(text string, at int) (int, int, bool) {
 	i++
 	start, end := valueAt(line, i)
 	value := line[start:end]
-	short := len(value) < 4 && !(equals && strings.HasPrefix(line[2:], "pass")) // a password may be, after its own flag
+	short := len(value) < 4 && !(equals && strings.HasPrefix(line[2:], "pass")) // a password after its own flag may be this short
 	if short || isPlaceholder(value) || strings.HasPrefix(value, "-") {
 		return 0, at + end, false
 	}

@@ -94,11 +94,11 @@ func newSet(rules []*rule, l *leaks) *set {
 
 func (s *set) find(text string) []Span { return s.look(text, func(*rule, int) {}) }
 
-// look is find; it counts what each rule has read in vain, in bytes.
+// look implements find; it reports the bytes that each rule has read without a result.
 func (s *set) look(text string, tell func(r *rule, read int)) []Span {
 	var spans, leaked []Span
 	done := make(map[*rule]int)       // where a rule's last match ended
-	windows := make(map[*rule][2]int) // the window of each rule of gitleaks that is to be searched
+	windows := make(map[*rule][2]int) // the pending search window of each rule of gitleaks
 	look := func(r *rule, w [2]int) {
 		leaked = append(leaked, s.leaks.find(r.leak, text, w[0], w[1])...)
 	}
@@ -150,7 +150,7 @@ func (s *set) look(text string, tell func(r *rule, read int)) []Span {
 	for r, w := range windows {
 		look(r, w)
 	}
-	// Windows come in no order; of two names for a secret the same one must always win.
+	// Windows come in no order; of two names for a secret the choice must be deterministic.
 	slices.SortFunc(leaked, func(a, b Span) int { return cmp.Compare(a.What, b.What) })
 	return settle(append(spans, leaked...))
 }

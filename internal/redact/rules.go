@@ -14,7 +14,7 @@ type rule struct {
 	// should be rare in ordinary text.
 	keywords []string
 	// find returns the secret that belongs to the keyword at text[at:]. If there is none,
-	// end is how far it has read if that is more than a few words, else 0.
+	// end is how far it has read if this is more than a few words, else 0.
 	find func(text string, at int) (start, end int, ok bool)
 	// reads is how far find reads over white space, in bytes; 0 if it reads a word or
 	// two.
@@ -110,7 +110,7 @@ func within(n int, pattern string, checks ...func(string) bool) func(string, int
 }
 
 // findPrivateKey finds a PEM block of a private key: from its first to its last line, or,
-// without a last line, as far as the lines look like those of a key.
+// without a last line, as far as the lines look like lines of a key.
 func findPrivateKey(text string, at int) (int, int, bool) {
 	head, _, _ := strings.Cut(text[at:min(len(text), at+100)], "\n")
 	if !strings.Contains(head, "PRIVATE KEY") || strings.Count(head, "-----") < 2 {
@@ -172,7 +172,7 @@ func findPrivate(text string, at int) (int, int, bool) {
 		return 0, 0, false
 	}
 	for end := body + len(line); end > body; end-- {
-		// The cut at maxPrivate may be within a rune.
+		// The limit maxPrivate may be within a rune.
 		if end == len(text) || text[end]&0xC0 != 0x80 {
 			return at, end, true
 		}

@@ -112,11 +112,11 @@ func kindOf(words []string) *namedKind {
 	return nil
 }
 
-// valueNames name a value itself, or where it is typed.
+// valueNames are names of a value itself, or of the field where it is entered.
 var valueNames = [...]string{"value", "val", "data", "raw", "plain", "plaintext", "text", "string", "content", "current",
 	"field", "input", "box", "textbox", "confirm", "confirmation", "again"}
 
-// isDescribing reports whether a name in an object about a secret is of a description.
+// isDescribing reports whether a name in an object about a secret is a description's.
 func isDescribing(words []string) bool {
 	if len(words) == 0 {
 		return false
@@ -164,7 +164,7 @@ const maxName = 100
 // isWord reports whether a value holds no white space.
 func isWord(s string) bool { return !strings.ContainsAny(s, " \t\r\n") }
 
-// isAuthorization reports whether a value is that of an authorization header: a scheme
+// isAuthorization reports whether a value has the form of an authorization header: a scheme
 // and a word, or a key.
 func isAuthorization(s string) bool {
 	scheme, rest, spaced := strings.Cut(s, " ")
@@ -174,8 +174,8 @@ func isAuthorization(s string) bool {
 	return len(s) >= 8 && isMixed(s)
 }
 
-// isAbout reports whether a value after a name of a secret is only about one: its type or
-// state, a sentence, where it is kept or typed in.
+// isAbout reports whether a value after a secret's name only describes it: its type or
+// state, a sentence, where it is stored or entered.
 func isAbout(value string) bool {
 	lower := strings.ToLower(value)
 	if strings.Contains(lower, "password") && kindsOf(lower).digits == 0 { // "#password", "Enter password"

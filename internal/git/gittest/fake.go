@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Commit writes a commit into a git folder, without git, and has the branch main name
-// it. Commits of the same text are the same commit.
+// Commit writes a commit into a git folder, without git, and points the branch main to it.
+// Commits with the same text are the same commit.
 func Commit(t testing.TB, gitDir, text string) (id string) {
 	t.Helper()
 	body := fmt.Sprintf("tree %040d\nauthor a <a@example.org> 0 +0000\ncommitter a <a@example.org> 0 +0000\n\n%s\n", 0, text)

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// Hostile is a kind of repository that is made to do harm to its reader.
+// Hostile is a kind of repository that attacks its reader.
 type Hostile struct {
 	Name string
 	// Arm makes the repository of r hostile. r.Trap is a program that leaves a trace.
 	Arm func(r *Repo)
-	// Trigger is a git command that springs the trap in an unprotected git: it proves
-	// that the repository is armed. It is empty for those that only keep waiting.
+	// Trigger is a git command that springs the trap in an unprotected git: it proves that
+	// the repository is armed. It is empty for repositories that only keep git waiting.
 	Trigger []string
-	// Slow reports whether git itself waits, so that its time limit has to end it.
+	// Slow reports whether git itself waits, so that its time limit must end it.
 	Slow bool
 }
 
@@ -67,7 +67,7 @@ func New(t testing.TB, h *Hostile) *Repo {
 	if h != nil {
 		h.Arm(r)
 	}
-	// Its content has to be compared by a reader that asks for changes.
+	// A reader that looks for changes has to compare its content.
 	old := time.Now().Add(-time.Hour)
 	if err := os.Chtimes(filepath.Join(r.Dir, "a.txt"), old, old); err != nil {
 		t.Fatal(err)
@@ -267,7 +267,7 @@ func All() []Hostile {
 			r.Write("bare/config", "[core]\nrepositoryformatversion = 0\nbare = false\nworktree = .\nfsmonitor = "+r.Trap+"\n")
 		}},
 		{Name: "bare repository as the top", Trigger: []string{"status"}, Arm: func(r *Repo) {
-			// Its .git is none for git, which then takes the folder itself.
+			// Git does not accept its .git, and uses the folder itself.
 			r.rename(".git", "../elsewhere")
 			r.Write(".git/HEAD", "ref: refs/heads/main\n")
 			for _, dir := range []string{"objects", "refs"} {
@@ -292,7 +292,7 @@ func All() []Hostile {
 		fifo("test-artifacts/llm-knowledge", false), fifo("test-artifacts/llm-knowledge/mm-1/session.json", false),
 		fifo(".cursor/rules", false), fifo(".cursor/rules/x.mdc", false), fifo("AGENTS.md", false), fifo(".recalld/context.yaml", false),
 		{Name: "named pipe as the folder of packs", Arm: func(r *Repo) {
-			r.Git("gc", "-q") // no commit is a file of its own
+			r.Git("gc", "-q") // packs all commits
 			r.Fifo(".git/objects/pack")
 		}},
 		{Name: "named pipe as the common folder", Arm: func(r *Repo) {

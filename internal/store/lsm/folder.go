@@ -11,20 +11,19 @@ import (
 	"sync"
 )
 
-// Report is what an examination has found.
+// Report is the result of an examination.
 type Report struct {
-	// Empty says that there is no database: no MANIFEST, and no file that one has.
+	// Empty says that there is no database: no MANIFEST, and no other file of one.
 	Empty    bool
 	Manifest *Manifest
-	Tables   []Table // those that count and can be read at their ends, by number
+	Tables   []Table // the readable tables in use, by number
 	Logs     []Log   // by number
 	Faults   []Fault
 }
 
-// Examine reads every byte that counts of the files of a folder, and changes none.
-// It calls table with the entries of tables, from several goroutines at once, and log
-// with those of logs, one after another and after all tables. Entries of Badger's own
-// are left out.
+// Examine reads every byte in use of a folder's files, and changes none. It calls table
+// with the entries of tables, from several goroutines at once, and then log with the
+// entries of logs, one after another. It leaves out Badger's internal entries.
 func Examine(dir string, table, log func(*Entry)) (*Report, error) {
 	r := &Report{Manifest: &Manifest{}}
 	tables, err := numbered(dir, tableExt)
@@ -42,7 +41,7 @@ func Examine(dir string, table, log func(*Entry)) (*Report, error) {
 	var manifestErr error
 	r.Manifest, manifestErr = ReadManifest(dir)
 	if errors.Is(manifestErr, fs.ErrNotExist) {
-		// A crash in the first moment of a store leaves no more than empty logs.
+		// A crash at the very start of a store leaves only empty logs.
 		if len(tables) == 0 && !anyFilled(dir, logs) {
 			r.Empty = true
 			return r, nil
@@ -93,7 +92,7 @@ func anyFilled(dir string, logs []uint64) bool {
 	})
 }
 
-// verifyTables reads the tables that count, as many at once as there are processors.
+// verifyTables reads the tables in use, one per processor at a time.
 func (r *Report) verifyTables(dir string, fn func(*Entry)) {
 	ids := make(chan uint64)
 	var mu sync.Mutex // guards r
@@ -135,7 +134,7 @@ func (r *Report) verifyTables(dir string, fn func(*Entry)) {
 	})
 }
 
-// verifyHeads looks at the heads of the value logs, which Badger reads of each.
+// verifyHeads checks the heads of the value logs, which Badger reads.
 func (r *Report) verifyHeads(dir string) error {
 	ids, err := numbered(dir, valueExt)
 	if err != nil {
@@ -168,8 +167,8 @@ func readHead(path string) ([]byte, error) {
 	return head[:n], err
 }
 
-// verifyValues reads the values that entries point to. Of each key the newest counts:
-// the files of others may be gone.
+// verifyValues reads the values that entries point to. Only the newest version of a key
+// counts: the files of older ones may be gone.
 func (r *Report) verifyValues(dir string, pointers []Entry) {
 	newest := map[string]*Entry{}
 	for i := range pointers {
@@ -189,10 +188,10 @@ func (r *Report) verifyValues(dir string, pointers []Entry) {
 }
 
 // Salvage calls fn with every entry that can be read in the files of a folder, tables
-// first, their values in place of pointers to them. A key may come several times: its
-// newest version counts. The tables are those of the MANIFEST, or where the folder is
-// damaged all that it does not say to be dropped: a table that it never named is the
-// part of a write that a crash cut off, and has what others have, too.
+// first, their values in place of pointers to them. A key may occur several times: its
+// newest version counts. The tables are the tables in the MANIFEST, or in a damaged folder
+// all that the MANIFEST has not dropped. A table that it never named comes from a write
+// that a crash cut short, and its entries are in other files, too.
 func Salvage(dir string, damaged bool, fn func(*Entry)) error {
 	tables, err := numbered(dir, tableExt)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,24 +10,24 @@ import (
 	"strings"
 )
 
-// logHead is how many bytes a log begins with before the first entry: the number of
-// a key, zero without encryption, and a random value that only encryption uses.
+// logHead is the length of a log's head: the number of a key, zero without encryption, and
+// a random value that only encryption uses.
 const logHead = 20
 
-// Log is what was found in a log.
+// Log is the result of reading a log.
 type Log struct {
 	ID uint64
-	// End is where the entries end that Badger would take, in bytes.
+	// End is the end of the entries that Badger accepts, in bytes.
 	End int
 	// Last is the newest version among them.
 	Last uint64
-	// Lost says that there are entries after End that were synced once: those of two
-	// transactions and more. A crash leaves a part of one at most.
+	// Lost says that entries after End were once synced: there are entries of at least two
+	// transactions, and a crash leaves a part of at most one.
 	Lost bool
 }
 
-// logEntry reads the entry at a place of a log and returns how many bytes it takes:
-// a header, key, value and a checksum over them; 0 when there is none.
+// logEntry reads the entry at the beginning of b and returns its length: a header, key,
+// value and a checksum over them; 0 if there is none.
 func logEntry(b []byte, e *Entry) int {
 	if len(b) < 2 {
 		return 0
@@ -54,9 +54,9 @@ func logEntry(b []byte, e *Entry) int {
 	return end + 4
 }
 
-// plausible says cheaply whether an entry may begin here: in a log that is damaged
-// every byte is tried. Entries of ours have no user meta data, and keys of a letter
-// and a slash, or Badger's own.
+// plausible is a cheap test of whether an entry may begin here: in a damaged log every byte
+// is tried. Our entries have no user meta data, and their keys begin with a letter and a
+// slash; other keys are Badger's.
 func plausible(b []byte) bool {
 	if len(b) < 12 || b[1] != 0 {
 		return false
@@ -72,9 +72,9 @@ func plausible(b []byte) bool {
 	return at+2 <= len(b) && (b[at+1] == '/' || bytes.HasPrefix(b[at:], []byte("!badger!")))
 }
 
-// readLog calls fn with the entries of a log that Badger would take: those of whole
-// transactions up to the first damage. Where it is certain that more was lost than a
-// crash leaves, fn has those behind, too, that can be read.
+// readLog calls fn with the entries of a log that Badger accepts: whole transactions up to
+// the first damage. If more was lost than a crash can explain, fn also gets the readable
+// entries after the damage.
 func readLog(path string, id uint64, fn func(*Entry)) (Log, error) {
 	l := Log{ID: id}
 	b, err := os.ReadFile(path)
@@ -83,12 +83,12 @@ func readLog(path string, id uint64, fn func(*Entry)) (Log, error) {
 	}
 	l.End = min(logHead, len(b))
 	if len(b) < logHead {
-		return l, nil // a crash while it was made, or all that was in it is gone
+		return l, nil // a crash while the log was created, or all its content is gone
 	}
 	if key := binary.BigEndian.Uint64(b); key != 0 {
 		return l, fmt.Errorf("its head names the encryption key %d", key)
 	}
-	var waiting []Entry // of a transaction whose end has not come
+	var waiting []Entry // of an unfinished transaction
 	var e Entry
 	open := uint64(0)
 loop:
@@ -146,7 +146,7 @@ loop:
 	return l, nil
 }
 
-// searchLog walks all entries that can be read, also after damage.
+// searchLog yields all readable entries, also after damage.
 func searchLog(b []byte) func(yield func(*Entry) bool) {
 	return func(yield func(*Entry) bool) {
 		var e Entry
@@ -180,8 +180,8 @@ func zeros(b []byte) bool {
 	return true
 }
 
-// salvageLog calls fn with all entries that can be read, but with those of a last
-// transaction that has no end: nobody was told that it is durable.
+// salvageLog calls fn with all readable entries except those of a last transaction without
+// an end, which was never acknowledged.
 func salvageLog(path string, fn func(*Entry)) {
 	b, err := os.ReadFile(path)
 	if err != nil || len(b) < logHead {
@@ -209,7 +209,7 @@ func salvageLog(path string, fn func(*Entry)) {
 	}
 }
 
-// pointer is where a value lies.
+// pointer is the position of a value.
 type pointer struct{ file, size, at uint32 }
 
 // values are the value logs of a folder.
@@ -218,8 +218,8 @@ type values struct {
 	files map[uint32][]byte // nil for one that cannot be read
 }
 
-// get returns the value of an entry that points to it, or an error that says what is
-// wrong with its file.
+// get returns the value that an entry points to, or an error that describes the fault of
+// its file.
 func (v *values) get(e *Entry) ([]byte, *Fault) {
 	if len(e.Value) != 12 {
 		f := faultf("", "the entry of %q points nowhere", e.Key)

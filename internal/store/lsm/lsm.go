@@ -1,15 +1,14 @@
-// Package lsm reads the files of a Badger folder without Badger, and changes none
-// of them. Badger is no judge of its own files: of a damaged one it panics, ends the
-// process, leaves a table out, cuts a log off, or deletes the tables that a damaged
-// MANIFEST does not name. Package store therefore has the files examined before
-// Badger may open them, and has what can be read taken out of damaged ones.
+// Package lsm reads the files of a Badger folder without Badger, and without changing them.
+// Badger does not check its files safely: with a damaged file it panics, ends the process,
+// drops a table, truncates a log, or deletes the tables that a damaged MANIFEST does not
+// name. Package store therefore examines the files before Badger may open them, and
+// salvages the readable entries of damaged ones.
 //
-// Vocabulary, as Badger has it. A table (.sst) holds sorted entries in blocks, which
-// are compressed and have a checksum each, and an index of the blocks; it is never
-// changed once it is written. The MANIFEST names the tables that count: changes are
-// appended to it. A log (.mem) holds the transactions that are in no table yet; a
-// value log (.vlog) holds large values, to which entries point. Every entry has the
-// version of its transaction, which grows.
+// Vocabulary, following Badger. A table (.sst) contains sorted entries in blocks, which are
+// compressed and have a checksum each, and an index of the blocks; it never changes. The
+// MANIFEST lists the tables in use: changes are appended to it. A log (.mem) contains the
+// transactions that are not in a table yet; a value log (.vlog) contains large values, to
+// which entries point. Every entry has the version of its transaction; versions increase.
 package lsm
 
 import (
@@ -24,7 +23,7 @@ import (
 	"strings"
 )
 
-// The bits of Entry.Meta that are used here.
+// The bits of Entry.Meta in use here.
 const (
 	bitDelete       = 1 << 0
 	bitValuePointer = 1 << 1
@@ -32,10 +31,10 @@ const (
 	bitFinTxn       = 1 << 7
 )
 
-// internalPrefix begins the keys that are Badger's own.
+// internalPrefix begins Badger's internal keys.
 const internalPrefix = "!badger!"
 
-// The kinds of files, by the ends of their names, and the name of the MANIFEST.
+// The extensions of the files, and the name of the MANIFEST.
 const (
 	tableExt     = ".sst"
 	logExt       = ".mem"
@@ -43,7 +42,8 @@ const (
 	manifestName = "MANIFEST"
 )
 
-// Entry is one version of a key. Key and Value must not be kept, but as copies.
+// Entry is one version of a key. Key and Value are valid only during the call: copy them to
+// keep them.
 type Entry struct {
 	Key       []byte
 	Version   uint64
@@ -53,7 +53,7 @@ type Entry struct {
 	Value []byte
 }
 
-// Deleted says that the entry says that the key is gone.
+// Deleted says that the entry deletes the key.
 func (e *Entry) Deleted() bool { return e.Meta&bitDelete != 0 }
 
 // Points says that the value is in a value log.
@@ -63,7 +63,7 @@ func (e *Entry) Points() bool { return e.Meta&bitValuePointer != 0 }
 type Fault struct {
 	File string // its name in the folder
 	What string
-	// Hides says that the file is there and that entries of it cannot be read.
+	// Hides says that the file exists and that some of its entries cannot be read.
 	Hides bool
 }
 
@@ -75,7 +75,7 @@ func faultf(file, format string, args ...any) Fault {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// splitKey takes the version off a stored key.
+// splitKey splits a stored key into key and version.
 func splitKey(stored []byte) (key []byte, version uint64, ok bool) {
 	if len(stored) < 8 {
 		return nil, 0, false
@@ -84,7 +84,7 @@ func splitKey(stored []byte) (key []byte, version uint64, ok bool) {
 	return stored[:at], math.MaxUint64 - binary.BigEndian.Uint64(stored[at:]), true
 }
 
-// numbered returns the files of a kind by number, those with other names left out.
+// numbered returns the numbers of the files of a kind, without files that have other names.
 func numbered(dir, ext string) ([]uint64, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {

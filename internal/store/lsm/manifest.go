@@ -9,22 +9,22 @@ import (
 	"path/filepath"
 )
 
-// Manifest is what a MANIFEST says.
+// Manifest is the content of a MANIFEST.
 type Manifest struct {
-	// Live are the tables that count; the value is the compression, 1 for Snappy.
+	// Live are the tables in use; the value is the compression, 1 for Snappy.
 	Live map[uint64]byte
-	// Dropped are tables that counted once: their files may still be there.
+	// Dropped are tables formerly in use, whose files may still exist.
 	Dropped map[uint64]bool
 }
 
-// Mentions says that a table counts or once did.
+// Mentions says that a table is or was in use.
 func (m *Manifest) Mentions(id uint64) bool {
 	_, live := m.Live[id]
 	return live || m.Dropped[id]
 }
 
-// ReadManifest reads the MANIFEST of a folder. With an error it returns what was read
-// up to the damage. An entry that is cut off at the end is no error: a crash leaves it.
+// ReadManifest reads the MANIFEST of a folder. With an error it returns what was read up to
+// the damage. A truncated last entry is not an error, because a crash leaves one.
 func ReadManifest(dir string) (*Manifest, error) {
 	m := &Manifest{Live: map[uint64]byte{}, Dropped: map[uint64]bool{}}
 	b, err := os.ReadFile(filepath.Join(dir, manifestName))
@@ -38,7 +38,7 @@ func ReadManifest(dir string) (*Manifest, error) {
 	for b = b[8:]; len(b) >= 8; {
 		n := int(binary.BigEndian.Uint32(b))
 		sum := binary.BigEndian.Uint32(b[4:])
-		if n > size { // Badger refuses it as well
+		if n > size { // Badger also refuses it
 			return m, fmt.Errorf("the entry at byte %d claims %d bytes", size-len(b), n)
 		}
 		if n > len(b)-8 {
@@ -56,8 +56,8 @@ func ReadManifest(dir string) (*Manifest, error) {
 	return m, nil
 }
 
-// apply takes in a set of changes: repeated messages under number 1, of which the id
-// is 1, whether it is a deletion 2, and the compression 6.
+// apply applies a set of changes: repeated messages in field 1, in which field 1 is the id,
+// 2 whether it is a deletion, and 6 the compression.
 func (m *Manifest) apply(set []byte) error {
 	return protoFields(set, func(number int, _ uint64, change []byte) error {
 		if number != 1 || change == nil {
@@ -91,7 +91,7 @@ func (m *Manifest) apply(set []byte) error {
 	})
 }
 
-// protoFields walks the fields of a protocol buffer: numbers in v, others in b.
+// protoFields yields the fields of a protocol buffer: numbers in v, others in b.
 func protoFields(msg []byte, fn func(number int, v uint64, b []byte) error) error {
 	bad := errors.New("it does not decode")
 	for len(msg) > 0 {

@@ -2,14 +2,14 @@ package lsm
 
 import "encoding/binary"
 
-// maxBlock bounds what a block may hold decompressed: a value that is too small for a
-// value log, and entries around it. It keeps a damaged length from taking all memory.
+// maxBlock bounds the decompressed size of a block: a value that is too small for a value
+// log, and entries around it. It keeps a damaged length from exhausting memory.
 const maxBlock = 8 << 20
 
-// unsnap decompresses the Snappy block that src begins with, into dst's memory where
-// that suffices, and returns how much of src it took. Libraries want to be told where
-// a block ends; where a table has lost its index nobody knows, but the block does.
-// The format: github.com/google/snappy, format_description.txt.
+// unsnap decompresses the Snappy block at the beginning of src, into dst's memory if it is
+// large enough, and returns its compressed length. Libraries need to know where a block
+// ends, which is unknown in a table without an index; the block itself contains it. The
+// format: github.com/google/snappy, format_description.txt.
 func unsnap(dst, src []byte) (out []byte, took int, ok bool) {
 	size, at := binary.Uvarint(src)
 	if at <= 0 || size > maxBlock || size == 0 || size > uint64(len(src))*64 {
@@ -77,7 +77,7 @@ func unsnap(dst, src []byte) (out []byte, took int, ok bool) {
 			n += length
 			continue
 		}
-		for range length { // the copy repeats what it writes
+		for range length { // the copy may overlap its own output
 			out[n] = out[n-offset]
 			n++
 		}

@@ -11,22 +11,22 @@ import (
 	"github.com/dgraph-io/badger/v4/fb"
 )
 
-// Table is what tells one table from any other.
+// Table identifies a table.
 type Table struct {
 	ID   uint64 `json:"id"`
 	Size int64  `json:"size"` // bytes
-	// Sum is the checksum of the index, which has the first key and the place of
-	// every block. The blocks have checksums of their own.
+	// Sum is the checksum of the index, which has the first key and the position of every
+	// block. The blocks have their own checksums.
 	Sum uint64 `json:"sum"`
 }
 
-// span is where a block lies, and the first key of it.
+// span is the position of a block, and its first key.
 type span struct {
 	at, size int
 	key      []byte
 }
 
-// ReadTable returns what tells a table from others, from the end of its file.
+// ReadTable returns the identity of a table, from the end of its file.
 func ReadTable(dir string, id uint64) (Table, error) {
 	t := Table{ID: id}
 	f, err := os.Open(tablePath(dir, id))
@@ -47,7 +47,7 @@ func ReadTable(dir string, id uint64) (Table, error) {
 	return t, err
 }
 
-// footer reads the end of a table: how its index is checked, and where that ends,
+// footer reads the end of a table: the checksum of its index, and where the index ends,
 // counted from the end of the file.
 func footer(b []byte) (algo, sum uint64, tail int, err error) {
 	bad := errors.New("its end does not decode")
@@ -79,13 +79,13 @@ func checksum(b []byte) (algo, sum uint64, err error) {
 	return algo, sum, err
 }
 
-// sumOf returns the checksum that Badger writes, CRC-32C; it knows another one, which
-// no version of recalld was ever set to.
+// sumOf returns the checksum that Badger writes, CRC-32C. Badger has another one, which
+// recalld never used.
 func sumOf(algo uint64, b []byte) (uint64, bool) {
 	return uint64(crc32.Checksum(b, castagnoli)), algo == 0
 }
 
-// index reads where the blocks of a table lie.
+// index reads the positions of the blocks of a table.
 func index(b []byte) (spans []span, start int, err error) {
 	algo, sum, tail, err := footer(b)
 	if err != nil {
@@ -104,8 +104,8 @@ func index(b []byte) (spans []span, start int, err error) {
 	if got, known := sumOf(algo, data); !known || got != sum {
 		return nil, 0, errors.New("the checksum of its index does not match")
 	}
-	// The reader of the index panics where it does not decode. After the checksum
-	// that would be an accident.
+	// The reader of the index panics if it cannot decode it. After a valid checksum this is
+	// unlikely.
 	defer func() {
 		if why := recover(); why != nil {
 			spans, err = nil, fmt.Errorf("its index does not decode: %v", why)
@@ -129,13 +129,13 @@ func index(b []byte) (spans []span, start int, err error) {
 	return spans, start, nil
 }
 
-// tableReader reads tables, one after another, in the same memory.
+// tableReader reads tables, one after another, reusing its memory.
 type tableReader struct {
 	file, block []byte
 }
 
-// verify reads a table whole, calls fn with each entry that can be read, and returns
-// the first damage.
+// verify reads a whole table, calls fn with each readable entry, and returns the first
+// damage.
 func (r *tableReader) verify(dir string, id uint64, compression byte, fn func(*Entry)) error {
 	if err := r.load(dir, id); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (r *tableReader) load(dir string, id uint64) error {
 	return err
 }
 
-// block is a block that was decompressed and checked.
+// block is a decompressed and verified block.
 type block struct {
 	data    []byte // the entries
 	offsets []byte // where each begins, little endian
@@ -208,7 +208,7 @@ func (r *tableReader) read(s span, compression byte) (block, error) {
 	return b, err
 }
 
-// parseBlock checks a block and takes it apart: entries, their offsets, how many, a
+// parseBlock verifies a block and splits it: entries, their offsets, their number, a
 // checksum and its length.
 func parseBlock(b []byte) (block, error) {
 	bad := errors.New("it does not decode")
@@ -246,8 +246,8 @@ func (b block) first() []byte {
 	return nil
 }
 
-// walkBlock calls fn with each entry of a block: how much of the first key its key
-// begins with, the rest of the key, and a value with its meta data before it.
+// walkBlock calls fn with each entry of a block: the length of the prefix shared with the
+// first key, the rest of the key, and the value with its meta data before it.
 func walkBlock(b block, fn func(*Entry)) error {
 	bad := errors.New("an entry does not decode")
 	base := b.first()
@@ -284,9 +284,9 @@ func walkBlock(b block, fn func(*Entry)) error {
 	return nil
 }
 
-// salvage calls fn with the entries of every block of a table that can be read. The
-// index says where blocks lie; where it is damaged, a block says itself where it ends,
-// and after a damaged one the next is searched for.
+// salvage calls fn with the entries of every readable block of a table. The index has the
+// positions of blocks. If the index is damaged, each block contains its own end, and after
+// a damaged block the next one is searched for.
 func (r *tableReader) salvage(dir string, id uint64, fn func(*Entry)) {
 	if r.load(dir, id) != nil {
 		return
@@ -308,7 +308,8 @@ func (r *tableReader) salvage(dir string, id uint64, fn func(*Entry)) {
 
 // search finds blocks without an index.
 func (r *tableReader) search(fn func(*Entry)) {
-	// What is no block claims any size: without room for all, each try would take some.
+	// A damaged block can claim any size. Allocate the maximum once, so that not every try
+	// allocates.
 	if cap(r.block) < maxBlock {
 		r.block = make([]byte, maxBlock)
 	}
