@@ -33,7 +33,7 @@ repository: .recalld/context.yaml, AGENTS.md and the like.`,
 				r.Types = append(r.Types, memory.Kind(t))
 			}
 			r.Caller = a.caller()
-			list, err := call(c, a, &r, service.Entries)
+			list, err := ask(c.Context(), a, service.Entries, r)
 			if err != nil {
 				return err
 			}

@@ -54,7 +54,7 @@ what it held.`,
 			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
-			assembled, err := call(c, a, &r, service.Assemble)
+			assembled, err := ask(c.Context(), a, service.Assemble, r)
 			if err != nil {
 				return err
 			}

@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
@@ -70,10 +68,8 @@ func (a *App) goOn(r repaired) bool {
 		return false
 	}
 	writeLosses(a.opts.Err, r)
-	fmt.Fprint(a.opts.Err, "Go on with what can be read? The damaged files are kept. [y/N] ")
-	answer, _ := bufio.NewReader(a.opts.In).ReadString('\n') // the end of the input is a no
-	word := strings.ToLower(strings.TrimSpace(answer))
-	return word == "y" || word == "yes"
+	yes, err := a.confirm("Go on with what can be read? The damaged files are kept.")
+	return yes && err == nil
 }
 
 // writeLosses lists what is gone and what is left.

@@ -98,7 +98,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"replay", "--session", ""}, nil, ExitUsage, "sessionId"},
 		{[]string{"receipts", "r-9"}, &memory.Error{Code: memory.CodeNotFound, Field: "id", Message: "no such receipt"}, ExitNotFound, "hint: list them with: recalld receipts"},
 		{[]string{"feedback", "r-9", "worked"}, &memory.Error{Code: memory.CodeNotFound, Field: "receipt", Message: "no such receipt"}, ExitNotFound, "hint: list them with: recalld receipts"},
-		{[]string{"context", "for", "m"}, &memory.Error{Code: memory.CodeInvalidInput, Field: "sessionId", Message: "no session is open", Hint: "session_start"}, ExitUsage, "hint: open one with: recalld call session_start"},
+		{[]string{"context", "for", "m"}, &memory.Error{Code: memory.CodeInvalidInput, Field: "sessionId", Message: "no session is open", Hint: "session_start"}, ExitUsage, "hint: run 'recalld call session_start' to open one"},
 		{[]string{"replay", "--since", "2d"}, &memory.Error{Code: memory.CodeUnavailable, Message: "the index is loading"}, ExitUnavailable, "the index is loading"},
 		{[]string{"mcp", "--toolsets", "all tools"}, nil, ExitUsage, `--toolsets: mcp.toolsets[0]: "all tools" is neither`},
 		{[]string{"mcp", "--toolsets", ""}, nil, ExitUsage, "--toolsets: is given and is empty"},

@@ -26,13 +26,9 @@ give the same files, and recalld import takes them back.`,
 				return err
 			}
 			r.Path, r.Caller = a.absolute(args[0]), a.caller()
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
 			shown := a.newProgress("files")
 			shown.show("exporting", 0, 0)
-			exported, err := service.Export.Do(c.Context(), svc, r)
+			exported, err := ask(c.Context(), a, service.Export, r)
 			shown.done()
 			if err != nil {
 				return err
@@ -47,7 +43,6 @@ give the same files, and recalld import takes them back.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
-	a.completeProjects(c, "project")
+	a.projectFlag(c, &r.Project)
 	return c
 }

@@ -31,7 +31,7 @@ name their receipt; recalld receipts lists them.`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.Receipt, r.Verdict, r.Caller = args[0], memory.Verdict(args[1]), a.caller()
-			taken, err := call(c, a, &r, service.Feedback)
+			taken, err := ask(c.Context(), a, service.Feedback, r)
 			if err != nil {
 				return orHint(err, "receipt", "list them with: recalld receipts")
 			}

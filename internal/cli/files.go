@@ -34,14 +34,7 @@ The default project is the working folder's.`,
 				return err
 			}
 			r.Pattern, r.Caller = strings.Join(args, " "), a.caller()
-			if err := r.Validate(); err != nil {
-				return err
-			}
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
-			list, err := service.Files.Do(c.Context(), svc, r)
+			list, err := ask(c.Context(), a, service.Files, r)
 			if err != nil {
 				return err
 			}
@@ -49,9 +42,8 @@ The default project is the working folder's.`,
 			return a.recorded(list, len(list.Files) > 0, func(w io.Writer) { writeFiles(w, list) })
 		},
 	}
-	c.Flags().StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	a.projectFlag(c, &r.Project)
 	c.Flags().IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most files, 1–%d (default %d)", memory.MaxFilesListed, memory.DefaultFiles))
-	a.completeProjects(c, "project")
 	return c
 }
 

@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,23 +32,19 @@ project; elsewhere, and with --json, say --yes.`,
 			if err := r.Validate(); err != nil {
 				return err
 			}
-			ask := r.Project != "" && !yes
-			if ask && (!a.opts.Interactive || a.json) {
+			unsure := r.Project != "" && !yes
+			if unsure && (!a.opts.Interactive || a.json) {
 				return &memory.Error{Code: memory.CodeInvalidInput, Field: "project",
 					Message: fmt.Sprintf("everything of project %s would be removed for good", r.Project),
 					Hint:    "say --yes if you mean it"}
 			}
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
-			if ask {
-				sure, err := a.confirmForget(c.Context(), svc, r.Project)
+			if unsure {
+				sure, err := a.confirmForget(c.Context(), r.Project)
 				if err != nil || !sure {
 					return err
 				}
 			}
-			gone, err := service.Forget.Do(c.Context(), svc, r)
+			gone, err := ask(c.Context(), a, service.Forget, r)
 			if err != nil {
 				return err
 			}
@@ -74,8 +68,8 @@ project; elsewhere, and with --json, say --yes.`,
 
 // confirmForget says what is known of a project and asks whether it is to be
 // removed. Anything but a yes, the end of the input included, leaves it alone.
-func (a *App) confirmForget(ctx context.Context, svc service.Service, project string) (bool, error) {
-	known, err := service.Repos.Do(ctx, svc, service.None{})
+func (a *App) confirmForget(ctx context.Context, project string) (bool, error) {
+	known, err := ask(ctx, a, service.Repos, service.None{})
 	if err != nil {
 		return false, err
 	}
@@ -84,14 +78,9 @@ func (a *App) confirmForget(ctx context.Context, svc service.Service, project st
 	for _, r := range repos {
 		fmt.Fprintf(a.opts.Err, "  %s: %s, %s\n", printable(r.Root), memory.Count(r.Files, "file"), memory.Count(r.Chunks, "chunk"))
 	}
-	fmt.Fprint(a.opts.Err, "The files on disk stay. Go on? [y/N] ")
-	answer, err := bufio.NewReader(a.opts.In).ReadString('\n')
-	if err != nil && err != io.EOF {
-		return false, fmt.Errorf("read answer: %w", err)
+	yes, err := a.confirm("The files on disk stay. Go on?")
+	if err == nil && !yes {
+		fmt.Fprintln(a.opts.Err, "Nothing was removed.")
 	}
-	if word := strings.ToLower(strings.TrimSpace(answer)); word == "y" || word == "yes" {
-		return true, nil
-	}
-	fmt.Fprintln(a.opts.Err, "Nothing was removed.")
-	return false, nil
+	return yes, err
 }

@@ -128,7 +128,7 @@ func TestHistoryEmpty(t *testing.T) {
 // TestNoSessionOpen: the hint says how to name a session on the command line.
 func TestNoSessionOpen(t *testing.T) {
 	for _, tt := range []struct{ command, hint string }{
-		{"last", "hint: look everywhere with --scope all"}, {"summarize", "hint: name a session: recalld sessions lists them"},
+		{"last", "hint: ask with --scope all"}, {"summarize", "hint: name one: run 'recalld sessions' to list them"},
 	} {
 		b := newBench(t, nil)
 		b.fake.Err = &memory.Error{Code: memory.CodeInvalidInput, Field: "scope", Message: "no session is open", Hint: `{"sessionId": "…"}`}

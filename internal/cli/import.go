@@ -33,13 +33,9 @@ file that cannot be read is listed and skipped. What was forgotten stays so.`,
 				return err
 			}
 			r.Path, r.Caller = a.absolute(args[0]), a.caller()
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
 			shown := a.newProgress("files")
 			shown.show("importing", 0, 0)
-			imported, err := service.Import.Do(c.Context(), svc, r)
+			imported, err := ask(c.Context(), a, service.Import, r)
 			shown.done()
 			if err != nil {
 				return err
@@ -47,8 +43,7 @@ file that cannot be read is listed and skipped. What was forgotten stays so.`,
 			return a.answer(imported, func(w io.Writer) { writeImported(w, imported) })
 		},
 	}
-	c.Flags().StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
-	a.completeProjects(c, "project")
+	a.projectFlag(c, &r.Project)
 	return c
 }
 

@@ -35,27 +35,20 @@ place in the queue. With --wait, show progress until it is done.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			request := memory.IndexRequest{Path: a.pathArgument(args), ChangedFiles: changed, Caller: a.caller()}
-			if err := request.Validate(); err != nil {
-				return err
-			}
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
 			asked := a.opts.Now()
-			queued, err := service.IndexRepo.Do(c.Context(), svc, request)
+			queued, err := ask(c.Context(), a, service.IndexRepo, request)
 			if err != nil {
 				return err
 			}
 			if !wait {
 				// A failed look-up is not reported: the repository is queued anyway.
 				var repos []memory.SandboxState
-				if list, err := service.Repos.Do(c.Context(), svc, service.None{}); err == nil {
+				if list, err := ask(c.Context(), a, service.Repos, service.None{}); err == nil {
 					repos = list.Repos
 				}
 				return a.answer(queued, func(w io.Writer) { writeQueued(w, queued, repos) })
 			}
-			state, err := a.waitIndexed(c.Context(), svc, queued.Sandbox, asked)
+			state, err := a.waitIndexed(c.Context(), queued.Sandbox, asked)
 			if err != nil {
 				return err
 			}
@@ -115,12 +108,12 @@ func held(r *memory.SandboxState) *memory.Error {
 // to be, after it was asked for. The error is CodeNotFound when the sandbox was
 // forgotten meanwhile or its folder is gone, CodeUnavailable when its run gave way
 // to others, CodeConflict when it is held.
-func (a *App) waitIndexed(ctx context.Context, svc service.Service, sandbox string, asked time.Time) (*memory.SandboxState, error) {
+func (a *App) waitIndexed(ctx context.Context, sandbox string, asked time.Time) (*memory.SandboxState, error) {
 	asked = asked.Truncate(time.Millisecond) // no stored time is finer
 	shown := a.newProgress("files")
 	defer shown.done()
 	for idle := 0; ; {
-		list, err := service.Repos.Do(ctx, svc, service.None{})
+		list, err := ask(ctx, a, service.Repos, service.None{})
 		if err != nil {
 			return nil, err
 		}

@@ -35,13 +35,9 @@ says otherwise.`,
 			if err := r.ValidateLast(); err != nil {
 				return err
 			}
-			svc, err := a.service(c.Context())
+			last, err := ask(c.Context(), a, service.LastSteps, r.Last())
 			if err != nil {
 				return err
-			}
-			last, err := service.LastSteps.Do(c.Context(), svc, r.Last())
-			if err != nil {
-				return orNamed(err, "look everywhere with --scope all, or name one with --session; recalld sessions lists them")
 			}
 			last.Steps = orEmpty(last.Steps)
 			return a.recorded(last, len(last.Steps) > 0, func(w io.Writer) {
@@ -54,10 +50,9 @@ says otherwise.`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	a.projectFlag(c, &r.Project)
 	flags.IntVarP(&r.Limit, "number", "n", 0, fmt.Sprintf("most steps, 1–%d (default %d)", memory.MaxLast, memory.DefaultLast))
 	a.scopeFlags(c, &n, memory.ScopeCurrent)
 	a.filterFlags(c, &n)
-	a.completeProjects(c, "project")
 	return c
 }

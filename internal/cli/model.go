@@ -34,11 +34,7 @@ func modelListCommand(a *App) *cobra.Command {
 		Example: "  recalld model list",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
-			list, err := service.Models.Do(c.Context(), svc, service.None{})
+			list, err := ask(c.Context(), a, service.Models, service.None{})
 			if err != nil {
 				return err
 			}
@@ -67,15 +63,10 @@ func modelPullCommand(a *App) *cobra.Command {
 		Example: "  recalld model pull nomic-embed-text",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
 			shown := a.newProgress("")
-			_, err = service.PullModel.Do(c.Context(), svc, memory.PullRequest{Name: args[0]}, func(p memory.PullProgress) {
+			_, err := askLong(c.Context(), a, service.PullModel, memory.PullRequest{Name: args[0]}, shown, func(p memory.PullProgress) {
 				shown.show(p.Status, p.Completed, p.Total)
 			})
-			shown.done()
 			if err != nil {
 				return err
 			}

@@ -33,22 +33,14 @@ from seconds to minutes on one core; ^C ends it and changes nothing.
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			req.TimeLimit = memory.Millis(limit)
-			if err := req.Validate(); err != nil {
-				return err
-			}
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
 			shown := a.newProgress("")
 			shown.unit = "files"
-			out, err := service.AdaptModel.Do(c.Context(), svc, req, func(p memory.AdaptProgress) {
+			out, err := askLong(c.Context(), a, service.AdaptModel, req, shown, func(p memory.AdaptProgress) {
 				if p.Phase != "reading" {
 					shown.unit = "steps"
 				}
 				shown.show(p.Phase, int64(p.Done), int64(p.Total))
 			})
-			shown.done()
 			if err != nil {
 				return err
 			}

@@ -19,11 +19,7 @@ the one inside the program is used, and what is stored is embedded again by it.`
 		Example: "  recalld model reset",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
-			m, err := service.ResetModel.Do(c.Context(), svc, service.None{})
+			m, err := ask(c.Context(), a, service.ResetModel, service.None{})
 			if err != nil {
 				return err
 			}

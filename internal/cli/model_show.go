@@ -19,11 +19,7 @@ adapted from it, since when, and what it finds.`,
 		Example: "  recalld model show\n  recalld model show --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
-			m, err := service.BuiltinModel.Do(c.Context(), svc, service.None{})
+			m, err := ask(c.Context(), a, service.BuiltinModel, service.None{})
 			if err != nil {
 				return err
 			}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -88,29 +87,6 @@ func (n *narrowFlags) filters() (*memory.StepFilters, error) {
 		return nil, nil
 	}
 	return &f, nil
-}
-
-// orNamed puts the hint of a question about the current session, where none is
-// open, into the words of the command line.
-func orNamed(err error, hint string) error {
-	return orHint(err, "scope", hint)
-}
-
-// orOpened does the same for a step or an end, whose session is not open or not
-// known. Tools of agents, which the service's own hints name, cannot be called here.
-func orOpened(err error) error {
-	return orHint(err, "sessionId", "open one with: recalld call session_start; list them with: recalld sessions")
-}
-
-// orHint gives an error that concerns a field another hint.
-func orHint(err error, field, hint string) error {
-	e, ok := errors.AsType[*memory.Error](err)
-	if !ok || e.Field != field || e.Code != memory.CodeInvalidInput && e.Code != memory.CodeNotFound {
-		return err
-	}
-	named := *e
-	named.Hint = hint
-	return &named
 }
 
 // counted refuses a zero that was spelled out: the service takes it for the

@@ -37,11 +37,7 @@ func (a *App) pause(c *cobra.Command, args []string, resume bool) error {
 		}
 		request.Path = a.absolute(args[0])
 	}
-	svc, err := a.service(c.Context())
-	if err != nil {
-		return err
-	}
-	held, err := service.Pause.Do(c.Context(), svc, request)
+	held, err := ask(c.Context(), a, service.Pause, request)
 	if memory.CodeOf(err) == memory.CodeNotFound {
 		return orHint(err, "path", "`recalld repos` lists what is indexed")
 	}

@@ -49,11 +49,7 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 				return err
 			}
 			request.Caller = a.caller()
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
-			answer, err := service.Recall.Do(c.Context(), svc, request)
+			answer, err := ask(c.Context(), a, service.Recall, request)
 			if err != nil {
 				return err
 			}
@@ -70,7 +66,7 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 	}
 	flags := c.Flags()
 	flags.StringSliceVar(&f.kinds, "kinds", nil, "kinds to look for (default lesson,step,chunk,task; blockers come with tasks)")
-	flags.StringVar(&f.project, "project", "", "project id or name (default: the working folder's)")
+	a.projectFlag(c, &f.project)
 	flags.StringVar(&f.repo, "repo", "", "only this repository's lessons")
 	flags.IntVar(&f.limit, "limit", 0, fmt.Sprintf("most items, 1–%d (default %d)", memory.MaxLimit, memory.DefaultLimit))
 	flags.IntVar(&f.maxTokens, "max-tokens", 0, fmt.Sprintf("most tokens, %d–%d (default %d)", memory.MinTokens, memory.MaxTokens, memory.DefaultTokens))
@@ -89,7 +85,6 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 	})
 	a.scopeFlags(c, &f.narrowFlags, memory.ScopeAll)
 	a.filterFlags(c, &f.narrowFlags)
-	a.completeProjects(c, "project")
 	completeWords(c, "kinds", "lesson", "step", "chunk", "task", "reference", "rule", "tool")
 	completeWords(c, "format", "text", "json", "markdown")
 	return c
@@ -152,6 +147,5 @@ func (f *recallFlags) request(query string, now time.Time) (memory.RecallRequest
 	if filters != (memory.Filters{}) {
 		r.Filters = &filters
 	}
-	// Before a daemon is started for a question that it would refuse.
-	return r, r.Validate()
+	return r, nil
 }

@@ -49,7 +49,7 @@ what came of it.`,
 				return err
 			}
 			r.Caller = a.caller()
-			list, err := call(c, a, &r, service.Receipts)
+			list, err := ask(c.Context(), a, service.Receipts, r)
 			if err != nil {
 				return err
 			}
@@ -84,11 +84,7 @@ func (a *App) explainReceipt(c *cobra.Command, id string) error {
 	if given != nil {
 		return given
 	}
-	svc, err := a.service(c.Context())
-	if err != nil {
-		return err
-	}
-	receipt, err := service.Receipt.Do(c.Context(), svc, memory.ReceiptRequest{ID: id})
+	receipt, err := ask(c.Context(), a, service.Receipt, memory.ReceiptRequest{ID: id})
 	if err != nil {
 		if e := memory.AsError(err); e.Code == memory.CodeNotFound && e.Hint == "" {
 			named := *e

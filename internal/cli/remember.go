@@ -36,14 +36,7 @@ lessons. A lesson that it supersedes or retracts is kept and no longer recalled.
 			}
 			r.Type, r.AlsoType = memory.EventType(eventType), memory.EventType(kind)
 			r.Caller = a.caller()
-			if err := r.Validate(); err != nil {
-				return err
-			}
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
-			kept, err := service.Remember.Do(c.Context(), svc, r)
+			kept, err := ask(c.Context(), a, service.Remember, r)
 			if err != nil {
 				return err
 			}
@@ -69,9 +62,8 @@ lessons. A lesson that it supersedes or retracts is kept and no longer recalled.
 	flags.StringSliceVar(&r.Supersedes, "supersedes", nil, "ids of lessons that this one replaces")
 	flags.StringSliceVar(&r.Retracts, "retracts", nil, "ids of lessons that were found wrong; this one says why")
 	flags.StringVar(&r.AgentID, "agent-id", "", "who writes it")
-	flags.StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	a.projectFlag(c, &r.Project)
 	allowEmpty(c, "context", "command", "tags", "success-rate", "agent-id")
-	a.completeProjects(c, "project")
 	completeWords(c, "type", "error", "success", "pattern")
 	completeWords(c, "event-type", "error", "success", "pattern")
 	return c

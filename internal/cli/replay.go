@@ -49,17 +49,12 @@ It changes nothing. Without new settings it shows the effect of new data alone.`
 			if err := r.Validate(); err != nil {
 				return orHint(err, "since", "name a session with --session, or a time with --since 7d")
 			}
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
 			shown := a.newProgress("questions")
-			replayed, err := service.Replay.Do(c.Context(), svc, r, func(p memory.ReplayProgress) {
+			replayed, err := askLong(c.Context(), a, service.Replay, r, shown, func(p memory.ReplayProgress) {
 				shown.show("asking again", int64(p.Done), int64(p.Total))
 			})
-			shown.done()
 			if err != nil {
-				return orOpened(err)
+				return err
 			}
 			replayed.Answers = orEmpty(replayed.Answers)
 			return a.recorded(replayed, replayed.Tally.Questions > 0, func(w io.Writer) { writeReplayed(w, replayed) })

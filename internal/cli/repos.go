@@ -30,18 +30,14 @@ worktrees share is counted in each. A stale index may lag behind the disk.`,
 		Example: "  recalld repos\n  recalld repos --wide\n  recalld repos --json\n  recalld repos --skipped .",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
 			if skipped != "" {
-				list, err := service.Skipped.Do(c.Context(), svc, memory.SkippedRequest{Path: a.absolute(skipped), Caller: a.caller()})
+				list, err := ask(c.Context(), a, service.Skipped, memory.SkippedRequest{Path: a.absolute(skipped), Caller: a.caller()})
 				if err != nil {
 					return err
 				}
 				return a.answer(list, func(w io.Writer) { writeSkipped(w, list) })
 			}
-			return a.listRepos(c.Context(), svc, wide)
+			return a.listRepos(c.Context(), wide)
 		},
 	}
 	c.Flags().StringVar(&skipped, "skipped", "", "list what is left out of the repository of this folder")
@@ -50,15 +46,15 @@ worktrees share is counted in each. A stale index may lag behind the disk.`,
 	return c
 }
 
-func (a *App) listRepos(ctx context.Context, svc service.Service, wide bool) error {
-	list, err := service.Repos.Do(ctx, svc, service.None{})
+func (a *App) listRepos(ctx context.Context, wide bool) error {
+	list, err := ask(ctx, a, service.Repos, service.None{})
 	if err != nil {
 		return err
 	}
 	repos := orEmpty(list.Repos)
 	var status *memory.Status // says what all of them take together
 	if !a.json {
-		if status, err = service.Status.Do(ctx, svc, service.None{}); err != nil {
+		if status, err = ask(ctx, a, service.Status, service.None{}); err != nil {
 			return err
 		}
 	}

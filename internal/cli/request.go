@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,29 +14,78 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// checked is a request that says itself what is wrong with it.
-type checked[Request any] interface {
-	*Request
-	Validate() error
+// ask validates a request, so that no daemon is started for one that it would refuse,
+// and asks the daemon.
+func ask[Request, Answer any](ctx context.Context, a *App, op service.Operation[Request, Answer], request Request) (*Answer, error) {
+	svc, err := serviceFor(ctx, a, &request)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := op.Do(ctx, svc, request)
+	return answer, withCommands(err)
 }
 
-// call checks a request, before a daemon is started for what it would refuse, and
-// makes it. That no session is open is said in the words of a shell.
-func call[Request, Answer any, R checked[Request]](
-	c *cobra.Command, a *App, request R, op service.Operation[Request, Answer],
+// askLong is ask for an operation that reports its progress. It ends what is shown.
+func askLong[Request, Progress, Answer any](
+	ctx context.Context, a *App, op service.Stream[Request, Progress, Answer], request Request, shown *progress, show func(Progress),
 ) (*Answer, error) {
-	if err := request.Validate(); err != nil {
-		return nil, err
-	}
-	svc, err := a.service(c.Context())
+	svc, err := serviceFor(ctx, a, &request)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := op.Do(c.Context(), svc, *request)
-	if err != nil {
-		return nil, orOpened(err)
+	answer, err := op.Do(ctx, svc, request, show)
+	shown.done()
+	return answer, withCommands(err)
+}
+
+// serviceFor returns the daemon for a request that is valid.
+func serviceFor(ctx context.Context, a *App, request any) (Daemon, error) {
+	if r, ok := request.(interface{ Validate() error }); ok {
+		if err := r.Validate(); err != nil {
+			return nil, err
+		}
 	}
-	return answer, nil
+	return a.service(ctx)
+}
+
+// withCommands replaces a hint that names an operation by one that names a command.
+func withCommands(err error) error {
+	e, ok := errors.AsType[*memory.Error](err)
+	if !ok {
+		return err
+	}
+	switch hint := "run 'recalld sessions' to list them"; {
+	case e.Code == memory.CodeNotFound && (e.Field == "sessionId" || e.Field == "scope.sessionId"):
+		return orHint(err, e.Field, hint)
+	case e.Code == memory.CodeInvalidInput && e.Field == "sessionId":
+		return orHint(err, e.Field, "run 'recalld call session_start' to open one, or name one with --session; "+hint)
+	case e.Code == memory.CodeInvalidInput && e.Field == "scope":
+		return orHint(err, e.Field, "ask with --scope all, or name one with --session; "+hint)
+	}
+	return err
+}
+
+// orHint gives an error about a field another hint.
+func orHint(err error, field, hint string) error {
+	e, ok := errors.AsType[*memory.Error](err)
+	if !ok || e.Field != field || e.Code != memory.CodeInvalidInput && e.Code != memory.CodeNotFound {
+		return err
+	}
+	named := *e
+	named.Hint = hint
+	return &named
+}
+
+// confirm asks a question at the terminal. Everything except y or yes is a no, the end
+// of the input too.
+func (a *App) confirm(question string) (bool, error) {
+	fmt.Fprint(a.opts.Err, question, " [y/N] ")
+	answer, err := bufio.NewReader(a.opts.In).ReadString('\n')
+	if err != nil && err != io.EOF {
+		return false, fmt.Errorf("read answer: %w", err)
+	}
+	word := strings.ToLower(strings.TrimSpace(answer))
+	return word == "y" || word == "yes", nil
 }
 
 // whichFlags adds the flags that say whose session is meant.

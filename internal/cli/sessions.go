@@ -39,11 +39,7 @@ have a step there. Look into one with: recalld summarize SESSION`,
 			if err := r.ValidateSessions(); err != nil {
 				return err
 			}
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
-			list, err := service.Sessions.Do(c.Context(), svc, r.Sessions())
+			list, err := ask(c.Context(), a, service.Sessions, r.Sessions())
 			if err != nil {
 				return err
 			}
@@ -61,10 +57,9 @@ have a step there. Look into one with: recalld summarize SESSION`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	a.projectFlag(c, &r.Project)
 	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most sessions, 1–%d (default %d)", memory.MaxSessions, memory.DefaultSessions))
 	a.filterFlags(c, &n)
-	a.completeProjects(c, "project")
 	return c
 }
 

@@ -31,7 +31,7 @@ disk again. Steps and code of another project are shown where --project names it
 				return memory.Invalid("max_tokens", fmt.Sprintf("%d–%d", memory.MinTokens, memory.MaxTokens), "0 is out of range")
 			}
 			r.Caller = a.caller()
-			answer, err := call(c, a, &r, service.Recall)
+			answer, err := ask(c.Context(), a, service.Recall, r)
 			if err != nil {
 				return err
 			}
@@ -41,8 +41,7 @@ disk again. Steps and code of another project are shown where --project names it
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	a.projectFlag(c, &r.Project)
 	flags.IntVar(&r.MaxTokens, "max-tokens", 0, fmt.Sprintf("most tokens, %d–%d (default %d)", memory.MinTokens, memory.MaxTokens, memory.MaxTokens))
-	a.completeProjects(c, "project")
 	return c
 }

@@ -24,11 +24,7 @@ func statusCommand(a *App) *cobra.Command {
 		Example: "  recalld status\n  recalld status --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
-			status, err := service.Status.Do(c.Context(), svc, service.None{})
+			status, err := ask(c.Context(), a, service.Status, service.None{})
 			if err != nil {
 				return err
 			}

@@ -38,11 +38,7 @@ sessions before any step is ranked.`,
 			if err := r.ValidateSearch(); err != nil {
 				return err
 			}
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
-			found, err := service.SearchSteps.Do(c.Context(), svc, r.Search())
+			found, err := ask(c.Context(), a, service.SearchSteps, r.Search())
 			if err != nil {
 				return err
 			}
@@ -59,11 +55,10 @@ sessions before any step is ranked.`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	a.projectFlag(c, &r.Project)
 	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most steps, 1–%d (default %d)", memory.MaxMatches, memory.DefaultMatches))
 	a.scopeFlags(c, &n, memory.ScopeAll)
 	a.filterFlags(c, &n)
-	a.completeProjects(c, "project")
 	return c
 }
 

@@ -45,20 +45,15 @@ session always gives the same summary; no model is asked.`,
 			if err := r.ValidateSummary(); err != nil {
 				return err
 			}
-			svc, err := a.service(c.Context())
+			summary, err := ask(c.Context(), a, service.SummarizeSession, r.Summarize())
 			if err != nil {
-				return err
-			}
-			summary, err := service.SummarizeSession.Do(c.Context(), svc, r.Summarize())
-			if err != nil {
-				return orNamed(err, "name a session: recalld sessions lists them")
+				return orHint(err, "scope", "name one: run 'recalld sessions' to list them")
 			}
 			return a.recorded(summary, true, func(w io.Writer) { writeSummary(w, summary) })
 		},
 	}
-	c.Flags().StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	a.projectFlag(c, &r.Project)
 	a.scopeFlags(c, &n, memory.ScopeCurrent)
-	a.completeProjects(c, "project")
 	c.ValidArgsFunction = a.completeSession
 	return c
 }

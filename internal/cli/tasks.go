@@ -25,7 +25,7 @@ every assembled context ends with. The full history: recalld call task_history`,
 				return err
 			}
 			r.Caller = a.caller()
-			window, err := call(c, a, &r, service.TaskWindow)
+			window, err := ask(c.Context(), a, service.TaskWindow, r)
 			if err != nil {
 				return err
 			}

@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -41,11 +39,7 @@ The setting sources.trusted names folders to trust without asking.`,
 			if !list {
 				request.Path = a.pathArgument(args)
 			}
-			svc, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
-			state, err := service.Trust.Do(c.Context(), svc, request)
+			state, err := ask(c.Context(), a, service.Trust, request)
 			if err != nil {
 				return err
 			}
@@ -115,8 +109,8 @@ func waitingRows(waiting []memory.WaitingFiles) [][]string {
 }
 
 // waitingIn returns what waits of the repository at a root, nil for nothing.
-func waitingIn(ctx context.Context, svc service.Service, root string) (*memory.WaitingFiles, error) {
-	state, err := service.Trust.Do(ctx, svc, memory.TrustRequest{List: true, Path: root})
+func (a *App) waitingIn(ctx context.Context, root string) (*memory.WaitingFiles, error) {
+	state, err := ask(ctx, a, service.Trust, memory.TrustRequest{List: true, Path: root})
 	if err != nil {
 		return nil, err
 	}
@@ -135,23 +129,15 @@ func (a *App) offerTrust(ctx context.Context, root string) error {
 			fmt.Fprintf(w, "\nThe lesson logs, sessions and context files of %s are read once you agree: recalld trust %s\n", printable(root), shellWord(root))
 		})
 	}
-	svc, err := a.service(ctx)
-	if err != nil {
-		return err
-	}
-	waiting, err := waitingIn(ctx, svc, root)
+	waiting, err := a.waitingIn(ctx, root)
 	if err != nil || waiting == nil {
 		return err
 	}
-	fmt.Fprintf(a.opts.Err, "\n%s of %s are not read: they come from another author. Read them from now on? [y/N] ", waiting.Text(), printable(root))
-	line, err := bufio.NewReader(a.opts.In).ReadString('\n')
-	if err != nil && err != io.EOF {
-		return fmt.Errorf("read answer: %w", err)
+	yes, err := a.confirm(fmt.Sprintf("\n%s of %s are not read: they come from another author. Read them from now on?", waiting.Text(), printable(root)))
+	if err != nil || !yes {
+		return err
 	}
-	if word := strings.ToLower(strings.TrimSpace(line)); word != "y" && word != "yes" {
-		return nil
-	}
-	_, err = service.Trust.Do(ctx, svc, memory.TrustRequest{Path: root, Caller: a.caller()})
+	_, err = ask(ctx, a, service.Trust, memory.TrustRequest{Path: root, Caller: a.caller()})
 	return err
 }
 

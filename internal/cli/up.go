@@ -80,21 +80,17 @@ func (a *App) up(ctx context.Context, path string) (*upResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	svc, err := a.service(ctx)
-	if err != nil {
-		return nil, err
-	}
 	asked := a.opts.Now()
-	queued, err := service.IndexRepo.Do(ctx, svc, memory.IndexRequest{Path: path, Caller: a.caller()})
+	queued, err := ask(ctx, a, service.IndexRepo, memory.IndexRequest{Path: path, Caller: a.caller()})
 	if err != nil {
 		return nil, err
 	}
 	result := &upResult{Client: a.clientSetup()}
-	if result.Index, err = a.waitIndexed(ctx, svc, queued.Sandbox, asked); err != nil {
+	if result.Index, err = a.waitIndexed(ctx, queued.Sandbox, asked); err != nil {
 		return nil, err
 	}
 	result.indexedIn = a.opts.Now().Sub(asked)
-	if result.Waiting, err = waitingIn(ctx, svc, queued.Root); err != nil {
+	if result.Waiting, err = a.waitingIn(ctx, queued.Root); err != nil {
 		return nil, err
 	}
 	q, ok, err := findQuestion(ctx, queued.Root, cfg.Index.SkipDirs)
@@ -102,7 +98,7 @@ func (a *App) up(ctx context.Context, path string) (*upResult, error) {
 		return result, err
 	}
 	result.Question = &q
-	result.Answer, err = service.Recall.Do(ctx, svc, memory.RecallRequest{
+	result.Answer, err = ask(ctx, a, service.Recall, memory.RecallRequest{
 		Query: q.Text, Kinds: []memory.Kind{memory.Chunk}, Project: queued.Project,
 		Caller: memory.Caller{Dir: queued.Root, Client: "cli"},
 	})
