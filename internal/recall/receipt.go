@@ -4,8 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -62,5 +60,3 @@ func (s *Service) withoutSecrets(req memory.RecallRequest) memory.RecallRequest 
 	}
 	return req
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
