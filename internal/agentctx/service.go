@@ -51,7 +51,7 @@ type Recall interface {
 	// Then returns the texts that a receipt's items had.
 	Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.PastText
 	// SummarizeSession summarizes the steps of a session.
-	SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error)
+	SummarizeSession(ctx context.Context, req memory.SummarizeRequest) (*memory.Summary, error)
 }
 
 // TaskReader reads the tasks of a project; see Tasks.

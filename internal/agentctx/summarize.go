@@ -24,7 +24,7 @@ func (s *Contexts) summarize(ctx context.Context, meant memory.Session, wc *memo
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.opts.SummaryTimeout)
 	defer cancel()
-	steps, err := s.opts.Recall.SummarizeSession(ctx, memory.HistoryRequest{
+	steps, err := s.opts.Recall.SummarizeSession(ctx, memory.SummarizeRequest{
 		Project: meant.Project, Scope: &memory.Scope{Session: meant.ID},
 	})
 	if err != nil {

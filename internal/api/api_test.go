@@ -208,16 +208,16 @@ func TestHistoryRequests(t *testing.T) {
 		path, body, method string
 		request            any
 	}{
-		{service.SearchSteps.Path, `{"query":"q"}`, service.SearchSteps.Name, memory.HistoryRequest{Query: "q"}.Search()},
-		{service.SearchSteps.Path, `{"query":"q","limit":101,"scope":"mine","filters":{"tag":""}}`, service.SearchSteps.Name, memory.HistoryRequest{Query: "q", Limit: 101,
-			Scope: &memory.Scope{Name: "mine"}, Filters: &memory.StepFilters{Tag: new("")}}.Search()}, // refused by the service
-		{service.LastSteps.Path, `{}`, service.LastSteps.Name, memory.HistoryRequest{}.Last()},
-		{service.LastSteps.Path, `{"n":5,"filters":{"sinceHours":0}}`, service.LastSteps.Name, memory.HistoryRequest{Limit: 5, Filters: &memory.StepFilters{SinceHours: new(0)}}.Last()},
-		{service.LastSteps.Path, `{"n":201,"scope":{"sessionId":"abcd"}}`, service.LastSteps.Name, memory.HistoryRequest{Limit: 201, Scope: &memory.Scope{Session: "abcd"}}.Last()},
-		{service.SummarizeSession.Path, `{"scope":"current","project":"p"}`, service.SummarizeSession.Name, memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}, Project: "p"}.Summarize()},
-		{service.SummarizeSession.Path, `{"scope":"all","sessionId":"abcd"}`, service.SummarizeSession.Name, memory.HistoryRequest{Scope: &memory.Scope{Session: "abcd"}}.Summarize()},
-		{service.Sessions.Path, `{"limit":50,"filters":{"gitBranch":"main"},"caller":{"session":"s"}}`, service.Sessions.Name, memory.HistoryRequest{Limit: 50,
-			Filters: &memory.StepFilters{GitBranch: new("main")}, Caller: memory.Caller{Session: "s"}}.Sessions()},
+		{service.SearchSteps.Path, `{"query":"q"}`, service.SearchSteps.Name, memory.SearchStepsRequest{Query: "q"}},
+		{service.SearchSteps.Path, `{"query":"q","limit":101,"scope":"mine","filters":{"tag":""}}`, service.SearchSteps.Name, memory.SearchStepsRequest{Query: "q", Limit: 101,
+			Scope: &memory.Scope{Name: "mine"}, Filters: &memory.StepFilters{Tag: new("")}}}, // refused by the service
+		{service.LastSteps.Path, `{}`, service.LastSteps.Name, memory.LastStepsRequest{}},
+		{service.LastSteps.Path, `{"n":5,"filters":{"sinceHours":0}}`, service.LastSteps.Name, memory.LastStepsRequest{N: 5, Filters: &memory.StepFilters{SinceHours: new(0)}}},
+		{service.LastSteps.Path, `{"n":201,"scope":{"sessionId":"abcd"}}`, service.LastSteps.Name, memory.LastStepsRequest{N: 201, Scope: &memory.Scope{Session: "abcd"}}},
+		{service.SummarizeSession.Path, `{"scope":"current","project":"p"}`, service.SummarizeSession.Name, memory.SummarizeRequest{Scope: &memory.Scope{Name: "current"}, Project: "p"}},
+		{service.SummarizeSession.Path, `{"scope":"all","sessionId":"abcd"}`, service.SummarizeSession.Name, memory.SummarizeRequest{Scope: &memory.Scope{Session: "abcd"}}},
+		{service.Sessions.Path, `{"limit":50,"filters":{"gitBranch":"main"},"caller":{"session":"s"}}`, service.Sessions.Name, memory.SessionsRequest{Limit: 50,
+			Filters: &memory.StepFilters{GitBranch: new("main")}, Caller: memory.Caller{Session: "s"}}},
 	} {
 		if _, e := do(t, h, request("POST", tc.path, tc.body)); e != nil {
 			t.Errorf("%s %s: %v", tc.path, tc.body, e)

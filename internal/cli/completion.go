@@ -150,7 +150,7 @@ func (a *App) completeSession(c *cobra.Command, args []string, typed string) ([]
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		list, err := service.Sessions.Do(ctx, d, memory.HistoryRequest{Limit: memory.MaxSessions, Project: typedProject(c), Caller: a.caller()}.Sessions())
+		list, err := service.Sessions.Do(ctx, d, memory.SessionsRequest{Limit: memory.MaxSessions, Project: typedProject(c), Caller: a.caller()})
 		if err != nil {
 			return nil
 		}

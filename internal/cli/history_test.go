@@ -61,28 +61,28 @@ func TestHistoryRequests(t *testing.T) {
 		want   func(*bench) any
 	}{
 		{append([]string{"sessions", "--limit", "50"}, filters...), service.Sessions.Name, func(b *bench) any {
-			return memory.HistoryRequest{Limit: 50, Filters: all, Scope: &memory.Scope{Name: "all"}, Project: "p", Caller: dir(b)}.Sessions()
+			return memory.SessionsRequest{Limit: 50, Filters: all, Project: "p", Caller: dir(b)}
 		}},
 		{append([]string{"steps", "a", "b", "--limit", "100", "--scope", "current"}, filters...), service.SearchSteps.Name, func(b *bench) any {
-			return memory.HistoryRequest{Query: "a b", Limit: 100, Filters: all, Scope: &memory.Scope{Name: "current"}, Project: "p", Caller: dir(b)}.Search()
+			return memory.SearchStepsRequest{Query: "a b", Limit: 100, Filters: all, Scope: &memory.Scope{Name: "current"}, Project: "p", Caller: dir(b)}
 		}},
 		{append([]string{"last", "-n", "200", "--session", "abcd"}, filters...), service.LastSteps.Name, func(b *bench) any {
-			return memory.HistoryRequest{Limit: 200, Filters: all, Scope: &memory.Scope{Session: "abcd"}, Project: "p", Caller: dir(b)}.Last()
+			return memory.LastStepsRequest{N: 200, Filters: all, Scope: &memory.Scope{Session: "abcd"}, Project: "p", Caller: dir(b)}
 		}},
 		{[]string{"last"}, service.LastSteps.Name, func(b *bench) any {
-			return memory.HistoryRequest{Limit: 20, Scope: &memory.Scope{Name: "current"}, Caller: dir(b)}.Last()
+			return memory.LastStepsRequest{N: 20, Scope: &memory.Scope{Name: "current"}, Caller: dir(b)}
 		}},
 		{[]string{"summarize"}, service.SummarizeSession.Name, func(b *bench) any {
-			return memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}, Caller: dir(b)}.Summarize()
+			return memory.SummarizeRequest{Scope: &memory.Scope{Name: "current"}, Caller: dir(b)}
 		}},
 		{[]string{"summarize", "abcd", "--project", "p"}, service.SummarizeSession.Name, func(b *bench) any {
-			return memory.HistoryRequest{Scope: &memory.Scope{Session: "abcd"}, Project: "p", Caller: dir(b)}.Summarize()
+			return memory.SummarizeRequest{Scope: &memory.Scope{Session: "abcd"}, Project: "p", Caller: dir(b)}
 		}},
 		{[]string{"summarize", "--session", "abcd"}, service.SummarizeSession.Name, func(b *bench) any {
-			return memory.HistoryRequest{Scope: &memory.Scope{Session: "abcd"}, Caller: dir(b)}.Summarize()
+			return memory.SummarizeRequest{Scope: &memory.Scope{Session: "abcd"}, Caller: dir(b)}
 		}},
 		{[]string{"summarize", "--scope", "current"}, service.SummarizeSession.Name, func(b *bench) any {
-			return memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}, Caller: dir(b)}.Summarize()
+			return memory.SummarizeRequest{Scope: &memory.Scope{Name: "current"}, Caller: dir(b)}
 		}},
 		{[]string{"import", "logs", "--project", "p"}, service.Import.Name, func(b *bench) any {
 			return memory.ImportRequest{Path: filepath.Join(b.opts.Dir, "logs"), Project: "p", Caller: dir(b)}

@@ -12,7 +12,7 @@ import (
 
 // lastCommand lists the newest steps.
 func lastCommand(a *App) *cobra.Command {
-	var r memory.HistoryRequest
+	var r memory.LastStepsRequest
 	var n narrowFlags
 	c := &cobra.Command{
 		Use:   "last",
@@ -25,17 +25,15 @@ says otherwise.`,
   recalld last --session mm-20260115-abc --json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := n.narrow(&r); err != nil {
+			var err error
+			if r.Scope, r.Filters, err = n.narrow(); err != nil {
 				return err
 			}
-			if err := counted(c, "number", "n", r.Limit, memory.MaxLast); err != nil {
+			if err := counted(c, "number", "n", r.N, memory.MaxLast); err != nil {
 				return err
 			}
 			r.Caller = a.caller()
-			if err := r.ValidateLast(); err != nil {
-				return err
-			}
-			last, err := ask(c.Context(), a, service.LastSteps, r.Last())
+			last, err := ask(c.Context(), a, service.LastSteps, r)
 			if err != nil {
 				return err
 			}
@@ -51,7 +49,7 @@ says otherwise.`,
 	}
 	flags := c.Flags()
 	a.projectFlag(c, &r.Project)
-	flags.IntVarP(&r.Limit, "number", "n", 0, fmt.Sprintf("most steps, 1–%d (default %d)", memory.MaxLast, memory.DefaultLast))
+	flags.IntVarP(&r.N, "number", "n", 0, fmt.Sprintf("most steps, 1–%d (default %d)", memory.MaxLast, memory.DefaultLast))
 	a.scopeFlags(c, &n, memory.ScopeCurrent)
 	a.filterFlags(c, &n)
 	return c

@@ -15,7 +15,7 @@ import (
 
 // sessionsCommand lists sessions.
 func sessionsCommand(a *App) *cobra.Command {
-	var r memory.HistoryRequest
+	var r memory.SessionsRequest
 	var n narrowFlags
 	c := &cobra.Command{
 		Use:   "sessions",
@@ -36,10 +36,7 @@ have a step there. Look into one with: recalld summarize SESSION`,
 				return err
 			}
 			r.Caller = a.caller()
-			if err := r.ValidateSessions(); err != nil {
-				return err
-			}
-			list, err := ask(c.Context(), a, service.Sessions, r.Sessions())
+			list, err := ask(c.Context(), a, service.Sessions, r)
 			if err != nil {
 				return err
 			}

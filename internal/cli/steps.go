@@ -14,7 +14,7 @@ import (
 
 // stepsCommand searches steps.
 func stepsCommand(a *App) *cobra.Command {
-	var r memory.HistoryRequest
+	var r memory.SearchStepsRequest
 	var n narrowFlags
 	c := &cobra.Command{
 		Use:   "steps QUERY...",
@@ -28,17 +28,15 @@ sessions before any step is ranked.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.Query = strings.Join(args, " ")
-			if err := n.narrow(&r); err != nil {
+			var err error
+			if r.Scope, r.Filters, err = n.narrow(); err != nil {
 				return err
 			}
 			if err := counted(c, "limit", "limit", r.Limit, memory.MaxMatches); err != nil {
 				return err
 			}
 			r.Caller = a.caller()
-			if err := r.ValidateSearch(); err != nil {
-				return err
-			}
-			found, err := ask(c.Context(), a, service.SearchSteps, r.Search())
+			found, err := ask(c.Context(), a, service.SearchSteps, r)
 			if err != nil {
 				return err
 			}
@@ -62,13 +60,14 @@ sessions before any step is ranked.`,
 	return c
 }
 
-// narrow puts scope and filters into a question.
-func (n *narrowFlags) narrow(r *memory.HistoryRequest) (err error) {
-	if r.Scope, err = n.chosenScope(); err != nil {
-		return err
+// narrow returns the scope and the filters that were given.
+func (n *narrowFlags) narrow() (*memory.Scope, *memory.StepFilters, error) {
+	scope, err := n.chosenScope()
+	if err != nil {
+		return nil, nil, err
 	}
-	r.Filters, err = n.filters()
-	return err
+	filters, err := n.filters()
+	return scope, filters, err
 }
 
 // stepRows are the lines of the table that steps and last share.

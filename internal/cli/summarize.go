@@ -15,7 +15,7 @@ import (
 
 // summarizeCommand summarises one session.
 func summarizeCommand(a *App) *cobra.Command {
-	var r memory.HistoryRequest
+	var r memory.SummarizeRequest
 	var n narrowFlags
 	c := &cobra.Command{
 		Use:   "summarize [SESSION]",
@@ -42,10 +42,7 @@ session always gives the same summary; no model is asked.`,
 				r.Scope = &memory.Scope{Session: args[0]}
 			}
 			r.Caller = a.caller()
-			if err := r.ValidateSummary(); err != nil {
-				return err
-			}
-			summary, err := ask(c.Context(), a, service.SummarizeSession, r.Summarize())
+			summary, err := ask(c.Context(), a, service.SummarizeSession, r)
 			if err != nil {
 				return orHint(err, "scope", "name one: run 'recalld sessions' to list them")
 			}

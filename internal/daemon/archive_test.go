@@ -79,11 +79,11 @@ func remembered(t *testing.T, s *served, dir string) []any {
 	t.Helper()
 	ctx, caller := t.Context(), memory.Caller{Dir: dir, Client: "another"}
 	scope := &memory.Scope{Session: "session-1"}
-	sessions, err := service.Sessions.Do(ctx, s, memory.HistoryRequest{Caller: caller}.Sessions())
+	sessions, err := service.Sessions.Do(ctx, s, memory.SessionsRequest{Caller: caller})
 	must(t, err)
-	steps, err := service.LastSteps.Do(ctx, s, memory.HistoryRequest{Scope: scope, Caller: caller}.Last())
+	steps, err := service.LastSteps.Do(ctx, s, memory.LastStepsRequest{Scope: scope, Caller: caller})
 	must(t, err)
-	summary, err := service.SummarizeSession.Do(ctx, s, memory.HistoryRequest{Scope: scope, Caller: caller}.Summarize())
+	summary, err := service.SummarizeSession.Do(ctx, s, memory.SummarizeRequest{Scope: scope, Caller: caller})
 	must(t, err)
 	summary.EndedAt = time.Time{}
 	lessons := map[string]string{} // text → rate

@@ -79,7 +79,7 @@ func TestBusyStart(t *testing.T) {
 				if n%4 == 0 {
 					i -= i % 10
 					var m *memory.StepMatches
-					if m, err = service.SearchSteps.Do(t.Context(), s, memory.HistoryRequest{Query: fmt.Sprintf("drain zq%dkv", i), Caller: memory.Caller{Dir: dir}}.Search()); err == nil {
+					if m, err = service.SearchSteps.Do(t.Context(), s, memory.SearchStepsRequest{Query: fmt.Sprintf("drain zq%dkv", i), Caller: memory.Caller{Dir: dir}}); err == nil {
 						found, part, nothing = len(m.Matches), m.Incomplete, len(m.Matches) == 0 && !m.Incomplete
 					}
 				} else {

@@ -143,8 +143,8 @@ func TestFollowSessions(t *testing.T) {
 	s.kept(memory.Step, 1)
 	filter := "send"
 	list := func() int {
-		l, err := service.Sessions.Do(t.Context(), s, memory.HistoryRequest{
-			Filters: &memory.StepFilters{FlowTag: &filter}, Caller: memory.Caller{Dir: dir}}.Sessions())
+		l, err := service.Sessions.Do(t.Context(), s, memory.SessionsRequest{
+			Filters: &memory.StepFilters{FlowTag: &filter}, Caller: memory.Caller{Dir: dir}})
 		must(t, err)
 		return len(l.Sessions)
 	}
@@ -160,8 +160,8 @@ func TestFollowSessions(t *testing.T) {
 	if n := list(); n != 1 {
 		t.Errorf("%d sessions have flow tag send, want the one whose metadata came", n)
 	}
-	sum, err := service.SummarizeSession.Do(t.Context(), s, memory.HistoryRequest{
-		Scope: &memory.Scope{Session: "mm-20260115-abc"}, Caller: memory.Caller{Dir: dir}}.Summarize())
+	sum, err := service.SummarizeSession.Do(t.Context(), s, memory.SummarizeRequest{
+		Scope: &memory.Scope{Session: "mm-20260115-abc"}, Caller: memory.Caller{Dir: dir}})
 	must(t, err)
 	if sum.StepCount != 2 || sum.Goal != "Run send flow smoke test" || len(sum.Failures) != 1 {
 		t.Errorf("the summary is %+v, want two steps, one of them failed", sum)

@@ -33,10 +33,10 @@ func (d *Daemon) bind() (err error) {
 		service.Bind(service.StartSession, d.StartSession),
 		service.Bind(service.RecordStep, d.RecordStep),
 		service.Bind(service.EndSession, d.EndSession),
-		service.Bind(service.SearchSteps, ofHistory(d.SearchSteps, memory.SearchStepsRequest.History)),
-		service.Bind(service.LastSteps, ofHistory(d.LastSteps, memory.LastStepsRequest.History)),
-		service.Bind(service.SummarizeSession, ofHistory(d.SummarizeSession, memory.SummarizeRequest.History)),
-		service.Bind(service.Sessions, ofHistory(d.Sessions, memory.SessionsRequest.History)),
+		service.Bind(service.SearchSteps, d.SearchSteps),
+		service.Bind(service.LastSteps, d.LastSteps),
+		service.Bind(service.SummarizeSession, d.SummarizeSession),
+		service.Bind(service.Sessions, d.Sessions),
 
 		service.Bind(service.CompleteTask, d.CompleteTask),
 		service.Bind(service.BlockTask, d.BlockTask),
@@ -112,11 +112,4 @@ func inList[Item, Response any](do func(context.Context) ([]Item, error), list f
 		}
 		return new(list(items)), nil
 	}
-}
-
-// ofHistory is a handler of a request about steps and sessions.
-func ofHistory[Request, Response any](
-	do func(context.Context, memory.HistoryRequest) (*Response, error), history func(Request) memory.HistoryRequest,
-) func(context.Context, Request) (*Response, error) {
-	return func(ctx context.Context, r Request) (*Response, error) { return do(ctx, history(r)) }
 }

@@ -157,28 +157,28 @@ func (d *Daemon) handedOut(req memory.RecallRequest, a *memory.RecallResponse) {
 }
 
 // SearchSteps carries out service.SearchSteps.
-func (d *Daemon) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepMatches, error) {
+func (d *Daemon) SearchSteps(ctx context.Context, req memory.SearchStepsRequest) (*memory.StepMatches, error) {
 	d.awaitLoad(ctx)
 	d.files.See(req.Caller.Dir)
 	return d.core.Recall.SearchSteps(ctx, req)
 }
 
 // LastSteps carries out service.LastSteps.
-func (d *Daemon) LastSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepList, error) {
+func (d *Daemon) LastSteps(ctx context.Context, req memory.LastStepsRequest) (*memory.StepList, error) {
 	d.awaitLoad(ctx)
 	d.files.See(req.Caller.Dir)
 	return d.core.Recall.LastSteps(ctx, req)
 }
 
 // SummarizeSession carries out service.SummarizeSession.
-func (d *Daemon) SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error) {
+func (d *Daemon) SummarizeSession(ctx context.Context, req memory.SummarizeRequest) (*memory.Summary, error) {
 	d.awaitLoad(ctx)
 	d.files.See(req.Caller.Dir)
 	return d.core.Recall.SummarizeSession(ctx, req)
 }
 
 // Sessions carries out service.Sessions.
-func (d *Daemon) Sessions(ctx context.Context, req memory.HistoryRequest) (*memory.SessionList, error) {
+func (d *Daemon) Sessions(ctx context.Context, req memory.SessionsRequest) (*memory.SessionList, error) {
 	d.awaitLoad(ctx)
 	d.files.See(req.Caller.Dir)
 	return d.core.Recall.Sessions(ctx, req)

@@ -35,7 +35,7 @@ func BenchmarkHistory(b *testing.B) {
 	all := &memory.Scope{Name: memory.ScopeAll}
 	search := func(filters func() *memory.StepFilters) func() (int, error) {
 		return func() (int, error) {
-			req := memory.HistoryRequest{Query: h.words.query(), Project: h.project.Name}
+			req := memory.SearchStepsRequest{Query: h.words.query(), Project: h.project.Name}
 			if filters != nil {
 				req.Filters = filters()
 			}
@@ -46,7 +46,7 @@ func BenchmarkHistory(b *testing.B) {
 			return len(m.Matches), nil
 		}
 	}
-	last := func(req func() memory.HistoryRequest) func() (int, error) {
+	last := func(req func() memory.LastStepsRequest) func() (int, error) {
 		return func() (int, error) {
 			r := req()
 			r.Project = h.project.Name
@@ -59,7 +59,7 @@ func BenchmarkHistory(b *testing.B) {
 	}
 	sessions := func(filters func() *memory.StepFilters) func() (int, error) {
 		return func() (int, error) {
-			req := memory.HistoryRequest{Project: h.project.Name}
+			req := memory.SessionsRequest{Project: h.project.Name}
 			if filters != nil {
 				req.Filters = filters()
 			}
@@ -90,19 +90,19 @@ func BenchmarkHistory(b *testing.B) {
 			return &memory.StepFilters{Tag: new(h.tag()), Screen: new(h.screen()), SinceHours: new(memory.MaxSinceHours)}
 		})},
 		{"search/all", false, search(nil)},
-		{"last/session", true, last(func() memory.HistoryRequest {
-			return memory.HistoryRequest{Scope: &memory.Scope{Session: h.session()}}
+		{"last/session", true, last(func() memory.LastStepsRequest {
+			return memory.LastStepsRequest{Scope: &memory.Scope{Session: h.session()}}
 		})},
-		{"last/all", true, last(func() memory.HistoryRequest { return memory.HistoryRequest{Scope: all} })},
-		{"last/flow-tag-screen", true, last(func() memory.HistoryRequest {
-			return memory.HistoryRequest{Scope: all, Filters: &memory.StepFilters{FlowTag: new(h.flow()), Screen: new(h.screen())}}
+		{"last/all", true, last(func() memory.LastStepsRequest { return memory.LastStepsRequest{Scope: all} })},
+		{"last/flow-tag-screen", true, last(func() memory.LastStepsRequest {
+			return memory.LastStepsRequest{Scope: all, Filters: &memory.StepFilters{FlowTag: new(h.flow()), Screen: new(h.screen())}}
 		})},
 		{"sessions/all", false, sessions(nil)},
 		{"sessions/screen-branch", false, sessions(func() *memory.StepFilters {
 			return &memory.StepFilters{Screen: new(h.screen()), GitBranch: new(h.branch())}
 		})},
 		{"summarize", false, func() (int, error) {
-			s, err := h.core.Recall.SummarizeSession(b.Context(), memory.HistoryRequest{Project: h.project.Name, Scope: &memory.Scope{Session: h.session()}})
+			s, err := h.core.Recall.SummarizeSession(b.Context(), memory.SummarizeRequest{Project: h.project.Name, Scope: &memory.Scope{Session: h.session()}})
 			if err != nil {
 				return 0, err
 			}

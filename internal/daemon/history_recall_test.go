@@ -69,7 +69,7 @@ func TestHistoryOverRealPaths(t *testing.T) {
 		"hours":            {&memory.StepFilters{SinceHours: new(1)}, []string{"mm-noise-swap", "mm-send-smoke"}},
 		"a tag of lessons": {&memory.StepFilters{Tag: new("npm")}, nil},
 	} {
-		m, err := core.Recall.SearchSteps(ctx, memory.HistoryRequest{Query: "confirm button", Filters: test.filters, Caller: other})
+		m, err := core.Recall.SearchSteps(ctx, memory.SearchStepsRequest{Query: "confirm button", Filters: test.filters, Caller: other})
 		if err != nil {
 			t.Fatalf("%s: search: %v", name, err)
 		}
@@ -85,17 +85,17 @@ func TestHistoryOverRealPaths(t *testing.T) {
 			t.Errorf("%s: steps of %v, want of %v", name, got, test.sessions)
 		}
 	}
-	if m, err := core.Recall.SearchSteps(ctx, memory.HistoryRequest{Query: "sourdough bread", Caller: other}); err != nil || len(m.Matches) != 0 {
+	if m, err := core.Recall.SearchSteps(ctx, memory.SearchStepsRequest{Query: "sourdough bread", Caller: other}); err != nil || len(m.Matches) != 0 {
 		t.Errorf("bread finds %+v, %v", m, err)
 	}
-	last, err := core.Recall.LastSteps(ctx, memory.HistoryRequest{Limit: 2, Caller: agent})
+	last, err := core.Recall.LastSteps(ctx, memory.LastStepsRequest{N: 2, Caller: agent})
 	if err != nil || len(last.Steps) != 2 || last.Steps[0].Tool != "Bash" || last.Steps[1].Snippet != "confirm-button → ok (screen send)" {
 		t.Errorf("the last two steps of the current session: %+v, %v", last, err)
 	}
-	if _, err := core.Recall.LastSteps(ctx, memory.HistoryRequest{Caller: other}); memory.CodeOf(err) != memory.CodeInvalidInput {
+	if _, err := core.Recall.LastSteps(ctx, memory.LastStepsRequest{Caller: other}); memory.CodeOf(err) != memory.CodeInvalidInput {
 		t.Errorf("the last steps of a client without a session: %v, want invalid input", err)
 	}
-	sum, err := core.Recall.SummarizeSession(ctx, memory.HistoryRequest{Scope: &memory.Scope{Session: "mm-send-smoke"}, Caller: other})
+	sum, err := core.Recall.SummarizeSession(ctx, memory.SummarizeRequest{Scope: &memory.Scope{Session: "mm-send-smoke"}, Caller: other})
 	if err != nil || sum.StepCount != 4 || len(sum.Failures) != 2 || sum.Failures[0].RecoveredBy != 3 || sum.Failures[1].RecoveredBy != 0 {
 		t.Errorf("summary %+v, %v; want four steps, the click recovered by the third", sum, err)
 	}

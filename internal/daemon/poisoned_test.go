@@ -77,14 +77,13 @@ func (s *served) everything(dir, project string) map[string]string {
 		a, err := service.Recall.Do(ctx, s, r)
 		note(name, a, err)
 	}
-	h := memory.HistoryRequest{Project: project, Caller: in}
-	last, err := service.LastSteps.Do(ctx, s, memory.HistoryRequest{Project: project, Caller: in, Scope: &memory.Scope{Name: memory.ScopeAll}}.Last())
+	last, err := service.LastSteps.Do(ctx, s, memory.LastStepsRequest{Project: project, Caller: in, Scope: &memory.Scope{Name: memory.ScopeAll}})
 	note("last steps", last, err)
-	found, err := service.SearchSteps.Do(ctx, s, memory.HistoryRequest{Query: "npm install", Project: project, Caller: in}.Search())
+	found, err := service.SearchSteps.Do(ctx, s, memory.SearchStepsRequest{Query: "npm install", Project: project, Caller: in})
 	note("steps", found, err)
-	list, err := service.Sessions.Do(ctx, s, h.Sessions())
+	list, err := service.Sessions.Do(ctx, s, memory.SessionsRequest{Project: project, Caller: in})
 	note("sessions", list, err)
-	sum, err := service.SummarizeSession.Do(ctx, s, memory.HistoryRequest{Project: project, Caller: in, Scope: &memory.Scope{Session: "mm-20990101-evil"}}.Summarize())
+	sum, err := service.SummarizeSession.Do(ctx, s, memory.SummarizeRequest{Project: project, Caller: in, Scope: &memory.Scope{Session: "mm-20990101-evil"}})
 	note("summary", sum, err)
 	entries, err := service.Entries.Do(ctx, s, memory.EntriesRequest{Content: true, Project: project, Caller: in})
 	note("catalogue", entries, err)

@@ -52,7 +52,7 @@ func TestDamagedStoreSaysSo(t *testing.T) {
 	if none := s.ask(dir, "the aurora over Tromsø in winter", memory.Lesson); none.NothingRelevant || !strings.Contains(none.Text, memory.RepairCommand) {
 		t.Errorf("an answer without a hit says %q, nothing relevant %v; want that something may be lost", none.Text, none.NothingRelevant)
 	}
-	steps, err := service.SearchSteps.Do(t.Context(), s, memory.HistoryRequest{Query: "coupon", Caller: memory.Caller{Dir: dir}}.Search())
+	steps, err := service.SearchSteps.Do(t.Context(), s, memory.SearchStepsRequest{Query: "coupon", Caller: memory.Caller{Dir: dir}})
 	if err != nil || !steps.Incomplete || steps.Why != memory.WhyDamaged {
 		t.Errorf("the search of steps: %+v, %v; want it incomplete", steps, err)
 	}
@@ -75,7 +75,7 @@ func TestDamagedStoreSaysSo(t *testing.T) {
 		}
 	}})
 	must(t, err)
-	_, err = service.Sessions.Do(t.Context(), c, memory.HistoryRequest{Caller: memory.Caller{Dir: dir}}.Sessions())
+	_, err = service.Sessions.Do(t.Context(), c, memory.SessionsRequest{Caller: memory.Caller{Dir: dir}})
 	must(t, err)
 	if notices == 0 {
 		t.Error("the answer with sessions has no notice of the damage")

@@ -27,7 +27,7 @@ func TestFollowAfterRestart(t *testing.T) {
 		},
 		"steps were asked for, and the log had something": func(s *served, dir string) {
 			appendLine(s.t, dir, "shop.jsonl", `{"timestamp":"2026-01-02T03:04:05Z","event_type":"error","lesson":"Rotate the keys in May"}`)
-			_, err := service.Sessions.Do(t.Context(), s, memory.HistoryRequest{Caller: memory.Caller{Dir: dir}}.Sessions())
+			_, err := service.Sessions.Do(t.Context(), s, memory.SessionsRequest{Caller: memory.Caller{Dir: dir}})
 			must(s.t, err)
 			s.kept(memory.Lesson, 1)
 		},

@@ -15,9 +15,6 @@ func TestUnknownProject(t *testing.T) {
 	s, dir := serve(t, newConfig(t)), shop(t)
 	s.keep(dir, "npm install needs no root here")
 	ctx, in, name := t.Context(), memory.Caller{Dir: dir, Client: "test"}, "shpo"
-	history := memory.HistoryRequest{Project: name, Caller: in}
-	search := history
-	search.Query = "npm"
 	which := memory.SessionRef{Project: name, Caller: in}
 	for call, do := range map[string]func() error{
 		"recall": func() error {
@@ -32,10 +29,22 @@ func TestUnknownProject(t *testing.T) {
 			_, err := service.Recall.Do(ctx, s, memory.RecallRequest{Query: "npm", Repo: name, Caller: in})
 			return err
 		},
-		"steps":     func() error { _, err := service.SearchSteps.Do(ctx, s, search.Search()); return err },
-		"last":      func() error { _, err := service.LastSteps.Do(ctx, s, history.Last()); return err },
-		"sessions":  func() error { _, err := service.Sessions.Do(ctx, s, history.Sessions()); return err },
-		"summarize": func() error { _, err := service.SummarizeSession.Do(ctx, s, history.Summarize()); return err },
+		"steps": func() error {
+			_, err := service.SearchSteps.Do(ctx, s, memory.SearchStepsRequest{Query: "npm", Project: name, Caller: in})
+			return err
+		},
+		"last": func() error {
+			_, err := service.LastSteps.Do(ctx, s, memory.LastStepsRequest{Project: name, Caller: in})
+			return err
+		},
+		"sessions": func() error {
+			_, err := service.Sessions.Do(ctx, s, memory.SessionsRequest{Project: name, Caller: in})
+			return err
+		},
+		"summarize": func() error {
+			_, err := service.SummarizeSession.Do(ctx, s, memory.SummarizeRequest{Project: name, Caller: in})
+			return err
+		},
 		"files": func() error {
 			_, err := service.Files.Do(ctx, s, memory.FilesRequest{Pattern: "*", Project: name, Caller: in})
 			return err

@@ -69,34 +69,30 @@ func (l *ledger) RecordStep(ctx context.Context, req memory.RecordStepRequest) (
 }
 
 func (l *ledger) SearchSteps(ctx context.Context, r memory.SearchStepsRequest) (*memory.StepMatches, error) {
-	req := r.History()
-	return ask(l, &req, (*memory.HistoryRequest).ValidateSearch, func() (*memory.StepMatches, error) { return service.SearchSteps.Do(ctx, l.Service, req.Search()) })
+	return ask(ctx, l, service.SearchSteps, &r, r.Validate)
 }
 
 func (l *ledger) LastSteps(ctx context.Context, r memory.LastStepsRequest) (*memory.StepList, error) {
-	req := r.History()
-	return ask(l, &req, (*memory.HistoryRequest).ValidateLast, func() (*memory.StepList, error) { return service.LastSteps.Do(ctx, l.Service, req.Last()) })
+	return ask(ctx, l, service.LastSteps, &r, r.Validate)
 }
 
 func (l *ledger) SummarizeSession(ctx context.Context, r memory.SummarizeRequest) (*memory.Summary, error) {
-	req := r.History()
-	return ask(l, &req, (*memory.HistoryRequest).ValidateSummary, func() (*memory.Summary, error) { return service.SummarizeSession.Do(ctx, l.Service, req.Summarize()) })
+	return ask(ctx, l, service.SummarizeSession, &r, r.Validate)
 }
 
 func (l *ledger) Sessions(ctx context.Context, r memory.SessionsRequest) (*memory.SessionList, error) {
-	req := r.History()
-	return ask(l, &req, (*memory.HistoryRequest).ValidateSessions, func() (*memory.SessionList, error) { return service.Sessions.Do(ctx, l.Service, req.Sessions()) })
+	return ask(ctx, l, service.Sessions, &r, r.Validate)
 }
 
-// ask checks a question as the service does, then has it answered.
-func ask[Answer any](l *ledger, req *memory.HistoryRequest, validate func(*memory.HistoryRequest) error, do func() (*Answer, error)) (*Answer, error) {
-	if err := validate(req); err != nil {
+// ask has a request answered, as the service does: only when it was valid.
+func ask[Request, Response any](ctx context.Context, l *ledger, op service.Operation[Request, Response], r *Request, validate func() error) (*Response, error) {
+	if err := validate(); err != nil {
 		return nil, err
 	}
 	if l.broken != nil {
 		return nil, l.broken
 	}
-	return do()
+	return op.Do(ctx, l.Service, *r)
 }
 
 var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)

@@ -18,32 +18,32 @@ import (
 // TestKnowledgeTools: every answer is {"ok":true,"notice":…,"result":…}, in text and in
 // structured content alike, with lists where lists belong.
 func TestKnowledgeTools(t *testing.T) {
-	l := newLedger()
+	l, caller := newLedger(), memory.Caller{Client: "test-agent"}
 	c := connect(t, overHTTP(t, serve(t, l, Options{})))
 	schemas := outputSchemas(t, c)
 	for _, tt := range []struct {
 		tool, arguments, want string
 		method                string
-		request               memory.HistoryRequest
+		request               any
 	}{
 		{"mm_knowledge_search", `{"query":" confirm "}`,
 			`{"ok":true,"notice":"` + render.Notice + `","result":{"query":"confirm","matches":[{"id":"s-1","timestamp":"2026-01-15T12:00:00Z","tool":"mm_click","screen":"send","snippet":"a <b> & c","labels":["interaction"],"ok":false,"target":"confirm","error":{"code":"E1","message":"disabled"},"sessionId":"mm-20260115-abc","sessionGoal":"Send flow","matchedFields":["tool","target"]},{"id":"s-2","timestamp":"2026-01-15T12:00:00Z","tool":"bash","screen":"","snippet":"","labels":[],"ok":false,"sessionId":"mm-20260115-abc"}]}}`,
-			service.SearchSteps.Name, memory.HistoryRequest{Query: "confirm", Limit: 20, Scope: &memory.Scope{Name: "all"}}},
+			service.SearchSteps.Name, memory.SearchStepsRequest{Caller: caller, Query: "confirm", Limit: 20, Scope: &memory.Scope{Name: "all"}}},
 		{"mm_knowledge_search", `{"query":"q","limit":100,"scope":{"sessionId":"abcd"},"filters":{"flowTag":"send","tag":"smoke","screen":"home","gitBranch":"main","sinceHours":720}}`, ``,
-			service.SearchSteps.Name, memory.HistoryRequest{Query: "q", Limit: 100, Scope: &memory.Scope{Session: "abcd"},
+			service.SearchSteps.Name, memory.SearchStepsRequest{Caller: caller, Query: "q", Limit: 100, Scope: &memory.Scope{Session: "abcd"},
 				Filters: &memory.StepFilters{FlowTag: new("send"), Tag: new("smoke"), Screen: new("home"), GitBranch: new("main"), SinceHours: new(720)}}},
 		{"mm_knowledge_last", `{}`, `{"ok":true,"notice":"` + render.Notice + `","result":{"steps":[]}}`,
-			service.LastSteps.Name, memory.HistoryRequest{Limit: 20, Scope: &memory.Scope{Name: "current"}}},
+			service.LastSteps.Name, memory.LastStepsRequest{Caller: caller, N: 20, Scope: &memory.Scope{Name: "current"}}},
 		{"mm_knowledge_last", `{"n":200,"scope":"all","filters":{}}`, `{"ok":true,"notice":"` + render.Notice + `","result":{"steps":[]}}`,
-			service.LastSteps.Name, memory.HistoryRequest{Limit: 200, Scope: &memory.Scope{Name: "all"}, Filters: &memory.StepFilters{}}},
+			service.LastSteps.Name, memory.LastStepsRequest{Caller: caller, N: 200, Scope: &memory.Scope{Name: "all"}, Filters: &memory.StepFilters{}}},
 		{"mm_knowledge_summarize", `null`,
 			`{"ok":true,"notice":"` + render.Notice + `","result":{"sessionId":"mm-20260115-abc","stepCount":2,"recipe":[{"stepNumber":1,"tool":"bash","notes":"npm test"}],"omittedSteps":1,"goal":"Send flow","createdAt":"2026-01-15T12:00:00Z","endedAt":"2026-01-15T12:00:00Z","labels":{"execution":1},"screens":["home"],"failures":[{"stepNumber":1,"tool":"bash","error":"E1","recoveredBy":2,"recovery":"npm ci"}]}}`,
-			service.SummarizeSession.Name, memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}}},
+			service.SummarizeSession.Name, memory.SummarizeRequest{Caller: caller, Scope: &memory.Scope{Name: "current"}}},
 		{"mm_knowledge_summarize", `{"scope":"all","sessionId":"mm-1"}`, ``,
-			service.SummarizeSession.Name, memory.HistoryRequest{Scope: &memory.Scope{Session: "mm-1"}}},
+			service.SummarizeSession.Name, memory.SummarizeRequest{Caller: caller, Scope: &memory.Scope{Session: "mm-1"}}},
 		{"mm_knowledge_sessions", `{"filters":{"tag":"smoke"}}`,
 			`{"ok":true,"notice":"` + render.Notice + `","result":{"sessions":[{"sessionId":"mm-20260115-abc","createdAt":"2026-01-15T12:00:00Z","goal":"Send flow","flowTags":["send"],"tags":[],"git":{"branch":"main","commit":"abc123","dirty":true}}]}}`,
-			service.Sessions.Name, memory.HistoryRequest{Limit: 10, Filters: &memory.StepFilters{Tag: new("smoke")}}},
+			service.Sessions.Name, memory.SessionsRequest{Caller: caller, Limit: 10, Filters: &memory.StepFilters{Tag: new("smoke")}}},
 	} {
 		if tt.want != "" {
 			wantTool(t, c, tt.tool, tt.arguments, tt.want)
@@ -52,8 +52,7 @@ func TestKnowledgeTools(t *testing.T) {
 		if content := checkStructured(t, schemas[tt.tool], r); content["ok"] != true || r.IsError {
 			t.Errorf("%s %s: structured content %v, want ok", tt.tool, tt.arguments, content)
 		}
-		tt.request.Caller = memory.Caller{Client: "test-agent"}
-		wantEqual(t, tt.tool+" "+tt.arguments, tt.request, lastRequest[interface{ History() memory.HistoryRequest }](t, l, tt.method).History())
+		wantEqual(t, tt.tool+" "+tt.arguments, tt.request, lastRequest[any](t, l, tt.method))
 	}
 }
 

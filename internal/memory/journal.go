@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -88,20 +89,72 @@ type SessionState struct {
 	Seq      uint64 `json:"seq"`
 }
 
-// HistoryRequest asks for steps or sessions (contract 1). Each operation uses the
-// fields that it needs; zero values mean its defaults. Each operation has a request
-// type of its own, so that a field of another one is refused.
-type HistoryRequest struct {
-	Query   string
-	Scope   *Scope
-	Filters *StepFilters
-	Limit   int
-	Project string
-	Caller  Caller
+// SearchStepsRequest finds steps by words and meaning, best first.
+type SearchStepsRequest struct {
+	Query   string       `json:"query" limit:"1-200" desc:"A tool, a screen, a target, words of an error or of a goal."`
+	Scope   *Scope       `json:"scope,omitempty" usual:"all" desc:"Whose steps."`
+	Filters *StepFilters `json:"filters,omitempty" desc:"All that are given must hold."`
+	Limit   int          `json:"limit,omitempty" limit:"1-100" default:"20" desc:"Most steps to return."`
+	Project string       `json:"project,omitempty" limit:"0-4096" mcp:"-"`
+	Caller  Caller       `json:"caller,omitzero"`
 }
 
-// StepFilters are the filters of the knowledge tools; they are ANDed. A pointer
-// tells a value that is empty, which is an error, from none.
+// Validate checks the limits and fills in the defaults.
+func (r *SearchStepsRequest) Validate() error { return check(r) }
+
+func (r *SearchStepsRequest) relations(string) error {
+	r.Scope = cmp.Or(r.Scope, &Scope{Name: ScopeAll})
+	return nil
+}
+
+// LastStepsRequest lists the newest steps, newest first.
+type LastStepsRequest struct {
+	N       int          `json:"n,omitempty" limit:"1-200" default:"20" desc:"Most steps to return, counted after the filters."`
+	Scope   *Scope       `json:"scope,omitempty" usual:"current" desc:"Whose steps."`
+	Filters *StepFilters `json:"filters,omitempty" desc:"All that are given must hold."`
+	Project string       `json:"project,omitempty" limit:"0-4096" mcp:"-"`
+	Caller  Caller       `json:"caller,omitzero"`
+}
+
+// Validate checks the limits and fills in the defaults.
+func (r *LastStepsRequest) Validate() error { return check(r) }
+
+func (r *LastStepsRequest) relations(string) error {
+	r.Scope = cmp.Or(r.Scope, &Scope{Name: ScopeCurrent})
+	return nil
+}
+
+// SummarizeRequest summarises one session.
+type SummarizeRequest struct {
+	Scope   *Scope `json:"scope,omitempty" usual:"current" desc:"Which session; all is refused."`
+	Project string `json:"project,omitempty" limit:"0-4096" mcp:"-"`
+	Caller  Caller `json:"caller,omitzero"`
+}
+
+// Validate checks the limits and fills in the default.
+func (r *SummarizeRequest) Validate() error { return check(r) }
+
+func (r *SummarizeRequest) relations(string) error {
+	r.Scope = cmp.Or(r.Scope, &Scope{Name: ScopeCurrent})
+	if r.Scope.Name == ScopeAll {
+		return Invalid("scope", "current or {sessionId}", "a summary is of one session")
+	}
+	return nil
+}
+
+// SessionsRequest lists sessions, newest first.
+type SessionsRequest struct {
+	Filters *StepFilters `json:"filters,omitempty" desc:"All that are given must hold."`
+	Limit   int          `json:"limit,omitempty" limit:"1-50" default:"10" desc:"Most sessions to return."`
+	Project string       `json:"project,omitempty" limit:"0-4096" mcp:"-"`
+	Caller  Caller       `json:"caller,omitzero"`
+}
+
+// Validate checks the limits and fills in the defaults.
+func (r *SessionsRequest) Validate() error { return check(r) }
+
+// StepFilters are the filters of the knowledge tools; they are ANDed. The fields are
+// pointers because an empty value is an error.
 type StepFilters struct {
 	FlowTag    *string `json:"flowTag,omitempty" limit:"1-200" text:"exact" desc:"Sessions with this flow tag."`
 	Tag        *string `json:"tag,omitempty" limit:"1-200" text:"exact" desc:"Sessions with this tag."`

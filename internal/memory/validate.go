@@ -35,6 +35,13 @@ const (
 	MaxTranscript   = 200_000
 	MaxKeepTurns    = 100
 	DefaultLimit    = 5
+	MaxStepQuery    = 200 // characters of a search for steps
+	DefaultMatches  = 20
+	MaxMatches      = 100
+	DefaultLast     = 20
+	MaxLast         = 200
+	DefaultSessions = 10
+	MaxSessions     = 50
 	DefaultTokens   = 1000
 	MaxTokens       = 8000
 	MaxLessonText   = 4000

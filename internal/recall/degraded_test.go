@@ -199,7 +199,7 @@ func TestOutOfTime(t *testing.T) {
 				return err
 			},
 			"search steps": func(ctx context.Context) error {
-				_, err := service.SearchSteps(ctx, memory.HistoryRequest{Query: "needle"})
+				_, err := service.SearchSteps(ctx, memory.SearchStepsRequest{Query: "needle"})
 				return err
 			},
 			"match": func(ctx context.Context) error {
@@ -226,7 +226,7 @@ func TestWordsFailed(t *testing.T) {
 	s := newShelf()
 	s.holding()
 	s.lexical = failingWords(errors.New("broken"))
-	steps, err := s.service(t).SearchSteps(t.Context(), memory.HistoryRequest{Query: "needle"})
+	steps, err := s.service(t).SearchSteps(t.Context(), memory.SearchStepsRequest{Query: "needle"})
 	if err != nil || !steps.Incomplete || !strings.Contains(steps.Why, "words could not be searched") {
 		t.Errorf("the search for steps says %+v, %v; want it incomplete, with the reason", steps, err)
 	}

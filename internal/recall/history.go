@@ -17,13 +17,12 @@ import (
 // steps hold.
 const searchThreshold = 0.25
 
-// SearchSteps carries out service.SearchSteps. What it finds is ranked as by Recall.
-func (s *Service) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepMatches, error) {
-	if err := req.ValidateSearch(); err != nil {
+// SearchSteps finds steps by words and meaning, ranked as by Recall.
+func (s *Service) SearchSteps(ctx context.Context, req memory.SearchStepsRequest) (*memory.StepMatches, error) {
+	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	now := s.opts.Clock()
-	p, err := s.scopeFor(ctx, req, now)
+	p, err := s.scopeFor(ctx, req.Project, req.Caller, req.Scope, req.Filters)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +36,7 @@ func (s *Service) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*
 	matches := slices.DeleteFunc(r.candidates, func(c *candidate) bool {
 		return c.coverage < searchThreshold && c.relevance < s.settings.MinRelevance[memory.Step]
 	})
-	ranked := rank(matches, s.settings.HalfLife, rankContext{now: now, project: p.project, session: req.Caller.Session})
+	ranked := rank(matches, s.settings.HalfLife, rankContext{now: s.opts.Clock(), project: p.project, session: req.Caller.Session})
 	steps, err := s.views(ctx, p, spread(ranked, req.Limit), s.opts.Content(s.opts.Analyze(req.Query)))
 	if err != nil {
 		return nil, err
@@ -74,16 +73,16 @@ func spread(ranked []*candidate, n int) []string {
 	return ids
 }
 
-// LastSteps carries out service.LastSteps.
-func (s *Service) LastSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepList, error) {
-	if err := req.ValidateLast(); err != nil {
+// LastSteps lists the newest steps.
+func (s *Service) LastSteps(ctx context.Context, req memory.LastStepsRequest) (*memory.StepList, error) {
+	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	p, err := s.scopeFor(ctx, req, s.opts.Clock())
+	p, err := s.scopeFor(ctx, req.Project, req.Caller, req.Scope, req.Filters)
 	if err != nil {
 		return nil, err
 	}
-	ids := s.opts.Sessions.LastSteps(p.project, s.sessions(p), p.filter.Screen, req.Limit)
+	ids := s.opts.Sessions.LastSteps(p.project, s.sessions(p), p.filter.Screen, req.N)
 	steps, err := s.views(ctx, p, ids, nil)
 	if err != nil {
 		return nil, err
@@ -91,14 +90,12 @@ func (s *Service) LastSteps(ctx context.Context, req memory.HistoryRequest) (*me
 	return &memory.StepList{Steps: steps}, nil
 }
 
-// Sessions carries out service.Sessions.
-func (s *Service) Sessions(ctx context.Context, req memory.HistoryRequest) (*memory.SessionList, error) {
-	if err := req.ValidateSessions(); err != nil {
+// Sessions lists the sessions of a project, newest first.
+func (s *Service) Sessions(ctx context.Context, req memory.SessionsRequest) (*memory.SessionList, error) {
+	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	// A list of sessions has no scope: it is of the project.
-	req.Scope = nil
-	p, err := s.scopeFor(ctx, req, s.opts.Clock())
+	p, err := s.scopeFor(ctx, req.Project, req.Caller, nil, req.Filters)
 	if err != nil {
 		return nil, err
 	}
@@ -122,13 +119,12 @@ func (s *Service) sessionView(session memory.Session) memory.SessionView {
 	return v
 }
 
-// SummarizeSession carries out service.SummarizeSession.
-func (s *Service) SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error) {
-	if err := req.ValidateSummary(); err != nil {
+// SummarizeSession summarises one session.
+func (s *Service) SummarizeSession(ctx context.Context, req memory.SummarizeRequest) (*memory.Summary, error) {
+	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	req.Filters = nil // a summary is of all of a session
-	p, err := s.scopeFor(ctx, req, s.opts.Clock())
+	p, err := s.scopeFor(ctx, req.Project, req.Caller, req.Scope, nil)
 	if err != nil {
 		return nil, err
 	}

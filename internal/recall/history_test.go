@@ -110,7 +110,7 @@ func TestScopeOfHistory(t *testing.T) {
 		"an id of four characters, unknown": {scoped("abcd"), memory.Caller{}, "", memory.CodeNotFound, "scope.sessionId"},
 		"an unknown scope":                  {&memory.Scope{Name: "mine"}, memory.Caller{}, "", memory.CodeInvalidInput, "scope"},
 	} {
-		list, err := s.service(t, current).LastSteps(t.Context(), memory.HistoryRequest{Scope: test.scope, Caller: test.caller})
+		list, err := s.service(t, current).LastSteps(t.Context(), memory.LastStepsRequest{Scope: test.scope, Caller: test.caller})
 		if test.code != "" {
 			if e := memory.AsError(err); err == nil || e.Code != test.code || e.Field != test.field {
 				t.Errorf("%s: error %v, want code %s of field %q", name, err, test.code, test.field)
@@ -195,17 +195,17 @@ func TestFiltersOfHistory(t *testing.T) {
 				t.Errorf("%s: %s finds %d steps of %v, %v; want %d of each of %v", name, what, len(steps), got, err, perSession, test.want)
 			}
 		}
-		matches, err := service.SearchSteps(t.Context(), memory.HistoryRequest{Query: "click", Filters: test.filters})
+		matches, err := service.SearchSteps(t.Context(), memory.SearchStepsRequest{Query: "click", Filters: test.filters})
 		if err != nil {
 			t.Fatalf("%s: search: %v", name, err)
 		}
 		check("search", matches.Matches, err)
-		last, err := service.LastSteps(t.Context(), memory.HistoryRequest{Scope: &memory.Scope{Name: "all"}, Filters: test.filters})
+		last, err := service.LastSteps(t.Context(), memory.LastStepsRequest{Scope: &memory.Scope{Name: "all"}, Filters: test.filters})
 		if err != nil {
 			t.Fatalf("%s: last: %v", name, err)
 		}
 		check("last", last.Steps, err)
-		sessions, err := service.Sessions(t.Context(), memory.HistoryRequest{Filters: test.filters})
+		sessions, err := service.Sessions(t.Context(), memory.SessionsRequest{Filters: test.filters})
 		if err != nil {
 			t.Fatalf("%s: sessions: %v", name, err)
 		}
@@ -219,11 +219,11 @@ func TestFiltersOfHistory(t *testing.T) {
 		}
 	}
 	// Scope and filters are both kept to.
-	last, err := s.service(t).LastSteps(t.Context(), memory.HistoryRequest{Scope: scoped("swap"), Filters: filters(func(f *memory.StepFilters) { f.FlowTag = new("send") })})
+	last, err := s.service(t).LastSteps(t.Context(), memory.LastStepsRequest{Scope: scoped("swap"), Filters: filters(func(f *memory.StepFilters) { f.FlowTag = new("send") })})
 	if err != nil || len(last.Steps) != 0 {
 		t.Errorf("a session that the filters leave out shows %v, %v; want nothing", stepIDs(last.Steps), err)
 	}
-	last, err = s.service(t).LastSteps(t.Context(), memory.HistoryRequest{Scope: scoped("want"), Filters: filters(func(f *memory.StepFilters) { f.Screen = new("home") })})
+	last, err = s.service(t).LastSteps(t.Context(), memory.LastStepsRequest{Scope: scoped("want"), Filters: filters(func(f *memory.StepFilters) { f.Screen = new("home") })})
 	if err != nil || len(last.Steps) != 1 {
 		t.Errorf("a session on one screen shows %v, %v; want its one step there", stepIDs(last.Steps), err)
 	}
@@ -242,14 +242,14 @@ func TestLastFiltersThenCounts(t *testing.T) {
 	}
 	slices.Reverse(want)
 	for n, count := range map[int]int{0: memory.DefaultLast, 1: 1, 5: 5, 125: 125, 200: 125} {
-		list, err := s.service(t).LastSteps(t.Context(), memory.HistoryRequest{
-			Scope: scoped("sess"), Limit: n, Filters: &memory.StepFilters{Screen: new("home")},
+		list, err := s.service(t).LastSteps(t.Context(), memory.LastStepsRequest{
+			Scope: scoped("sess"), N: n, Filters: &memory.StepFilters{Screen: new("home")},
 		})
 		if err != nil || !slices.Equal(stepIDs(list.Steps), want[:count]) {
 			t.Errorf("the last %d: %v, %v; want the newest %d on the screen", n, stepIDs(list.Steps), err, count)
 		}
 	}
-	list, err := s.service(t).LastSteps(t.Context(), memory.HistoryRequest{Scope: scoped("sess"), Limit: 200})
+	list, err := s.service(t).LastSteps(t.Context(), memory.LastStepsRequest{Scope: scoped("sess"), N: 200})
 	if err != nil || len(list.Steps) != 200 {
 		t.Errorf("the last 200: %d steps, %v", len(list.Steps), err)
 	}
@@ -269,7 +269,7 @@ func TestSearchFloor(t *testing.T) {
 		"alpha other words here no": {},               // a fifth
 		"bread":                     {},
 	} {
-		m, err := s.service(t).SearchSteps(t.Context(), memory.HistoryRequest{Query: query})
+		m, err := s.service(t).SearchSteps(t.Context(), memory.SearchStepsRequest{Query: query})
 		if err != nil || m.Query != query {
 			t.Fatalf("search %q: %+v, %v", query, m, err)
 		}
@@ -299,7 +299,7 @@ func TestRepeatedStepsDoNotCrowdOut(t *testing.T) {
 		s.docs[0] = append(s.docs[0], memory.Candidate{Kind: memory.Step, Project: "p-own", Session: "sess", Created: r.Created, ID: r.ID})
 	}
 	for limit, want := range map[int][]string{1: {"r-2"}, 2: {"r-2", "s-001"}, 3: {"r-2", "r-1", "s-001"}, 10: {"r-2", "r-1", "r-0", "s-000", "s-001"}} {
-		m, err := s.service(t).SearchSteps(t.Context(), memory.HistoryRequest{Query: "needle", Limit: limit})
+		m, err := s.service(t).SearchSteps(t.Context(), memory.SearchStepsRequest{Query: "needle", Limit: limit})
 		if err != nil || !slices.Equal(stepIDs(m.Matches), want) {
 			t.Errorf("%d matches: %v, %v; want %v", limit, stepIDs(m.Matches), err, want)
 		}
@@ -317,7 +317,7 @@ func TestStepView(t *testing.T) {
 	service := s.service(t, func(o *Options) {
 		o.Redact = func(text string) (string, int) { return strings.ReplaceAll(text, "hunter2", "[redacted]"), 1 }
 	})
-	m, err := service.SearchSteps(t.Context(), memory.HistoryRequest{Query: "needle button hunter2"})
+	m, err := service.SearchSteps(t.Context(), memory.SearchStepsRequest{Query: "needle button hunter2"})
 	if err != nil || len(m.Matches) != 1 {
 		t.Fatalf("search: %+v, %v; want one step", m, err)
 	}
@@ -328,7 +328,7 @@ func TestStepView(t *testing.T) {
 	if !slices.Equal(v.MatchedFields, []string{"target", "error"}) {
 		t.Errorf("matched fields %v, want target and error in this order", v.MatchedFields)
 	}
-	last, err := service.LastSteps(t.Context(), memory.HistoryRequest{Scope: scoped("sess")})
+	last, err := service.LastSteps(t.Context(), memory.LastStepsRequest{Scope: scoped("sess")})
 	if err != nil || len(last.Steps) != 1 {
 		t.Fatalf("last: %+v, %v; want one step", last, err)
 	}
@@ -358,10 +358,10 @@ func TestHistoryWhileLoading(t *testing.T) {
 	s.lexical = index.Source{Name: "lexical", Degraded: "loading"}
 	service := s.service(t)
 	ctx, all := t.Context(), &memory.Scope{Name: "all"}
-	_, search := service.SearchSteps(ctx, memory.HistoryRequest{Query: "q"})
-	_, last := service.LastSteps(ctx, memory.HistoryRequest{Scope: all})
-	_, sessions := service.Sessions(ctx, memory.HistoryRequest{})
-	_, summary := service.SummarizeSession(ctx, memory.HistoryRequest{Scope: scoped("some")})
+	_, search := service.SearchSteps(ctx, memory.SearchStepsRequest{Query: "q"})
+	_, last := service.LastSteps(ctx, memory.LastStepsRequest{Scope: all})
+	_, sessions := service.Sessions(ctx, memory.SessionsRequest{})
+	_, summary := service.SummarizeSession(ctx, memory.SummarizeRequest{Scope: scoped("some")})
 	for what, err := range map[string]error{"search": search, "last": last, "sessions": sessions, "summary": summary} {
 		if memory.CodeOf(err) != memory.CodeUnavailable {
 			t.Errorf("%s while loading: %v, want unavailable", what, err)
@@ -427,10 +427,10 @@ func TestNoViewShowsASecret(t *testing.T) {
 	})
 	ctx, scope := t.Context(), scoped("sess")
 	for name, ask := range map[string]func() (any, error){
-		"sessions": func() (any, error) { return service.Sessions(ctx, memory.HistoryRequest{}) },
-		"last":     func() (any, error) { return service.LastSteps(ctx, memory.HistoryRequest{Scope: scope}) },
-		"search":   func() (any, error) { return service.SearchSteps(ctx, memory.HistoryRequest{Query: "needle"}) },
-		"summary":  func() (any, error) { return service.SummarizeSession(ctx, memory.HistoryRequest{Scope: scope}) },
+		"sessions": func() (any, error) { return service.Sessions(ctx, memory.SessionsRequest{}) },
+		"last":     func() (any, error) { return service.LastSteps(ctx, memory.LastStepsRequest{Scope: scope}) },
+		"search":   func() (any, error) { return service.SearchSteps(ctx, memory.SearchStepsRequest{Query: "needle"}) },
+		"summary":  func() (any, error) { return service.SummarizeSession(ctx, memory.SummarizeRequest{Scope: scope}) },
 	} {
 		answer, err := ask()
 		if err != nil {
@@ -454,12 +454,12 @@ func TestSessionViews(t *testing.T) {
 	s.known[0].FlowTags, s.known[0].Tags = []string{"send"}, []string{"smoke"}
 	s.known[0].Git = &memory.Git{Branch: "main", Commit: "abc", Dirty: true}
 	for limit, want := range map[int]int{0: memory.DefaultSessions, 1: 1, 50: 50} {
-		list, err := s.service(t).Sessions(t.Context(), memory.HistoryRequest{Limit: limit})
+		list, err := s.service(t).Sessions(t.Context(), memory.SessionsRequest{Limit: limit})
 		if err != nil || len(list.Sessions) != want || list.Sessions[0].SessionID != "sess-00" {
 			t.Fatalf("%d sessions: %d, %v; want %d, the newest first", limit, len(list.Sessions), err, want)
 		}
 	}
-	list, err := s.service(t).Sessions(t.Context(), memory.HistoryRequest{Limit: 2})
+	list, err := s.service(t).Sessions(t.Context(), memory.SessionsRequest{Limit: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

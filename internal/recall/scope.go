@@ -139,26 +139,47 @@ type historyScope struct {
 	inside bool
 }
 
-// historyScope finds out where to look, for a request that was validated.
-func (s *Service) scopeFor(ctx context.Context, req memory.HistoryRequest, now time.Time) (historyScope, error) {
+// scopeFor finds out where a validated request looks. A nil scope means all sessions, nil
+// filters let all pass.
+func (s *Service) scopeFor(ctx context.Context, name string, caller memory.Caller, scope *memory.Scope, filters *memory.StepFilters) (historyScope, error) {
 	if err := s.ready(); err != nil {
 		return historyScope{}, err
 	}
-	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	project, _, err := s.opts.Projects.Resolve(ctx, name, caller)
 	if err != nil {
 		return historyScope{}, err
 	}
 	p := historyScope{
-		project: project.ID, filter: req.Filters.Sessions(now),
-		inside: memory.AsksFrom(ctx, s.opts.Projects, project.ID, req.Project, req.Caller),
+		project: project.ID, filter: sessionFilter(filters, s.opts.Clock()),
+		inside: memory.AsksFrom(ctx, s.opts.Projects, project.ID, name, caller),
 	}
-	if p.session, err = s.session(req.Scope, project.ID, req.Caller); err != nil || p.inside || p.session == "" {
+	if p.session, err = s.session(scope, project.ID, caller); err != nil || p.inside || p.session == "" {
 		return p, err
 	}
 	if x, _, _ := s.opts.Sessions.Session(p.project, p.session); x.Provenance.Followed() {
 		return p, noSession(p.session)
 	}
 	return p, nil
+}
+
+// sessionFilter returns what the filters of a request mean at a time.
+func sessionFilter(f *memory.StepFilters, now time.Time) memory.SessionFilter {
+	if f == nil {
+		return memory.SessionFilter{}
+	}
+	value := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	filter := memory.SessionFilter{
+		FlowTag: value(f.FlowTag), Tag: value(f.Tag), GitBranch: value(f.GitBranch), Screen: value(f.Screen),
+	}
+	if f.SinceHours != nil {
+		filter.Since = now.Add(-time.Duration(*f.SinceHours) * time.Hour)
+	}
+	return filter
 }
 
 // noSession is the error for a session that the project does not have, or not for a

@@ -37,11 +37,11 @@ func TestStepsSayHowTheyEnded(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", where, diff)
 		}
 	}
-	found, err := r.recall.SearchSteps(t.Context(), memory.HistoryRequest{Query: "zebra", Project: r.project.ID})
+	found, err := r.recall.SearchSteps(t.Context(), memory.SearchStepsRequest{Query: "zebra", Project: r.project.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
-	last, err := r.recall.LastSteps(t.Context(), memory.HistoryRequest{Project: r.project.ID, Scope: &memory.Scope{Name: memory.ScopeAll}})
+	last, err := r.recall.LastSteps(t.Context(), memory.LastStepsRequest{Project: r.project.ID, Scope: &memory.Scope{Name: memory.ScopeAll}})
 	if err != nil {
 		t.Fatal(err)
 	}

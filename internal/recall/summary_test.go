@@ -46,7 +46,7 @@ func TestSummary(t *testing.T) {
 	ask := func() *memory.Summary {
 		sum, err := s.service(t, func(o *Options) {
 			o.Redact = func(text string) (string, int) { return strings.ReplaceAll(text, "hunter2", "[redacted]"), 0 }
-		}).SummarizeSession(t.Context(), memory.HistoryRequest{Scope: scoped("sess")})
+		}).SummarizeSession(t.Context(), memory.SummarizeRequest{Scope: scoped("sess")})
 		if err != nil {
 			t.Fatalf("summarize: %v", err)
 		}
@@ -87,7 +87,7 @@ func TestSummary(t *testing.T) {
 func TestSummaryOfNothing(t *testing.T) {
 	s := newShelf()
 	s.session("quiet")
-	sum, err := s.service(t).SummarizeSession(t.Context(), memory.HistoryRequest{Caller: memory.Caller{Session: "quiet"}})
+	sum, err := s.service(t).SummarizeSession(t.Context(), memory.SummarizeRequest{Caller: memory.Caller{Session: "quiet"}})
 	if err != nil {
 		t.Fatalf("summarize: %v", err)
 	}
@@ -103,7 +103,7 @@ func TestSummaryOfNothing(t *testing.T) {
 		"unknown":    {scoped("nobody"), memory.CodeNotFound},
 		"no current": {nil, memory.CodeInvalidInput},
 	} {
-		if _, err := s.service(t).SummarizeSession(t.Context(), memory.HistoryRequest{Scope: test.scope}); memory.CodeOf(err) != test.code {
+		if _, err := s.service(t).SummarizeSession(t.Context(), memory.SummarizeRequest{Scope: test.scope}); memory.CodeOf(err) != test.code {
 			t.Errorf("%s: %v, want code %s", name, err, test.code)
 		}
 	}
@@ -120,7 +120,7 @@ func TestSummaryIsBounded(t *testing.T) {
 		}
 		s.did("long", "click", used("t", failure, on(fmt.Sprint("screen", i), fmt.Sprint("label", i), "every")))
 	}
-	sum, err := s.service(t).SummarizeSession(t.Context(), memory.HistoryRequest{Scope: scoped("long")})
+	sum, err := s.service(t).SummarizeSession(t.Context(), memory.SummarizeRequest{Scope: scoped("long")})
 	if err != nil {
 		t.Fatalf("summarize: %v", err)
 	}
