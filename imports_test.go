@@ -138,6 +138,8 @@ var layers = []layer{
 		"it reads receipts, stores verdicts, and sends past queries to the read path again"},
 	{"internal/adaptation", []string{"internal/fsx", "internal/memory", "embedder/builtin", "embedder/builtin/contrast", "embedder/builtin/table"},
 		"it trains the built-in model further on what is remembered, and keeps the table; it sees the store and the disk by interfaces of its own"},
+	{"internal/models", []string{"embedder", "embedder/builtin", "embedder/ollama", "internal/indexer", "internal/logging", "internal/memory", "internal/redact", "worker"},
+		"it attaches models to the indexer and queues their backfills; how vectors are stored and searched it does not know"},
 	{"internal/eval", []string{"internal/memory"},
 		"it measures the paths that users take, through the service interfaces, and not parts of them"},
 

@@ -34,12 +34,10 @@ func (d *Daemon) Pause(ctx context.Context, req memory.PauseRequest) (*memory.Pa
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range d.fillings() {
-		if held.All {
-			f.hold(holdPaused)
-		} else {
-			f.release(context.WithoutCancel(ctx), holdPaused)
-		}
+	if held.All {
+		d.models.Pause()
+	} else {
+		d.models.Resume(context.WithoutCancel(ctx))
 	}
 	return held, nil
 }
@@ -52,11 +50,8 @@ func (d *Daemon) holdPaused() error {
 	if err != nil {
 		return fmt.Errorf("read whether work is paused: %w", err)
 	}
-	if !paused {
-		return nil
-	}
-	for _, f := range d.fillings() {
-		f.hold(holdPaused)
+	if paused {
+		d.models.Pause()
 	}
 	return nil
 }

@@ -41,6 +41,7 @@ import (
 	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/metrics"
+	"github.com/recalld/recalld/internal/models"
 	"github.com/recalld/recalld/internal/repofiles"
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/source/code"
@@ -82,7 +83,7 @@ type Options struct {
 	// have others.
 	builtin embedder.Embedder
 	// models are filled by jobs beside those of the settings.
-	models []model
+	models []models.Model
 	// minPairs is how many pairs an adaptation needs; 0 is the default.
 	minPairs int
 	pauses   pauses
@@ -92,8 +93,7 @@ type Options struct {
 // before it answers without what it waits for. Zero values are the defaults;
 // tests have others.
 type pauses struct {
-	// absent and present are how often the Ollama server is looked at while it
-	// does not answer and while it does.
+	// absent and present are how often models are looked at; see models.Options.
 	absent, present time.Duration
 	// cooldown is how long a failing server is not sent texts; zero is the
 	// embedder's default.
@@ -105,8 +105,6 @@ type pauses struct {
 }
 
 func (p *pauses) setDefaults() {
-	p.absent = cmp.Or(p.absent, ollamaAbsent)
-	p.present = cmp.Or(p.present, ollamaPresent)
 	p.load = cmp.Or(p.load, loadPatience)
 }
 
@@ -124,12 +122,8 @@ type Daemon struct {
 	sandboxes  *code.Sandboxes
 	files      *repofiles.Service
 	adaptation *adaptation.Service
-	models     []model       // whose collections jobs fill
-	model      *ollamaModel  // the one of them on the Ollama server; nil if it is not used
-	poke       chan struct{} // see look
+	models     *models.Service
 	pool       *worker.Pool
-	served     *filling // of models
-	builtin    *filling // of the built-in model, where another one has embedded before
 	runs       metrics.Runs
 	tally      tally
 	savings    savings
@@ -190,7 +184,7 @@ func newDaemon(opts Options, logger *slog.Logger) *Daemon {
 	handler, errors := logging.KeepErrors(logger.Handler())
 	return &Daemon{
 		opts: opts, log: slog.New(handler), faults: errors, started: time.Now(),
-		loaded: make(chan struct{}), stopping: make(chan struct{}), draining: make(chan struct{}), poke: make(chan struct{}, 1),
+		loaded: make(chan struct{}), stopping: make(chan struct{}), draining: make(chan struct{}),
 	}
 }
 
@@ -278,9 +272,7 @@ func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
 func (d *Daemon) close() error {
 	var err error
 	d.files.Close()
-	for _, m := range d.models {
-		err = errors.Join(err, m.close())
-	}
+	err = errors.Join(err, d.models.Close())
 	closed := make(chan error, 1)
 	go func() { closed <- d.core.Close() }()
 	select {
@@ -302,6 +294,7 @@ func (d *Daemon) close() error {
 
 // build makes the parts. After an error nothing is left open.
 func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
+	list, server := d.newModels()
 	defer func() {
 		if err == nil {
 			return
@@ -309,15 +302,12 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		if d.core != nil {
 			err = errors.Join(err, d.core.Close())
 		}
-		for _, m := range d.models {
-			err = errors.Join(err, m.close())
-		}
+		err = errors.Join(err, models.Close(list))
 	}()
 	cfg := d.opts.Config
 	if !cfg.Index.Full && !cfg.Index.Light {
 		d.note("code is not remembered: index.full and index.light are both off")
 	}
-	d.models = d.newModels()
 	var audit agentctx.AuditFile
 	if cfg.Tasks.AuditFile {
 		audit = func(ctx context.Context, caller memory.Caller, project string, line []byte) (string, error) {
@@ -325,8 +315,8 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		}
 	}
 	var writer agentctx.Summarizer
-	if d.model != nil && cfg.Context.SummaryModel != "" {
-		writer = chatModel{d.model, cfg.Context.SummaryModel}
+	if server != nil && cfg.Context.SummaryModel != "" {
+		writer = server.Summarizer(cfg.Context.SummaryModel)
 	}
 	trouble := ""
 	if d.opts.builtin == nil {
@@ -337,7 +327,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		}
 	}
 	d.core, err = OpenCore(ctx, CoreOptions{
-		Dir: paths.Store, ReadDamaged: true, Config: cfg, Builtin: d.opts.builtin, Background: embedders(d.models), AuditFile: audit, Summarizer: writer, Logger: d.log,
+		Dir: paths.Store, ReadDamaged: true, Config: cfg, Builtin: d.opts.builtin, Background: models.Embedders(list), AuditFile: audit, Summarizer: writer, Logger: d.log,
 		Stale:   func(project string, seen bool) bool { return d.sandboxes.Stale(project, seen) },
 		Missing: func(project string) string { return d.sandboxes.Missing(project) },
 	})
@@ -366,19 +356,19 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	if err != nil {
 		return err
 	}
-	d.served = newFilling(indexer.EmbedJob, d.core.Indexer, queue, d.log)
-	d.builtin = newFilling(indexer.EmbedBuiltinJob, d.core.Indexer, queue, d.log)
+	d.models = models.New(models.Options{
+		Models: list, Ollama: server, Unused: cfg.Embedding.Ollama.Unused, Adapted: d.adaptation.InUse(),
+		Indexer: d.core.Indexer, Queue: queue, Logger: d.log, Absent: d.opts.pauses.absent, Present: d.opts.pauses.present,
+	})
 	d.pool, err = worker.NewPool(worker.Options{
-		Queue: queue, Handlers: handlers(d.fillings(), d.sandboxes), Concurrency: concurrency(),
+		Queue: queue, Handlers: handlers(d.models, d.sandboxes), Concurrency: concurrency(),
 		Backoff: worker.Backoff{Min: cfg.Queue.BackoffMin, Max: cfg.Queue.BackoffMax}, Logger: d.log.With(attrPart, "worker"),
 		Failed: d.jobFailed,
 	})
 	if err != nil {
 		return err
 	}
-	for _, f := range d.fillings() {
-		f.pool = d.pool
-	}
+	d.models.Use(d.pool)
 	if err := d.bind(); err != nil {
 		return err
 	}
@@ -400,8 +390,6 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	return nil
 }
 
-func (d *Daemon) fillings() []*filling { return []*filling{d.served, d.builtin} }
-
 // note keeps for status what is as the settings have it and may surprise.
 func (d *Daemon) note(text string) {
 	d.notes = append(d.notes, text)
@@ -411,7 +399,7 @@ func (d *Daemon) note(text string) {
 // jobFailed looks for the models when a job that needs one failed.
 func (d *Daemon) jobFailed(job worker.Job, _ error) {
 	if job.Kind == indexer.EmbedJob {
-		d.look()
+		d.models.Look()
 	}
 }
 
@@ -493,14 +481,11 @@ func (d *Daemon) work(ctx context.Context) error {
 	debug.FreeOSMemory() // loading leaves as much garbage as it keeps
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	if len(d.models) > 0 {
-		d.served.hold(holdNoModel) // until one of them is attached
-		parts.Go(func() { d.keepAttached(ctx) })
-	}
 	if err := d.holdPaused(); err != nil {
 		return err
 	}
-	d.builtin.ask(ctx)
+	d.models.Begin(ctx)
+	parts.Go(func() { d.models.Run(ctx) })
 	d.pool.Start()
 	if every := d.opts.Config.FollowEvery; every > 0 {
 		parts.Go(func() { d.files.Follow(ctx, every) })

@@ -20,6 +20,7 @@ import (
 	"github.com/recalld/recalld/internal/eval"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/models"
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/worker"
 )
@@ -105,13 +106,12 @@ func (e *Evaluation) open(ctx context.Context, opts EvaluationOptions) error {
 	if opts.Embedder != evalBuiltin && opts.Retriever != EvalLexical {
 		cfg := opts.Config.Embedding.Ollama
 		cfg.Model = strings.TrimPrefix(opts.Embedder, "ollama/")
-		m, err := newOllamaModel(cfg, slog.New(slog.DiscardHandler))
+		m, err := models.NewOllama(ollamaOptions(cfg), false, slog.New(slog.DiscardHandler))
 		if err != nil {
-			return fmt.Errorf("open model %s: %w", opts.Embedder, unavailable(err, opts.Config.Embedding.Ollama.URL))
+			return fmt.Errorf("open model %s: %w", opts.Embedder, models.Unavailable(err, opts.Config.Embedding.Ollama.URL))
 		}
-		model, _ := m.current()
-		e.model, e.background = m.embed, m.name()
-		background[e.background] = counted{model, e}
+		e.model, e.background = m, m.Name()
+		background[e.background] = counted{m.Embedder(), e}
 		wanted = "vector/" + e.background
 	}
 	var err error
@@ -126,7 +126,7 @@ func (e *Evaluation) open(ctx context.Context, opts EvaluationOptions) error {
 	}
 	if e.background != "" {
 		if _, err := e.core.Indexer.Attach(ctx, e.background); err != nil {
-			return fmt.Errorf("reach model %s: %w", opts.Embedder, unavailable(err, opts.Config.Embedding.Ollama.URL))
+			return fmt.Errorf("reach model %s: %w", opts.Embedder, models.Unavailable(err, opts.Config.Embedding.Ollama.URL))
 		}
 	}
 	settings := recallSettings(opts.Config.Recall)

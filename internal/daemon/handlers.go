@@ -75,9 +75,9 @@ func (d *Daemon) bind() (err error) {
 		service.Bind(service.RequeueJob, func(ctx context.Context, r memory.RequeueRequest) (*service.None, error) {
 			return &service.None{}, d.RequeueJob(ctx, r.ID)
 		}),
-		service.Bind(service.Models, inList(d.Models, func(l []memory.ModelState) memory.ModelList { return memory.ModelList{Models: l} })),
+		service.Bind(service.Models, inList(d.models.List, func(l []memory.ModelState) memory.ModelList { return memory.ModelList{Models: l} })),
 		service.BindStream(service.PullModel, func(ctx context.Context, r memory.PullRequest, progress func(memory.PullProgress)) (*memory.Pulled, error) {
-			return new(memory.Pulled(true)), d.PullModel(ctx, r.Name, progress)
+			return new(memory.Pulled(true)), d.models.Pull(ctx, r.Name, progress)
 		}),
 		service.BindStream(service.AdaptModel, d.AdaptModel),
 		service.Bind(service.ResetModel, noRequest(d.ResetModel)),

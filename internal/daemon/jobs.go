@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/indexer"
+	"github.com/recalld/recalld/internal/models"
 	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/worker"
 )
@@ -31,17 +32,17 @@ func tidied(handle worker.Handler) worker.Handler {
 }
 
 // handlers lists what is done in the background, by kind of job.
-func handlers(fillings []*filling, s *code.Sandboxes) map[string]worker.Handler {
+func handlers(m *models.Service, s *code.Sandboxes) map[string]worker.Handler {
 	all := map[string]worker.Handler{
 		indexJob: tidied(func(ctx context.Context, job worker.Job) error { return s.Run(ctx, job.Payload) }),
 	}
-	for _, f := range fillings {
-		all[f.kind] = tidied(f.embed)
+	for kind, embed := range m.Handlers() {
+		all[kind] = tidied(embed)
 	}
 	return all
 }
 
-// concurrency is how many jobs of a kind run at once: the model serves one fill
+// concurrency is how many jobs of a kind run at once: the model serves one backfill
 // as fast as several, and two sandboxes keep one that is large from holding up
 // the others.
 func concurrency() map[string]int {

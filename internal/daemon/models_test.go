@@ -8,6 +8,7 @@ import (
 
 	"github.com/recalld/recalld/embedder/embeddertest"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/models"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -23,7 +24,7 @@ func TestAnotherEmbedder(t *testing.T) {
 	}}
 	away.Store(true)
 	s := serve(t, newConfig(t), impatient, func(o *Options) {
-		o.models = []model{local{"toy/words", &embeddertest.Fake{Name: "toy/words"}}, local{"toy/gone", gone}}
+		o.models = []models.Model{models.Local("toy/words", &embeddertest.Fake{Name: "toy/words"}), models.Local("toy/gone", gone)}
 	})
 	dir := shop(t)
 	kept := s.keep(dir, "Delete the database of the tests before the release")
@@ -42,8 +43,8 @@ func TestAnotherEmbedder(t *testing.T) {
 	}
 	list, err := service.Models.Do(t.Context(), s, service.None{})
 	must(t, err)
-	if models := list.Models; len(models) != 2 || models[1].Name != "toy/words" || models[1].Note != "" {
-		t.Errorf("models %+v, want the built-in one and toy/words", models)
+	if found := list.Models; len(found) != 2 || found[1].Name != "toy/words" || found[1].Note != "" {
+		t.Errorf("models %+v, want the built-in one and toy/words", found)
 	}
 	away.Store(false)
 	s.until("filled by the one that came back", full("toy/gone"))

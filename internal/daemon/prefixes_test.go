@@ -12,7 +12,7 @@ import (
 // TestPrefixesAreThoseOfTheLibrary: the settings spell out for people what the
 // library does by itself, and must not drift from it.
 func TestPrefixesAreThoseOfTheLibrary(t *testing.T) {
-	settings := prefixes(config.Default().Embedding.Ollama.Prefixes)
+	settings := ollamaOptions(config.Default().Embedding.Ollama).Prefixes
 	if diff := cmp.Diff(ollama.DefaultPrefixes(), settings); diff != "" {
 		t.Errorf("prefixes (-library +settings):\n%s", diff)
 	}

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/recalld/recalld/embedder"
-	"github.com/recalld/recalld/embedder/builtin"
-	"github.com/recalld/recalld/embedder/ollama"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
@@ -179,101 +176,4 @@ func (d *Daemon) RequeueJob(ctx context.Context, id string) error {
 func (d *Daemon) Stop(context.Context) error {
 	d.stopOnce.Do(func() { close(d.stopping) })
 	return nil
-}
-
-// Models carries out service.Models.
-func (d *Daemon) Models(ctx context.Context) ([]memory.ModelState, error) {
-	var out []memory.ModelState
-	for _, s := range d.core.Indexer.Collections() {
-		used := s.State != memory.CollectionReplaced && s.State != memory.CollectionUnused
-		if used && (d.model == nil || s.Model != d.model.name()) {
-			note := ""
-			switch {
-			case s.Model == builtin.Name:
-				note = "built in"
-			case s.Model == d.adaptation.InUse():
-				note = "built in, adapted: see `recalld model show`"
-			}
-			out = append(out, memory.ModelState{Name: s.Model, Dim: s.Dim, State: "active", Note: note})
-		}
-	}
-	if d.model == nil {
-		return out, nil
-	}
-	own := memory.ModelState{Name: d.model.name(), State: "active"}
-	if _, err := d.model.current(); err != nil {
-		own.State, own.Note = "missing", serverTrouble(err, d.model.cfg.URL)
-		if errors.Is(err, embedder.ErrModelNotFound) {
-			own.Note = "fetch it with `recalld model pull " + d.model.cfg.Model + "`"
-		}
-	}
-	installed, err := d.installed(ctx)
-	if err != nil {
-		if own.State == "active" { // nobody has looked since the server went
-			own.State, own.Note = "missing", serverTrouble(err, d.model.cfg.URL)
-		}
-		return append(out, own), nil
-	}
-	var others []memory.ModelState
-	for _, m := range installed {
-		name := "ollama/" + m.Name
-		if name == own.Name {
-			own.Dim = m.Dim
-			continue
-		}
-		others = append(others, memory.ModelState{
-			Name: name, Dim: m.Dim, State: "available", Note: "used when embedding.ollama.model names it",
-		})
-	}
-	return append(append(out, own), others...), nil
-}
-
-func (d *Daemon) installed(ctx context.Context) ([]ollama.ModelInfo, error) {
-	s, err := ollama.NewServer(d.model.server())
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	return s.List(ctx)
-}
-
-// PullModel carries out service.PullModel.
-func (d *Daemon) PullModel(ctx context.Context, name string, progress func(memory.PullProgress)) error {
-	if d.model == nil {
-		e := &memory.Error{Code: memory.CodeUnavailable, Message: "Ollama is not used", Hint: "set embedding.ollama.enabled to auto"}
-		if why := d.opts.Config.Embedding.Ollama.Unused; why != "" {
-			e.Message, e.Hint = e.Message+": "+why, "set embedding.ollama.url, and embedding.ollama.allow_remote if texts may leave this machine"
-		}
-		return e
-	}
-	if err := memory.Text("name", name, 1, memory.MaxNameText); err != nil {
-		return err
-	}
-	s, err := ollama.NewServer(d.model.server())
-	if err != nil {
-		return unavailable(err, d.model.cfg.URL)
-	}
-	defer s.Close()
-	err = s.Pull(ctx, name, func(status string, completed, total int64) {
-		progress(memory.PullProgress{Status: status, Completed: completed, Total: total})
-	})
-	if err != nil {
-		return unavailable(err, d.model.cfg.URL)
-	}
-	d.look()
-	return nil
-}
-
-// unavailable gives an error of the Ollama server at url its code.
-func unavailable(err error, url string) error {
-	e := &memory.Error{Code: memory.CodeUnavailable, Message: serverTrouble(err, url), Cause: err}
-	switch {
-	case errors.Is(err, embedder.ErrModelNotFound):
-		e.Code, e.Field = memory.CodeNotFound, "name"
-	case errors.Is(err, ollama.ErrRemote):
-		e.Code, e.Hint = memory.CodeForbidden, "set embedding.ollama.allow_remote if texts may leave this machine"
-	case errors.Is(err, embedder.ErrUnavailable):
-		e.Hint = "start it with `ollama serve`, or set embedding.ollama.url"
-	}
-	return e
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/models"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -46,7 +47,7 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 		s.Notes = append(slices.Clone(s.Notes), trouble)
 	}
 	for i := range s.Collections {
-		s.Collections[i].Error = plainCause(s.Collections[i].Error)
+		s.Collections[i].Error = models.PlainCause(s.Collections[i].Error)
 	}
 	q := d.core.Store.Queue().Stats()
 	s.Queue = memory.QueueState{Waiting: q.Waiting, Running: q.Running, Dead: q.Dead, Dropped: q.Dropped, ByKind: map[string]int{}}

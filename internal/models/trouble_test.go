@@ -1,4 +1,4 @@
-package daemon
+package models
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/recalld/recalld/embedder/ollama"
 )
 
-// What people read of a server says what is the matter, once and in words.
+// A server error that people read names the cause once, without its chain.
 func TestServerTrouble(t *testing.T) {
 	const url = "http://127.0.0.1:11434"
 	wrapped := func(err error) error { return fmt.Errorf("%w: list models: %w", embedder.ErrUnavailable, err) }

@@ -1,4 +1,4 @@
-package daemon
+package models
 
 import (
 	"context"
@@ -14,28 +14,20 @@ import (
 
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/embedder/ollama"
-	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/indexer"
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/redact"
 )
 
-const (
-	// ollamaAbsent and ollamaPresent are how often the server is looked at while
-	// it does not answer and while it does.
-	ollamaAbsent  = 15 * time.Second
-	ollamaPresent = time.Minute
-	// reachTimeout is how long it may take to list its models.
-	reachTimeout = 10 * time.Second
-)
+// reachTimeout is how long the server may take to list its models.
+const reachTimeout = 10 * time.Second
 
-// ollamaModel is the model on the Ollama server. The server may go and come back, and
-// the model may be exchanged for another one of its name.
-type ollamaModel struct {
-	cfg config.Ollama
-	log *slog.Logger
-	// cooldown is how long embedders made from now on leave a failing server
-	// alone; zero is their default.
-	cooldown time.Duration
+// Ollama is the model on the Ollama server. The server may go and come back, and the
+// model may be replaced by another one of its name.
+type Ollama struct {
+	opts     ollama.Options
+	required bool
+	log      *slog.Logger
 
 	mu    sync.Mutex // guards what follows
 	embed *ollama.Embedder
@@ -45,23 +37,20 @@ type ollamaModel struct {
 	digest string
 }
 
-// newOllamaModel makes no connection yet. The error is ollama.ErrRemote or one
-// of the settings.
-func newOllamaModel(cfg config.Ollama, log *slog.Logger) (*ollamaModel, error) {
-	m := &ollamaModel{cfg: cfg, log: log.With(attrPart, "ollama"), err: embedder.ErrUnavailable}
+// NewOllama makes no connection yet. required has an absence logged as an error. The error
+// is ollama.ErrRemote or one of the options.
+func NewOllama(opts ollama.Options, required bool, log *slog.Logger) (*Ollama, error) {
+	m := &Ollama{opts: opts, required: required, log: log.With(logging.PartKey, "ollama"), err: embedder.ErrUnavailable}
+	m.opts.Logger = m.log
 	return m, m.renew()
 }
 
-// name is the model's name as spaces have it.
-func (m *ollamaModel) name() string { return "ollama/" + strings.TrimSuffix(m.cfg.Model, ":latest") }
+// Name implements Model.
+func (m *Ollama) Name() string { return "ollama/" + strings.TrimSuffix(m.opts.Model, ":latest") }
 
 // renew makes a new embedder, which takes whatever model the server has now.
-func (m *ollamaModel) renew() error {
-	e, err := ollama.New(ollama.Options{
-		ServerOptions: m.server(),
-		Model:         m.cfg.Model, Prefixes: prefixes(m.cfg.Prefixes), BatchSize: m.cfg.Batch, MaxConcurrency: m.cfg.Concurrency,
-		Timeout: m.cfg.Timeout, KeepAlive: m.cfg.KeepAlive, Cooldown: m.cooldown, Logger: m.log,
-	})
+func (m *Ollama) renew() error {
+	e, err := ollama.New(m.opts)
 	if err != nil {
 		return err
 	}
@@ -75,22 +64,17 @@ func (m *ollamaModel) renew() error {
 	return nil
 }
 
-func (m *ollamaModel) server() ollama.ServerOptions {
-	return ollama.ServerOptions{BaseURL: m.cfg.URL, AllowRemote: m.cfg.AllowRemote}
-}
-
-// current returns the embedder as the indexer is to use it, and what keeps it
-// from working.
-func (m *ollamaModel) current() (embedder.Embedder, error) {
+// absence is why the model could not be used at the last look; nil if it could.
+func (m *Ollama) absence() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return attached{m}, m.err
+	return m.err
 }
 
-// attached embeds with whatever embedder the model has at the time, so that one
-// that was replaced is not asked any more. A space that was filled with another
-// model is let go as soon as the change is seen.
-type attached struct{ m *ollamaModel }
+// attached embeds with the embedder that the model has at the time, so that a replaced
+// one is not asked any more. A collection that was filled with another model is dropped
+// as soon as the change is seen.
+type attached struct{ m *Ollama }
 
 var _ embedder.Embedder = attached{}
 
@@ -106,7 +90,7 @@ func (a attached) Model(ctx context.Context) (embedder.Model, error) { return a.
 // Embed implements embedder.Embedder. It takes the secrets out of what may leave
 // this machine: documents have lost theirs already, questions have not.
 func (a attached) Embed(ctx context.Context, purpose embedder.Purpose, texts []string) ([][]float32, error) {
-	if a.m.cfg.AllowRemote {
+	if a.m.opts.AllowRemote {
 		texts = slices.Clone(texts)
 		for i := range texts {
 			texts[i], _ = redact.Redact(texts[i])
@@ -115,28 +99,28 @@ func (a attached) Embed(ctx context.Context, purpose embedder.Purpose, texts []s
 	return a.embedder().Embed(ctx, purpose, texts)
 }
 
-// embedder implements model.
-func (m *ollamaModel) embedder() embedder.Embedder { return attached{m} }
+// Embedder implements Model.
+func (m *Ollama) Embedder() embedder.Embedder { return attached{m} }
 
-// attach implements model. A model whose weights have changed is attached anew.
-func (m *ollamaModel) attach(ctx context.Context, x *indexer.Indexer) error {
+// Attach implements Model. A model whose weights have changed is attached anew.
+func (m *Ollama) Attach(ctx context.Context, x *indexer.Indexer) error {
 	name := ""
 	err := m.reach(ctx)
 	if err == nil {
-		name, err = x.Attach(ctx, m.name())
+		name, err = x.Attach(ctx, m.Name())
 	} else if ctx.Err() == nil {
-		x.Missed(m.name(), err)
+		x.Missed(m.Name(), err)
 	}
 	if errors.Is(err, ollama.ErrModelChanged) {
 		m.log.Warn("the model has changed; its collection is filled anew")
 		if err = m.renew(); err == nil {
-			name, err = x.Attach(ctx, m.name())
+			name, err = x.Attach(ctx, m.Name())
 		}
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	m.told(name, err)
+	m.note(name, err)
 	return err
 }
 
@@ -144,8 +128,8 @@ func (m *ollamaModel) attach(ctx context.Context, x *indexer.Indexer) error {
 // memory until a request fails, and a text to embed would have the server load
 // the model every time. When the model's files are others than at the last look,
 // or gone, the embedder is made anew, which asks who the model is.
-func (m *ollamaModel) reach(ctx context.Context) error {
-	s, err := ollama.NewServer(m.server())
+func (m *Ollama) reach(ctx context.Context) error {
+	s, err := ollama.NewServer(m.opts.ServerOptions)
 	if err != nil {
 		return err
 	}
@@ -158,7 +142,7 @@ func (m *ollamaModel) reach(ctx context.Context) error {
 	}
 	digest := ""
 	for _, info := range installed {
-		if "ollama/"+info.Name == m.name() {
+		if "ollama/"+info.Name == m.Name() {
 			digest = info.Digest
 		}
 	}
@@ -172,8 +156,8 @@ func (m *ollamaModel) reach(ctx context.Context) error {
 	return nil
 }
 
-// told logs a change: a server that is away for days is said once.
-func (m *ollamaModel) told(space string, err error) {
+// note logs a change: a server that is away for days is logged once.
+func (m *Ollama) note(space string, err error) {
 	m.mu.Lock()
 	before := m.err
 	m.err = err
@@ -182,29 +166,43 @@ func (m *ollamaModel) told(space string, err error) {
 	case err == nil && before != nil:
 		m.log.Info("model attached", "space", space)
 	case err == nil || before != nil && before.Error() == err.Error():
-	case m.cfg.Enabled == config.OllamaOn:
-		m.log.Error("model is not available", "model", m.cfg.Model, attrError, err)
+	case m.required:
+		m.log.Error("model is not available", "model", m.opts.Model, logging.ErrorKey, err)
 	default:
-		m.log.Info("model is not available", "model", m.cfg.Model, attrError, err)
+		m.log.Info("model is not available", "model", m.opts.Model, logging.ErrorKey, err)
 	}
 }
 
-func (m *ollamaModel) close() error {
+// Close implements Model.
+func (m *Ollama) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.embed.Close()
 }
 
-func prefixes(table map[string]config.Prefix) ollama.Prefixes {
-	out := make(ollama.Prefixes, len(table))
-	for family, p := range table {
-		out[family] = ollama.Prefix{Query: p.Query, Document: p.Document}
-	}
-	return out
+// Summarizer has a chat model of the same server write summaries.
+func (m *Ollama) Summarizer(model string) Summarizer { return Summarizer{m.opts.ServerOptions, model} }
+
+// Summarizer writes summaries; it implements agentctx.Summarizer.
+type Summarizer struct {
+	server ollama.ServerOptions
+	model  string
 }
 
-// serverTrouble says in a person's words why a server, or its model, cannot be
-// used; the chain of causes is for the log.
+// Summarize implements agentctx.Summarizer. Each call has a connection of its own: there
+// are minutes between two compactions.
+func (c Summarizer) Summarize(ctx context.Context, prompt string) (text, model string, err error) {
+	s, err := ollama.NewServer(c.server)
+	if err != nil {
+		return "", "", fmt.Errorf("reach the Ollama server: %w", err)
+	}
+	defer s.Close()
+	text, err = s.Chat(ctx, c.model, "", prompt)
+	return text, "ollama/" + c.model, err
+}
+
+// serverTrouble says for people why a server, or its model, cannot be used; the chain of
+// causes is for the log.
 func serverTrouble(err error, url string) string {
 	timeout, _ := errors.AsType[net.Error](err)
 	switch {
@@ -217,11 +215,11 @@ func serverTrouble(err error, url string) string {
 	case errors.Is(err, context.DeadlineExceeded), timeout != nil && timeout.Timeout():
 		return fmt.Sprintf("the Ollama server at %s does not answer in time", url)
 	}
-	return plainCause(err.Error())
+	return PlainCause(err.Error())
 }
 
-// plainCause leaves out what says no more than that there is an error.
-func plainCause(text string) string {
+// PlainCause removes from an error what says only that there is an error.
+func PlainCause(text string) string {
 	short := strings.ReplaceAll(text, embedder.ErrUnavailable.Error()+": ", "")
 	if short == embedder.ErrUnavailable.Error() {
 		return "not reached yet"
