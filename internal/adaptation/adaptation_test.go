@@ -16,6 +16,7 @@ import (
 
 	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // adapted is the report of a model; its table may as well be the shipped one.
@@ -230,6 +231,7 @@ func TestState(t *testing.T) {
 // TestKeptWhateverElse: a model is kept though what it replaces cannot be removed, and
 // is told of as kept.
 func TestKeptWhateverElse(t *testing.T) {
+	testlong.Only(t)
 	dir := t.TempDir()
 	stuck := filepath.Join(dir, "static-v1-adapted-0badcafe.bin", "inside") // a folder that is not empty
 	if err := os.MkdirAll(stuck, 0o700); err != nil {

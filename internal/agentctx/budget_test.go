@@ -12,6 +12,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // pure returns an assembly that nothing was gathered for.
@@ -122,7 +123,7 @@ func random(r *rand.Rand) (*assembly, *memory.WorkingContext) {
 // the record is exactly what was handed out.
 func TestWhateverTheInputs(t *testing.T) {
 	full, short := 0, 0
-	for seed := range uint64(1500) {
+	for seed := range uint64(testlong.Steps(500, 1500)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		a, wc := random(r)
 		guided := len(wc.Guided)

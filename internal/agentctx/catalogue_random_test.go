@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // catalogueModel is a catalogue as the contract has it, without a store.
@@ -56,7 +57,7 @@ func TestRandomCatalogueOperations(t *testing.T) {
 		}
 		return list
 	}
-	for step := range 400 {
+	for step := range testlong.Steps(150, 400) {
 		var did string
 		switch op := random.IntN(10); {
 		case op < 4:

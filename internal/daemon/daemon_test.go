@@ -258,7 +258,7 @@ func TestJobSurvivesStop(t *testing.T) {
 // nothing behind.
 func TestForgetProject(t *testing.T) {
 	s := serve(t, newConfig(t))
-	dir := large(t, 3000)
+	dir := large(t, 1000)
 	s.keep(dir, "Something of the project")
 	q := s.index(dir)
 	s.until("indexing", func(st *memory.Status) bool {

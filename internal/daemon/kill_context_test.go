@@ -14,17 +14,16 @@ import (
 // The hosts of TestKilledContexts, and after how many acknowledged calls of all
 // together a daemon is killed.
 const (
-	contextHosts       = 6
-	contextRounds      = 12
-	contextRoundsShort = 2
-	contextCalls       = 250
+	contextHosts  = 6
+	contextRounds = 12
+	contextCalls  = 250
 )
 
 // TestKilledContexts kills a daemon while hosts assemble contexts, report what they
 // met, search for tools, complete tasks and compact. What was acknowledged is there
 // afterwards, and what was done in one transaction is done whole or not at all.
 func TestKilledContexts(t *testing.T) {
-	rounds := testlong.Steps(contextRoundsShort, contextRounds)
+	testlong.Only(t)
 	cfg := newConfig(t)
 	must(t, cfg.Paths().Prepare())
 	dir := t.TempDir()
@@ -32,7 +31,7 @@ func TestKilledContexts(t *testing.T) {
 	for i := range hosts {
 		hosts[i] = &contextHost{which: memory.SessionRef{SessionID: fmt.Sprintf("host-%d", i), Project: dir}, name: fmt.Sprint(i)}
 	}
-	for round := range rounds {
+	for round := range contextRounds {
 		child := startChild(t, cfg)
 		if round == 0 {
 			prepareContexts(t, child, hosts)

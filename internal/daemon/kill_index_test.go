@@ -19,10 +19,9 @@ import (
 
 // The repository of the kills: some thousand chunks, of which each round changes some.
 const (
-	killRounds      = 20
-	killRoundsShort = 3
-	killFiles       = 400
-	killChanged     = 200
+	killRounds  = 20
+	killFiles   = 400
+	killChanged = 200
 	// embedBatch is how many texts the indexer hands to a model at once; what one
 	// process had in flight when it was killed is embedded again at most.
 	embedBatch = 64
@@ -33,7 +32,7 @@ const (
 // the last the store holds exactly what one that was never killed holds; and no text
 // was embedded again but those that were in flight.
 func TestKilledWhileIndexing(t *testing.T) {
-	rounds := testlong.Steps(killRoundsShort, killRounds)
+	testlong.Only(t)
 	ollama := startFake(t)
 	// Of a text that is too long for a model the vector depends on what was learnt
 	// about its window before: here none is.
@@ -50,7 +49,7 @@ func TestKilledWhileIndexing(t *testing.T) {
 	var box string
 	var stored map[string]memory.File
 	midst := 0
-	for round := range rounds {
+	for round := range killRounds {
 		if round > 0 {
 			for range killChanged { // so that there is work to do
 				placeLong(t, dir, random.IntN(killFiles), round)
@@ -85,8 +84,8 @@ func TestKilledWhileIndexing(t *testing.T) {
 			midst++
 		}
 	}
-	if midst < rounds/4 {
-		t.Errorf("only %d of %d kills were in the middle of a run", midst, rounds)
+	if midst < killRounds/4 {
+		t.Errorf("only %d of %d kills were in the middle of a run", midst, killRounds)
 	}
 	s := serve(t, cfg, impatient)
 	s.settled(box)
@@ -102,17 +101,17 @@ func TestKilledWhileIndexing(t *testing.T) {
 	c.settled(c.index(dir).Sandbox)
 	c.close()
 	if diff := got.compare(dumpStore(t, clean)); diff != "" {
-		t.Errorf("after %d kills the store differs from that of a clean run:\n%s", rounds, diff)
+		t.Errorf("after %d kills the store differs from that of a clean run:\n%s", killRounds, diff)
 	}
 	again := 0
 	for _, n := range texts {
 		again += n - 1
 	}
-	if most := rounds * embedBatch; again > most {
-		t.Errorf("%d of %d texts were embedded again after %d kills, want at most %d", again, len(texts), rounds, most)
+	if most := killRounds * embedBatch; again > most {
+		t.Errorf("%d of %d texts were embedded again after %d kills, want at most %d", again, len(texts), killRounds, most)
 	}
 	t.Logf("%d of %d kills were in the middle of a run, the others mostly later; %d files, %d documents; %d texts embedded, %d again",
-		midst, rounds, len(got.files), len(got.terms), len(texts), again)
+		midst, killRounds, len(got.files), len(got.terms), len(texts), again)
 }
 
 // placeLong writes a file of some chunks, another text each round.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/recalld/recalld/internal/git"
 	"github.com/recalld/recalld/internal/git/gittest"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // changed compares what Changed says with what git status says.
@@ -33,7 +34,8 @@ func changed(t *testing.T, what string, r *gittest.Repo, wantKnown bool) {
 // TestChanged compares Changed with git, over versions of the index and kinds of
 // changes.
 func TestChanged(t *testing.T) {
-	for _, version := range []string{"2", "3", "4"} {
+	versions := []string{"2", "3", "4"}
+	for _, version := range versions[:testlong.Steps(1, len(versions))] {
 		for name, test := range map[string]struct {
 			do      func(r *gittest.Repo)
 			unknown bool

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -74,7 +75,11 @@ func TestFileCodec(t *testing.T) {
 	same := func(t *testing.T, f *memory.File, b []byte, find findChunkSet) {
 		t.Helper()
 		got, _, err := decodeFile(f.Sandbox, f.Path, b, find)
-		if diff := cmp.Diff(*f, got); diff != "" || err != nil {
+		want := *f
+		if reflect.DeepEqual(want.Chunks, got.Chunks) { // cmp takes seconds for many
+			want.Chunks, got.Chunks = nil, nil
+		}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Fatalf("%d chunks: %v (-written +read):\n%.2000s", len(f.Chunks), err, diff)
 		}
 		brief, _, err := decodeMetadata(b)

@@ -13,7 +13,7 @@ func TestQueueConformance(t *testing.T) {
 		var s *store.Store
 		open := func(t *testing.T) worker.Queue {
 			var err error
-			s, err = store.Open(store.Options{Dir: dir, Clock: setup.Clock.Now, Queue: setup.ScheduleOptions})
+			s, err = store.Open(store.Options{Dir: dir, MemTableSize: 1 << 20, Clock: setup.Clock.Now, Queue: setup.ScheduleOptions})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/source/code/chunk"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // store is a Sink and what it knows: the store of these tests, in memory.
@@ -415,7 +416,7 @@ func TestIndexRandom(t *testing.T) {
 		return strings.Repeat(samples[pick(len(samples))], 1+pick(8)) + fmt.Sprintf("x = %d\n", pick(5))
 	}
 	clock := time.Now().Add(-time.Hour)
-	for round := range 60 {
+	for round := range testlong.Steps(20, 60) {
 		var changed []string
 		for range 1 + pick(5) {
 			p := name()

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // tree writes files, given as path and text, below a new folder without
@@ -178,7 +180,7 @@ func TestIgnoreRulesLikeGit(t *testing.T) {
 		seed = seed*6364136223846793005 + 1442695040888963407
 		return int(seed>>33) % n
 	}
-	for round := range 25 {
+	for round := range testlong.Steps(6, 25) {
 		files := map[string]string{}
 		for range 60 {
 			name := parts[pick(len(parts))]

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // checkChunks returns what is wrong with the chunks of a text; empty is nothing.
@@ -259,7 +261,7 @@ func TestChunkHostile(t *testing.T) {
 		"class a:\n", "def f():\n\n", "func f() {}; ", "var x, y = 1, 2\n", "\t", "ä", "[", "a=", "end\n", "BEGIN\n", "impl<", "typedef ", "export const a = {\n",
 	} {
 		for _, lead := range []string{"", "class A {\n"} {
-			src := []byte(lead + strings.Repeat(part, 50_000/len(part)))
+			src := []byte(lead + strings.Repeat(part, testlong.Steps(10_000, 50_000)/len(part)))
 			for _, lang := range []string{"go", "markdown", "python", "javascript", "cpp", "sql"} {
 				if wrong := checkChunks(src, Split("", lang, src)); wrong != "" {
 					t.Errorf("%q × n, %s: %s", part, lang, wrong)
