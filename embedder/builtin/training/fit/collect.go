@@ -18,8 +18,8 @@ import (
 	"github.com/recalld/recalld/internal/recall"
 )
 
-// pool is documents that collections are drawn from, analysed and embedded
-// once, and the questions that they answer.
+// pool is a set of documents, analysed and embedded once, with their questions. Collections
+// are drawn from it.
 type pool struct {
 	name    string
 	queries []eval.Query
@@ -58,16 +58,16 @@ func loadPool(ctx context.Context, dir string) (*pool, error) {
 	return p, nil
 }
 
-// collection is some documents of a pool, indexed; a document's number is its
-// place in docs.
+// collection is an index of some documents of a pool; a document's number is its index in
+// docs.
 type collection struct {
-	docs    []int // places in the pool
+	docs    []int // indices in the pool
 	numbers map[string]uint32
 	lexical *lexical.Index
 	vectors index.Retriever
 }
 
-// draw indexes n documents at random, or all if there are no more.
+// draw indexes n random documents, or all if there are no more.
 func (p *pool) draw(n int, rng *rand.Rand) (*collection, error) {
 	c := &collection{docs: rng.Perm(len(p.ids))[:min(n, len(p.ids))], numbers: map[string]uint32{}}
 	var err error
@@ -96,39 +96,38 @@ func (p *pool) draw(n int, rng *rand.Rand) (*collection, error) {
 	return c, nil
 }
 
-// depth is how many hits of a part are looked at: a judged document that is in neither
-// part's counts as not found.
+// depth is how many hits of a part are used: a judged document outside both counts as not
+// found.
 const depth = 50
 
-// observation is what one question found in one collection: any documents for a
-// question from elsewhere, judged ones for the collection's own.
+// observation is the result of one question in one collection: all documents for an
+// unrelated question, the judged ones for the collection's own question.
 type observation struct {
-	pool, from string // the collection's and the question's
+	pool, from string // names of the collection's and the question's pool
 	size       int    // of the collection
-	// words and vectors are what the parts answered, without hits.
+	// words and vectors are the results of the parts, without hits.
 	words, vectors part
-	// hits is what the parts say of the documents found, without those of which both
-	// say less than of another. There is one at least: nothing found is like anything
-	// else.
+	// hits are the scores of the found documents, without documents that another one
+	// dominates in both parts. There is at least one: if nothing is found, an empty hit.
 	hits []pair
 }
 
-// part is what a retriever answered, without hits.
+// part is the result of a retriever, without hits.
 type part struct {
 	name   string
 	result index.Result
 }
 
-// pair is what both parts say of a document.
+// pair is the hits of both parts for one document.
 type pair struct{ words, vectors index.Hit }
 
-// found are the two sides of a pair as recall takes them.
+// found returns the two sides of a pair in recall's form.
 func (o *observation) found(p pair) (words, vectors recall.Score) {
 	return recall.Score{Part: o.words.name, Hit: p.words, Result: &o.words.result},
 		recall.Score{Part: o.vectors.name, Hit: p.vectors, Result: &o.vectors.result}
 }
 
-// most is the most of a figure that any of the documents found has.
+// most is the largest value of a figure over the found documents.
 func (o *observation) most(figure func(words, vectors recall.Score) float64) float64 {
 	most := math.Inf(-1)
 	for _, p := range o.hits {
@@ -137,7 +136,7 @@ func (o *observation) most(figure func(words, vectors recall.Score) float64) flo
 	return most
 }
 
-// ask asks a question. With judged documents only those count.
+// ask runs a question. If judged documents are given, only those count.
 func (c *collection) ask(ctx context.Context, q eval.Query, judged eval.Grades) (o observation, err error) {
 	if o.words, err = answer(ctx, c.lexical, q.Text); err != nil {
 		return o, err
@@ -151,7 +150,8 @@ func (c *collection) ask(ctx context.Context, q eval.Query, judged eval.Grades) 
 			counts[number] = grade > 0
 		}
 	}
-	// A document that a part lacks is as good as its last hit; of words it has none.
+	// A document that one part lacks gets the score of that part's last hit; without words
+	// it gets none.
 	other := pair{vectors: index.Hit{Score: o.vectors.result.Mean}}
 	if n := len(o.vectors.result.Hits); n > 0 {
 		other.vectors.Score = o.vectors.result.Hits[n-1].Score
@@ -182,8 +182,8 @@ func answer(ctx context.Context, r index.Retriever, text string) (part, error) {
 	return part{r.Name(), result}, nil
 }
 
-// front leaves out the pairs of which another is no worse in either part. Those left
-// hold the most of the question that any did.
+// front removes the pairs that another pair dominates in both parts. Among the others is
+// the highest share of the question that any document holds.
 func front(pairs []pair) []pair {
 	slices.SortFunc(pairs, func(a, b pair) int {
 		return cmp.Or(cmp.Compare(b.words.Score, a.words.Score), cmp.Compare(b.vectors.Score, a.vectors.Score))

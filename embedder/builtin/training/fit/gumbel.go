@@ -8,8 +8,8 @@ import (
 	"github.com/recalld/recalld/internal/recall"
 )
 
-// sample is the evidence that unrelated questions found among n documents,
-// sorted, and the sums of its beginnings: sums[i] is that of the first i.
+// sample is the evidence that unrelated questions found among n documents, sorted, and its
+// prefix sums: sums[i] is the sum of the first i.
 type sample struct {
 	n    int
 	x    []float64
@@ -24,8 +24,8 @@ func newSample(n int, x []float64) sample {
 	return s
 }
 
-// check is the mean of the check function of a level: what q misses the
-// sample's quantile by.
+// check is the mean of the check function at a level: the loss of q as an estimate of the
+// quantile.
 func (s sample) check(q, level float64) float64 {
 	below, _ := slices.BinarySearch(s.x, q)
 	above := float64(len(s.x) - below)
@@ -34,15 +34,15 @@ func (s sample) check(q, level float64) float64 {
 	return (level*over + (1-level)*under) / float64(len(s.x))
 }
 
-// quantile is the value that a share p stays below.
+// quantile is the value below which a share p of the sample lies.
 func (s sample) quantile(p float64) float64 { return s.x[min(int(p*float64(len(s.x))), len(s.x)-1)] }
 
-// levels are the quantiles that a fit goes by: relevance is made of the tail.
+// levels are the quantiles used for the fit. They are in the tail, which determines
+// relevance.
 var levels = []float64{0.8, 0.9, 0.95, 0.97, 0.99, 0.995}
 
-// fitGumbel is a regression on quantiles (Koenker and Bassett, 1978). Each check
-// function is divided by its minimum, so that
-// all levels and all sizes of collections count alike.
+// fitGumbel is a regression on quantiles (Koenker and Bassett, 1978). Each check function
+// is divided by its minimum, so that all levels and all collection sizes have equal weight.
 func fitGumbel(samples []sample) recall.Gumbel {
 	gumbel := func(v []float64) recall.Gumbel {
 		return recall.Gumbel{Place: v[0], PlaceLog: v[1], Scale: math.Abs(v[2]), Half: math.Abs(v[3])}

@@ -1,13 +1,13 @@
-// Command fit finds the priors of recall.ShippedCalibration in a folder of sets
-// (see internal/eval): it asks the questions of each set over documents of the
-// others, which have nothing to do with them, in collections of many sizes, and
-// fits the distribution of the strongest evidence they find.
+// Command fit finds the priors of recall.ShippedCalibration in a folder of sets (see
+// internal/eval): it asks the questions of each set over unrelated documents of the other
+// sets, in collections of many sizes, and fits the distribution of the strongest evidence
+// found.
 //
 //	go run ./fit -sets DIR -related conala,cosqa-dev -related locomo,locomo-session
 //
-// It prints the parameters as Go and, set by set, what share of the unrelated
-// questions would pass the floors .5 and .75 with parameters fitted without the
-// set, and what share of the related ones.
+// It prints the parameters as Go and, set by set, what share of the unrelated questions
+// would pass the floors .5 and .75 with parameters fitted without the set, and what share
+// of the related ones.
 package main
 
 import (
@@ -40,7 +40,7 @@ func main() {
 	}
 }
 
-// relations are groups of sets that are about the same things.
+// relations are groups of sets on related topics.
 type relations [][]string
 
 // String implements flag.Value.
@@ -88,16 +88,16 @@ func literal(g recall.Gumbel) string {
 	return fmt.Sprintf("Gumbel{Place: %.3f, PlaceLog: %.3f, Scale: %.3f, Half: %.2f}", g.Place, g.PlaceLog, g.Scale, g.Half)
 }
 
-// experiment is what all questions found.
+// experiment is the results of all questions.
 type experiment struct {
 	related   relations
-	unrelated []observation // questions from elsewhere
-	own       []observation // the collection's own, their judged documents
+	unrelated []observation // questions of other sets
+	own       []observation // the collection's own questions, judged documents only
 }
 
-// draws says how many collections of a size are drawn from each pool, and how
-// many questions each is asked by every other set; of its own four times as
-// many. Small collections differ more from one another.
+// draws says how many collections of a size are drawn from each pool, and how many
+// questions of each other set each of them gets; of its own set it gets four times as many.
+// Small collections differ more from one another.
 var draws = []struct{ size, times, questions int }{
 	{1, 40, 4}, {2, 40, 4}, {5, 40, 4}, {10, 20, 8}, {30, 10, 15}, {100, 5, 30},
 	{300, 4, 50}, {1000, 3, 100}, {3000, 2, 150}, {12000, 1, 300},
@@ -124,8 +124,8 @@ func observe(ctx context.Context, pools []*pool, related relations, rng *rand.Ra
 	return e, nil
 }
 
-// ask asks a collection of p questions of the other pools, and of its own those
-// that a document in it answers.
+// ask asks a collection p questions of each other pool, and questions of its own pool that
+// a document in it answers.
 func (e *experiment) ask(ctx context.Context, c *collection, p *pool, pools []*pool, questions int, rng *rand.Rand) error {
 	keep := func(list *[]observation, o observation, from string, err error) error {
 		o.pool, o.from, o.size = p.name, from, len(c.docs)
@@ -163,8 +163,8 @@ func (e *experiment) ask(ctx context.Context, c *collection, p *pool, pools []*p
 	return nil
 }
 
-// fit finds the parameters by the unrelated questions that have nothing to do
-// with one set, neither with its documents nor with its questions.
+// fit finds the parameters from the unrelated questions, without one set's documents and
+// questions.
 func (e *experiment) fit(without string) recall.Calibration {
 	uses := func(o observation) bool { return o.pool != without && o.from != without }
 	var m recall.Model
@@ -194,7 +194,7 @@ func (e *experiment) fit(without string) recall.Calibration {
 	return c
 }
 
-// samples leaves out sizes that were asked too little to have a tail.
+// samples skips sizes with too few questions for a tail.
 func samples(bySize map[int][]float64) []sample {
 	const enough = 400
 	var list []sample
@@ -206,8 +206,8 @@ func samples(bySize map[int][]float64) []sample {
 	return list
 }
 
-// table says what passes the floors: set by set with parameters fitted without
-// the set, and by size with those of all.
+// table says what passes the floors: set by set with parameters fitted without the set, and
+// by size with parameters fitted over all sets.
 func (e *experiment) table(out io.Writer, pools []*pool) {
 	const heading = "| unrelated ≥ .5 | ≥ .75 | own ≥ .5 | ≥ .75 |\n|---|---|---|---|---|\n"
 	fmt.Fprint(out, "| set "+heading)
@@ -233,7 +233,7 @@ func (e *experiment) row(out io.Writer, name string, of func(observation) bool, 
 	fmt.Fprintf(out, "| %s | %s | %s |\n", name, passing(e.unrelated, of, c), passing(e.own, of, c))
 }
 
-// passing is the share of the observations that reach .5 and .75.
+// passing is the share of the observations with at least .5 and .75.
 func passing(list []observation, of func(observation) bool, c recall.Calibration) string {
 	var n, half, most float64
 	for _, o := range list {

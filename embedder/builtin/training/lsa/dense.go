@@ -21,7 +21,7 @@ func inverseCholesky(gram []float64, l int) ([]float32, error) {
 				s -= r[k*l+i] * r[k*l+j]
 			}
 			if i == j {
-				if s <= largest*1e-14 { // below what float32 sums can tell from 0
+				if s <= largest*1e-14 { // below the precision of float32 sums
 					return nil, errRank
 				}
 				r[i*l+i] = math.Sqrt(s)
@@ -57,7 +57,7 @@ func eigen(a []float64, l int) (values, vectors []float64) {
 	for i := range l {
 		v[i*l+i] = 1
 	}
-	const sweeps = 30 // some ten are needed, they close in quadratically
+	const sweeps = 30 // about ten are needed: convergence is quadratic
 	for range sweeps {
 		if offDiagonal(a, l) == 0 {
 			break
@@ -83,8 +83,7 @@ func eigen(a []float64, l int) (values, vectors []float64) {
 	return values, vectors
 }
 
-// offDiagonal is the sum of the squares beside the diagonal, 0 where they are
-// too small beside it to matter.
+// offDiagonal is the sum of the squares off the diagonal, 0 if they are negligible.
 func offDiagonal(a []float64, l int) float64 {
 	var off, on float64
 	for i := range l {

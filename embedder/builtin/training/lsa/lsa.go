@@ -1,11 +1,10 @@
-// Package lsa finds what tokens have in common from the texts they occur in:
-// latent semantic analysis (Deerwester et al., "Indexing by Latent Semantic
-// Analysis", 1990). What it finds is where training starts.
+// Package lsa finds the similarity of tokens from the texts in which they occur: latent
+// semantic analysis (Deerwester et al., "Indexing by Latent Semantic Analysis", 1990). Its
+// result is the start of training.
 //
-// Vocabulary. A matrix has a row for each text and a column for each token, and
-// is given row by row, each as its entries that are not 0. Its truncated
-// singular value decomposition is, for the largest singular values, the
-// directions of tokens that explain most of it.
+// Vocabulary. A matrix has a row for each text and a column for each token, and is given
+// row by row as its nonzero entries. Its truncated singular value decomposition has the
+// largest singular values and their directions over tokens.
 package lsa
 
 import (
@@ -24,9 +23,9 @@ type Matrix interface {
 	// Texts and Tokens are the numbers of rows and columns.
 	Texts() int
 	Tokens() int
-	// Row returns the columns and values of a row's entries. Both are valid
-	// until the next call with the same scratch, which only a Row of the same
-	// matrix uses; each goroutine has its own.
+	// Row returns the columns and values of a row's entries. Both are valid until the next
+	// call with the same scratch. Each goroutine has its own scratch, which only Row of
+	// this matrix uses.
 	Row(text int, scratch *Scratch) (tokens []uint32, values []float32)
 }
 
@@ -36,16 +35,16 @@ type Scratch struct {
 	Values []float32
 }
 
-// Options say how exact to be. The zero value of a field stands for its default.
+// Options set the precision. The zero value of a field stands for its default.
 type Options struct {
 	// Width is the number of directions to find. Required.
 	Width int
-	// Seed is of the random start.
+	// Seed determines the random start.
 	Seed uint64
-	// Extra directions make those wanted more exact. Default 32.
+	// Extra directions make the wanted ones more exact. Default 32.
 	Extra int
-	// Rounds is how often all texts are read; each brings the directions
-	// nearer to the largest. Default 4.
+	// Rounds is the number of passes over the texts; each improves the directions. Default
+	// 4.
 	Rounds int
 }
 
@@ -62,20 +61,19 @@ func (o Options) validate(m Matrix) error {
 // Decomposition is a truncated singular value decomposition.
 type Decomposition struct {
 	Width int
-	// Directions holds what each token has of each direction: a row of Width
-	// components for each token (the right singular vectors, turned).
+	// Directions holds the right singular vectors, transposed: a row of Width components
+	// for each token.
 	Directions []float32
 	// Values are the singular values, largest first.
 	Values []float32
 }
 
-// errRank is returned when the matrix has too few directions.
+// errRank is returned when the matrix has too low a rank.
 var errRank = errors.New("lsa: the texts do not differ enough for this width")
 
-// Decompose finds the directions by randomised subspace iteration (Halko,
-// Martinsson and Tropp, "Finding Structure with Randomness", 2011, algorithm
-// 4.4) on the tokens' side, so that nothing is as large as the number of texts.
-// The same options and matrix give the same directions.
+// Decompose finds the directions by randomised subspace iteration (Halko, Martinsson and
+// Tropp, "Finding Structure with Randomness", 2011, algorithm 4.4) on the side of tokens,
+// so that memory does not grow with the number of texts. It is deterministic.
 func Decompose(m Matrix, o Options) (*Decomposition, error) {
 	if o.Extra == 0 {
 		o.Extra = 32
@@ -119,11 +117,11 @@ func Decompose(m Matrix, o Options) (*Decomposition, error) {
 	return d, nil
 }
 
-// shards is how many parts the texts are read in side by side. The sum over
-// them does not depend on how many goroutines there are.
+// shards is how many parts of the texts are read in parallel. The sum does not depend on
+// the number of goroutines.
 const shards = 2
 
-// multiply returns MᵀMq and (Mq)ᵀ(Mq), q having a row of l for each token.
+// multiply returns MᵀMq and (Mq)ᵀ(Mq). q has a row of l for each token.
 func multiply(m Matrix, q []float32, l int) (product []float32, gram []float64) {
 	products, grams := make([][]float32, shards), make([][]float64, shards)
 	var wg sync.WaitGroup
@@ -171,7 +169,7 @@ func multiplyShard(m Matrix, q []float32, l, first, end int) (product []float32,
 	return product, gram
 }
 
-// addGram adds xᵀx to gram, x having rows of l.
+// addGram adds xᵀx to gram; x has rows of l.
 func addGram(gram []float64, x []float32, l int) {
 	rows := len(x) / l
 	turned := make([]float32, len(x))

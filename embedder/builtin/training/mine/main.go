@@ -1,16 +1,15 @@
-// Command mine makes the pairs of texts that the built-in model is trained on,
-// out of mirrors of public repositories:
+// Command mine makes the pairs of texts that the built-in model is trained on, out of
+// mirrors of public repositories:
 //
 //	go run ./mine -mirrors DIR -out DIR [-list sources.txt] [-without DIR]
 //
-// The list names the repositories with their commits, so that the same mirrors
-// give the same pairs. What is found and how is in package scan, what is kept
-// of it in package clean. Each source becomes one file of the output folder,
-// owner+name.jsonl, a pair a line:
+// The list names the repositories with their commits, so that the same mirrors give the
+// same pairs. Package scan finds pairs, package clean filters them. Each source becomes one
+// file of the output folder, owner+name.jsonl, a pair a line:
 //
 //	{"k": kind, "r": "owner/name", "a": shorter text, "b": longer text}
 //
-// The README beside them counts pairs by source and kind and what was dropped.
+// The README beside them counts pairs by source and kind, and dropped pairs by reason.
 package main
 
 import (

@@ -14,21 +14,22 @@ import (
 	"github.com/recalld/recalld/embedder/builtin/training/mine/scan"
 )
 
-// maxFile is the largest file that is read, in bytes: larger ones are data or
-// were written by programs. Files of data sets may be as large as git gives.
+// maxFile is the largest file that is read, in bytes: larger ones are data or generated.
+// Files of data sets may be as large as git allows.
 const maxFile = 1_000_000
 
-// maxAdded and minAdded bound the lines of changes that a subject can be about.
+// maxAdded and minAdded bound the number of lines in a change that its subject can
+// describe.
 const (
 	minAdded = 2
 	maxAdded = 40
 )
 
-// mined is what one source gave before what others gave is known.
+// mined is the result of one source before duplicates of other sources are removed.
 type mined struct {
 	sample  *sample
 	dropped map[clean.Reason]int
-	// held counts what was dropped by the evaluation set it was in.
+	// held counts the pairs dropped because of each evaluation set.
 	held map[string]int
 }
 
@@ -36,7 +37,7 @@ type mined struct {
 func mineSource(ctx context.Context, o options, held *clean.Held, s source) (mined, error) {
 	perKind := o.PerKind
 	if s.dataset != "" {
-		perKind = o.PerSource // they have few kinds
+		perKind = o.PerSource // data sets have few kinds
 	}
 	m := mined{newSample(perKind), map[clean.Reason]int{}, map[string]int{}}
 	take := func(p scan.Pair) { m.take(held, p) }
@@ -76,7 +77,7 @@ func mineSource(ctx context.Context, o options, held *clean.Held, s source) (min
 	return m, nil
 }
 
-// scanners returns what reads each file that is worth reading.
+// scanners returns the scanner of each file that is worth reading.
 func (s source) scanners(files []mirror.File) map[string]func(string, scan.Emit) {
 	chosen := map[string]func(string, scan.Emit){}
 	for _, f := range files {
@@ -101,8 +102,7 @@ var foreignPath = sync.OnceValue(func() *regexp.Regexp {
 		`|(^|[/_.-])(zh|ja|ko|ru|fr|de|es|pt|it|pl|tr|vi|uk|fa|id|cn|jp|kr|zh-cn|zh_cn|zh-tw|pt-br|pt_br|zh-hans)([/_.-])`)
 })
 
-// isForeign says whether a path is of what others wrote, of what programs
-// wrote, of a licence or of a translation.
+// isForeign says whether a path is vendored, generated, a licence or a translation.
 func isForeign(name string) bool { return foreignPath().MatchString(path.Clean(name)) }
 
 // isBot says whether a program wrote a commit.
@@ -124,7 +124,7 @@ func change(c mirror.Commit, emit scan.Emit) {
 	}
 }
 
-// take keeps a pair if it is worth it and in no evaluation set.
+// take keeps a pair if it is good and in no evaluation set.
 func (m *mined) take(held *clean.Held, p scan.Pair) {
 	p.A, p.B = clean.Text(strings.Join(strings.Fields(p.A), " ")), clean.Text(p.B)
 	if reason, drop := clean.Check(p.A, p.B); drop {

@@ -9,7 +9,7 @@ import (
 type options struct {
 	// Mirrors is the folder of the repositories; required.
 	Mirrors string
-	// Out is the folder that is written to; required, made if need be.
+	// Out is the output folder; required, created if needed.
 	Out string
 	// List is the file of sources.
 	List string
@@ -17,11 +17,11 @@ type options struct {
 	Without string
 	// Only is the one source to mine; empty is all of the list.
 	Only string
-	// PerKind and PerSource are the most pairs of one kind from one source, and
-	// of one source: no repository's habits shall rule the model.
+	// PerKind and PerSource are the most pairs of one kind from one source, and of one
+	// source, so that no repository dominates the model.
 	PerKind, PerSource int
-	// Changes is how many commits of a source have their changes read, the
-	// newest: computing changes is what costs most.
+	// Changes is how many of the newest commits of a source have their changes read:
+	// computing changes is the largest cost.
 	Changes int
 	// Workers is how many sources are mined at a time.
 	Workers int

@@ -15,8 +15,7 @@ import (
 // entry counts the pairs of one source.
 type entry struct {
 	source source
-	// found is how many passed the checks of a pair by itself, kept how many
-	// were written.
+	// found is how many pairs passed the checks, kept how many were written.
 	found, kept int
 	kinds       map[scan.Kind]int
 	dropped     map[clean.Reason]int
@@ -28,7 +27,7 @@ type report struct{ entries []entry }
 
 func (r *report) add(e entry) { r.entries = append(r.entries, e) }
 
-// write writes the counts as Markdown: by kind, by source, what was dropped.
+// write writes the counts as Markdown: by kind, by source, and dropped pairs.
 func (r *report) write(name string) error {
 	kinds, dropped, held := map[scan.Kind]int{}, map[clean.Reason]int{}, map[string]int{}
 	kept := 0

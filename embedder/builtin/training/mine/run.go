@@ -14,8 +14,8 @@ import (
 	"github.com/recalld/recalld/embedder/builtin/training/mine/scan"
 )
 
-// run mines every source of the list and writes pairs and counts. It tells of
-// each source on progress.
+// run mines every source of the list and writes pairs and counts. It reports each source to
+// progress.
 func run(ctx context.Context, o options, progress io.Writer) error {
 	if err := o.validate(); err != nil {
 		return err
@@ -55,15 +55,15 @@ func run(ctx context.Context, o options, progress io.Writer) error {
 	return total.write(filepath.Join(o.Out, "README"))
 }
 
-// result is what became of one source.
+// result is the outcome of one source.
 type result struct {
 	source source
 	mined  mined
 	err    error
 }
 
-// mineAll mines the sources, some at a time, and yields the results in the
-// order of the list. It stops what it started when the loop over it ends.
+// mineAll mines the sources, some at a time, and yields the results in the order of the
+// list. It stops its goroutines when the loop ends.
 func mineAll(ctx context.Context, o options, held *clean.Held, list []source) func(yield func(result) bool) {
 	return func(yield func(result) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -100,7 +100,7 @@ func mineAll(ctx context.Context, o options, held *clean.Held, list []source) fu
 	}
 }
 
-// line is a pair as it is written.
+// line is the written form of a pair.
 type line struct {
 	Kind scan.Kind `json:"k"`
 	Repo string    `json:"r"`
@@ -108,7 +108,7 @@ type line struct {
 	B    string    `json:"b"`
 }
 
-// write writes what of a source no source before it had.
+// write writes the pairs of a source that no source before it had.
 func write(o options, seen *clean.Seen, s source, m mined) (entry, error) {
 	e := entry{source: s, kinds: map[scan.Kind]int{}, dropped: m.dropped, held: m.held}
 	for _, n := range m.sample.found {

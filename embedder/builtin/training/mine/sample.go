@@ -10,13 +10,12 @@ import (
 	"github.com/recalld/recalld/embedder/builtin/training/mine/scan"
 )
 
-// sample keeps of each kind the pairs with the smallest hashes, up to a
-// number: as good as a random choice, and the same whatever the order in which
-// they come.
+// sample keeps for each kind the pairs with the smallest hashes: as good as a random
+// choice, and independent of the order of pairs.
 type sample struct {
 	most  int
 	kinds map[scan.Kind]*largest
-	// found counts what was offered, by kind.
+	// found counts the offered pairs, by kind.
 	found map[scan.Kind]int
 }
 
@@ -29,8 +28,7 @@ func newSample(most int) *sample {
 	return &sample{most, map[scan.Kind]*largest{}, map[scan.Kind]int{}}
 }
 
-// mix spreads the bits of a hash (the finaliser of MurmurHash3), so that near
-// hashes are not near in order.
+// mix spreads the bits of a hash (the finaliser of MurmurHash3).
 func mix(x uint64) uint64 {
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd
 	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
@@ -46,7 +44,7 @@ func (s *sample) wants(p scan.Pair) bool {
 	return h == nil || len(*h) < s.most || hashOf(p) < (*h)[0].hash
 }
 
-// add keeps a pair in place of the one with the largest hash, if need be.
+// add adds a pair, in place of the one with the largest hash if the sample is full.
 func (s *sample) add(p scan.Pair) {
 	h := s.kinds[p.Kind]
 	if h == nil {
@@ -59,8 +57,8 @@ func (s *sample) add(p scan.Pair) {
 	}
 }
 
-// pairs returns at most so many pairs in order of their hashes, of each kind
-// as many as there are or an equal share.
+// pairs returns at most most pairs in order of their hashes, with equal shares for the
+// kinds as far as each has enough.
 func (s *sample) pairs(most int) []scan.Pair {
 	sizes := slices.Sorted(func(yield func(int) bool) {
 		for _, h := range s.kinds {

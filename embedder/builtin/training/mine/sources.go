@@ -20,10 +20,9 @@ type source struct {
 	dataset string // the scanner of its files, if it is a data set
 }
 
-// readSources reads the list: a source a line, "owner/name commit licence
-// what", what being parts of an ordinary repository, joined by commas, or the
-// name of a data set's scanner. Blank lines and those that begin with # are
-// left out.
+// readSources reads the list: one source a line, "owner/name commit licence what". what is
+// a comma-separated list of parts of an ordinary repository, or the name of a data set's
+// scanner. Blank lines and lines that begin with # are skipped.
 func readSources(name string) ([]source, error) {
 	f, err := os.Open(name)
 	if err != nil {

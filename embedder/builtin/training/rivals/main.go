@@ -1,24 +1,22 @@
-// Command rivals asks recalld and the code search tools of this machine the same
-// questions about the same tree of Go code, in turns, and prints what they
-// answered and what it took, as tables of Markdown.
+// Command rivals asks recalld and the code search tools of this machine the same questions
+// about the same tree of Go code, in turns, and prints their results and costs as Markdown
+// tables.
 //
 //	go run ./rivals -recalld PROGRAM -tree $(go env GOROOT)/src
 //
-// Vocabulary. A rival is a tool in one way of using it; one that is not
-// installed is named and left out. A question has one right place, the lines of
-// a declaration. A hit is a right place in the first result, or in the first
-// five. A tool's results are the lines, or ranges of lines, in the order in which
-// it prints them.
+// Vocabulary. A rival is a tool with certain flags; one that is not installed is reported
+// and skipped. A question has one correct answer, the lines of a declaration. A hit is a
+// correct first result, or one among the first five. A tool's results are the lines, or
+// ranges of lines, in the order in which it prints them.
 //
-// Questions are made from the tree itself. Definitions are the bare names of
-// functions and methods that are declared once in code that is neither a test nor
-// generated, which recalld leaves out unless it is told otherwise. Sentences are
-// the first sentences of doc comments without the function's name, as in
-// CodeSearchNet (Husain et al., 2019); the comments they were made from are
-// blanked in the copy that all rivals search, or it would be a search for a
-// quotation. A tool for patterns is asked for all lines with any of the
-// sentence's words, and for its sake the lines with the most different words are
-// put first, which it does not do itself.
+// Questions are made from the tree itself. Definitions are the bare names of functions and
+// methods that are declared once in code that is neither a test nor generated (by default
+// recalld skips generated code). Sentences are the first sentences of doc comments without
+// the function's name, as in CodeSearchNet (Husain et al., 2019); the comments they were
+// made from are blanked in the copy that all rivals search, since otherwise the sentence
+// itself would be found. A pattern tool searches for all lines with any of the sentence's
+// words, and its results are sorted by the number of different words, which it does not do
+// itself.
 package main
 
 import (
@@ -91,5 +89,5 @@ func run(ctx context.Context, tree, recalld, only string, misses bool, count int
 	return ctx.Err()
 }
 
-// milliseconds writes a time as tables have it.
+// milliseconds formats a time for the tables.
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1e3) }

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// question is what all rivals are asked, and where the answer is.
+// question is a question to all rivals, with the correct answer.
 type question struct {
 	text  string
 	words []string // of a sentence; none for a definition
@@ -33,7 +33,7 @@ func (p place) overlaps(q place) bool {
 	return p.path == q.path && p.first <= q.last && q.first <= p.last
 }
 
-// questions are those of both kinds.
+// questions are the questions of both kinds.
 type questions struct{ definitions, sentences []question }
 
 // declared is a function of the tree.
@@ -45,7 +45,7 @@ type declared struct {
 	from, to int // bytes of the doc comment
 }
 
-// shortName is the length from which names are asked for: shorter ones are words.
+// shortName is the least length of names in questions: shorter ones are often plain words.
 const shortName = 6
 
 // collect draws the questions from a tree and blanks the comments from which
@@ -65,7 +65,7 @@ func collect(root string, count int, seed uint64) (questions, error) {
 	for _, f := range all {
 		if len(q.definitions) < count && times[f.name] == 1 && len(f.name) >= shortName {
 			q.definitions = append(q.definitions, question{text: f.name, right: f.head})
-			continue // no function is asked for twice
+			continue // no function is used twice
 		}
 		text, words := sentence(f)
 		if len(q.sentences) == count || len(words) < 4 {
@@ -91,17 +91,17 @@ func functions(root string) ([]declared, error) {
 		case err != nil:
 			return err
 		case d.IsDir() && slices.Contains([]string{"testdata", "vendor", "test"}, d.Name()):
-			return filepath.SkipDir // tests of compilers, and code of others, declare many things twice
+			return filepath.SkipDir // test cases of compilers and vendored code declare many things twice
 		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 			return nil
 		}
 		set := token.NewFileSet()
 		file, err := parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
-			return nil // not all that ends in .go is a whole file
+			return nil // some files that end in .go are not valid Go
 		}
 		if ast.IsGenerated(file) {
-			return nil // nobody reads it to learn something
+			return nil // generated code is not read to learn something
 		}
 		rel, err := filepath.Rel(root, path)
 		if err != nil {
@@ -125,12 +125,12 @@ func functions(root string) ([]declared, error) {
 	return all, err
 }
 
-// common are words that say nothing of a function.
+// common are words that say nothing about a function.
 var common = strings.Fields("about after also and any are been before but can does each for from given has have if in into is it its may must not of on one only or other set such that the their then there these they this those to used was when where which will with")
 
-// sentence is the first sentence of a function's doc comment without the name
-// before it, with its words that say something. Sentences that quote the name
-// are no questions of somebody who does not know it.
+// sentence is the first sentence of a function's doc comment without the name before it,
+// with its informative words. Sentences that quote the name are skipped, because a person
+// who asks does not know the name.
 func sentence(f declared) (text string, words []string) {
 	if f.doc == nil {
 		return "", nil
@@ -172,8 +172,8 @@ func blank(root string, f declared) error {
 	return os.WriteFile(name, src, 0o644)
 }
 
-// mostWords puts the places first whose lines hold the most different words of a
-// question; those that hold as many keep their order.
+// mostWords sorts the places by the number of different words of a question in their lines,
+// the most first; ties keep their order.
 func mostWords(found []line, words []string) []place {
 	count := func(l line) (n int) {
 		text := strings.ToLower(l.text)

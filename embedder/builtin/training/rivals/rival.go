@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// rival is a tool in one way of using it.
+// rival is a tool with certain flags.
 type rival struct {
 	name string
-	// needs are the programs without which it is left out.
+	// needs are the programs that it requires.
 	needs []string
 	// sharing names the rival whose index it uses; empty is its own.
 	sharing string
@@ -27,16 +27,16 @@ type rival struct {
 	read func(r *rival, out []byte, q question) ([]place, error)
 	// end is the command after the last question; nil is none.
 	end func(r *rival) []string
-	// env is what its programs find in their environment.
+	// env is added to the environment of its programs.
 	env func(r *rival) []string
-	// missed, if set, is told of every question without a hit.
+	// missed, if set, is called with every question without a hit.
 	missed func(q question)
 
 	root    string // the tree
 	scratch string // where its index goes
 }
 
-// score is how often a rival was right.
+// score counts a rival's hits.
 type score struct{ asked, first, five int }
 
 func (s score) columns() string {
@@ -46,8 +46,8 @@ func (s score) columns() string {
 	return fmt.Sprintf("%d of %d | %d", s.first, s.asked, s.five)
 }
 
-// measure has a rival index the tree and answer all questions, and returns its row
-// of the table.
+// measure makes a rival index the tree and answer all questions, and returns its row of the
+// table.
 func (r *rival) measure(ctx context.Context, asked questions) (row string, err error) {
 	for _, program := range r.needs {
 		if _, err := exec.LookPath(program); err != nil {
@@ -104,7 +104,7 @@ func (r *rival) measure(ctx context.Context, asked questions) (row string, err e
 		milliseconds(first), milliseconds(took[len(took)/2]), milliseconds(took[len(took)*95/100])), nil
 }
 
-// makeIndex returns the columns of what the index took.
+// makeIndex returns the columns for the cost of the index.
 func (r *rival) makeIndex(ctx context.Context) (string, error) {
 	var all cost
 	for _, command := range r.index(r) {
@@ -122,11 +122,11 @@ func (r *rival) makeIndex(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%.1f s | %.1f s | %.1f MB", all.wall.Seconds(), all.cpu.Seconds(), float64(size)/1e6), nil
 }
 
-// cost is what a command took.
+// cost is the time of a command.
 type cost struct{ wall, cpu time.Duration }
 
-// run runs a command in the tree. That nothing was found, the status 1 of grep
-// and its kin, is no error.
+// run runs a command in the tree. Status 1 of grep and similar tools, nothing found, is not
+// an error.
 func (r *rival) run(ctx context.Context, command []string) ([]byte, cost, error) {
 	var errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)

@@ -14,8 +14,8 @@ import (
 func rivals(recalld string) []*rival {
 	return []*rival{
 		askRecalld("recalld", recalld, func(r *rival) [][]string {
-			// The daemon runs as long as the first command does, so that its
-			// processor time is that command's.
+			// The daemon runs as long as the first command does, so that its processor time
+			// counts for that command.
 			return [][]string{{"sh", "-c", `"$0" serve & pid=$!; "$0" index --wait "$1" && "$0" stop; wait $pid`, recalld, r.root}}
 		}),
 		askRecalld("recalld without its floor", recalld, nil, "--min-relevance", "0.01"),
@@ -62,8 +62,8 @@ func rivals(recalld string) []*rival {
 	}
 }
 
-// askRecalld is recalld asked with some more flags. All of them share one data
-// folder, made by the one that has an index.
+// askRecalld is recalld with additional flags. All variants share the data folder of the
+// one that has an index.
 func askRecalld(name, program string, index func(*rival) [][]string, flags ...string) *rival {
 	return &rival{
 		name: name, sharing: "recalld", needs: []string{program}, index: index, read: readRecalld,
@@ -86,8 +86,8 @@ func pattern(q question) string {
 	return strings.Join(q.words, "|")
 }
 
-// askZoekt asks for a name, or for any of a sentence's words; its own ranking
-// decides what comes first.
+// askZoekt searches for a name, or for any of a sentence's words; zoekt ranks the results
+// itself.
 func askZoekt(r *rival, q question) []string {
 	query := q.text
 	if len(q.words) > 0 {
@@ -96,7 +96,7 @@ func askZoekt(r *rival, q question) []string {
 	return []string{"zoekt", "-index_dir", r.scratch, query}
 }
 
-// readRecalld reads the items of an answer.
+// readRecalld reads the items of a response.
 func readRecalld(_ *rival, out []byte, _ question) ([]place, error) {
 	var answer struct {
 		Items []struct {
@@ -123,8 +123,8 @@ type line struct {
 	text   string
 }
 
-// readLines reads lines of the form path:number:text. For a tool that does not
-// rank, the lines with the most words of a sentence are put first.
+// readLines reads lines of the form path:number:text. For a tool that does not rank, lines
+// are sorted by the number of the sentence's words.
 func readLines(r *rival, out []byte, q question) ([]place, error) {
 	var found []line
 	for text := range bytes.Lines(out) {
@@ -132,7 +132,7 @@ func readLines(r *rival, out []byte, q question) ([]place, error) {
 		number, rest, ok2 := strings.Cut(rest, ":")
 		n, err := strconv.Atoi(number)
 		if !ok || !ok2 || err != nil {
-			continue // "Binary file matches", and lines of files' own
+			continue // "Binary file matches", and lines without a position
 		}
 		if filepath.IsAbs(path) {
 			if path, err = filepath.Rel(r.root, path); err != nil {

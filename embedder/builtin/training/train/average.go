@@ -9,9 +9,9 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
-// average writes the mean of models that were trained from one start, with other
-// seeds. It is better than each of them ("Model soups", Wortsman et al., 2022):
-// what a run has learned of the order of its batches cancels out.
+// average writes the mean of models that were trained from one start with different seeds.
+// It is better than each of them ("Model soups", Wortsman et al., 2022), because what a run
+// has learned from the order of its batches cancels out.
 func average(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("average", flag.ContinueOnError)
 	to := flags.String("out", "mean", "file to write; those to read follow")

@@ -12,15 +12,15 @@ import (
 	"github.com/recalld/recalld/embedder/builtin/table"
 )
 
-// corpus is pairs as tokens. It is prepared once and trained on many times.
+// corpus is the pairs as tokens. It is prepared once and trained on many times.
 type corpus struct {
 	vocabulary *table.Vocabulary
 	stored
 }
 
-// stored is what a corpus's file holds, as gob.
+// stored is the content of a corpus file, as gob.
 type stored struct {
-	// Pieces are those of the vocabulary, as it writes them.
+	// Pieces is the vocabulary in the form of AppendTo.
 	Pieces         []byte
 	Count, Buckets int
 	Pairs          contrast.Pairs
@@ -55,7 +55,7 @@ func tokenize(files []string, v *table.Vocabulary) (*corpus, error) {
 		}
 		c.Pairs.A.Append(&part.Pairs.A)
 		c.Pairs.B.Append(&part.Pairs.B)
-		parts[i] = nil // the whole is large enough
+		parts[i] = nil // free the part: the whole is large enough
 	}
 	return c, nil
 }
@@ -87,7 +87,7 @@ func tokenizeFile(name string, v *table.Vocabulary) (*corpus, error) {
 	return c, err
 }
 
-// number returns the place of a name in names, where it is put if it is new.
+// number returns the index of a name in names, adding it if it is new.
 func number(places map[string]int, names *[]string, name string) int {
 	n, known := places[name]
 	if !known {
@@ -110,7 +110,7 @@ func (c *corpus) save(name string) error {
 	return nil
 }
 
-// loadCorpus reads what save wrote.
+// loadCorpus reads a corpus written by save.
 func loadCorpus(name string) (*corpus, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -127,9 +127,9 @@ func loadCorpus(name string) (*corpus, error) {
 	return c, nil
 }
 
-// split divides the places of the pairs into those to train on and those that
-// are held out. Of a kind with many sources, whole sources are held out, so that
-// what is learned is held against what others write; of a kind with few, pairs.
+// split divides the indices of the pairs into training and held-out pairs. Of a kind with
+// many sources it holds out whole sources, so that the test is on texts by other authors;
+// of a kind with few, pairs.
 func (c *corpus) split() (train, held []int) {
 	sources := make([]map[uint32]bool, len(c.Kinds))
 	for i := range sources {
@@ -166,7 +166,7 @@ func hashShare(name string) float64 {
 	return float64(h.Sum32()*2654435769) / (1 << 32) // Knuth's multiplier: FNV's upper bits are poor for short names
 }
 
-// byKind divides places by the kind of their pairs.
+// byKind groups indices by the kind of their pairs.
 func (c *corpus) byKind(at []int) [][]int {
 	kinds := make([][]int, len(c.Kinds))
 	for _, i := range at {
@@ -175,7 +175,7 @@ func (c *corpus) byKind(at []int) [][]int {
 	return kinds
 }
 
-// bySource divides places by the source of their pairs.
+// bySource groups indices by the source of their pairs.
 func (c *corpus) bySource(at []int) [][]int {
 	sources := make([][]int, len(c.Sources))
 	for _, i := range at {

@@ -11,7 +11,7 @@ import (
 	"github.com/recalld/recalld/embedder/builtin/table"
 )
 
-// export writes a model as package builtin reads it.
+// export writes a model in the format of package builtin.
 func export(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("export", flag.ContinueOnError)
 	corpusFile := flags.String("corpus", "corpus", "file that prepare wrote")
@@ -42,7 +42,7 @@ func export(args []string, out io.Writer) error {
 	return nil
 }
 
-// quantise returns the table of a model; s says its name, source and bits.
+// quantise returns the table of a model; s has its name, source and bits.
 func quantise(c *corpus, m *contrast.Model, s table.Spec) (*table.Model, error) {
 	s.Vocabulary, s.Widths, s.Rows = c.vocabulary, []int{m.Width, m.Width / 2}, m.Rows
 	s.Weights = make([]float32, m.Tokens())
@@ -56,7 +56,7 @@ func quantise(c *corpus, m *contrast.Model, s table.Spec) (*table.Model, error) 
 	return t, nil
 }
 
-// quantised returns the model as it is after it was quantised.
+// quantised returns the model as changed by quantisation.
 func quantised(c *corpus, m *contrast.Model, bits int) (*contrast.Model, error) {
 	t, err := quantise(c, m, table.Spec{Name: "measured", Bits: bits})
 	if err != nil {

@@ -22,7 +22,7 @@ func loadBoth(corpusFile, modelFile string) (*corpus, *contrast.Model, error) {
 	return c, m, err
 }
 
-// loadModel reads what saveModel wrote.
+// loadModel reads a model written by saveModel.
 func loadModel(name string) (*contrast.Model, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -32,7 +32,7 @@ func loadModel(name string) (*contrast.Model, error) {
 	return contrast.ReadModel(f)
 }
 
-// writeFile replaces a file by what write writes.
+// writeFile replaces a file atomically by the output of write.
 func writeFile(name string, write func(io.Writer) error) error {
 	f, err := os.Create(name + ".new")
 	if err != nil {

@@ -17,26 +17,26 @@ import (
 	"github.com/recalld/recalld/embedder/builtin/contrast"
 )
 
-// learnOptions are what the flags of learn say beyond those of a trainer.
+// learnOptions are the flags of learn beside the trainer's options.
 type learnOptions struct {
 	trainer contrast.Options
 	// batch is the pairs of a step, part how many of them come from one cohort.
 	batch, part int
-	// epoch is the steps between two looks at what is held out.
+	// epoch is the number of steps between two evaluations on held-out pairs.
 	epoch int
-	// balance is the power of the number of its pairs that a kind is drawn by:
-	// at 1 pairs are drawn alike, at 0 kinds are.
+	// balance is the power of its number of pairs by which a kind is drawn: at 1 every pair
+	// is equally likely, at 0 every kind.
 	balance float64
-	// weights are by how much more often kinds are drawn than that, by name.
+	// weights are additional factors for kinds, by name.
 	weights map[string]float64
-	// hard is the share of cohorts that the model itself makes, of pairs that
-	// are near to one another; the rest are sources.
+	// hard is the share of cohorts that are clusters by the model's own similarity; the
+	// rest are sources.
 	hard float64
-	// cluster is how many pairs such a cohort has on average.
+	// cluster is the mean number of pairs in such a cohort.
 	cluster int
-	// runs are the shares of the sources' part of kinds, by name, that come from
-	// pairs which follow one another there: of one file, one page, or people of
-	// the same names (see speakers). 0 for kinds that are not named.
+	// runs are, by name of a kind, the shares of its source cohorts that are consecutive
+	// pairs: of one file, one page, or one group of people (see speakers). The default is
+	// 0.
 	runs map[string]float64
 	// only and without name kinds to train on and to leave out.
 	only, without string
@@ -88,7 +88,7 @@ func (o *learnOptions) validate() error {
 	return nil
 }
 
-// parseKinds reads "turn=3,commit=.5": a number for each kind, most at most.
+// parseKinds parses "turn=3,commit=.5": a number for each kind, at most most.
 func parseKinds(list string, most float64) (map[string]float64, error) {
 	kinds := map[string]float64{}
 	for _, one := range strings.Split(list, ",") {
@@ -104,8 +104,8 @@ func parseKinds(list string, most float64) (map[string]float64, error) {
 
 const maxFactor = 1000
 
-// learn trains a model. Beside the model it keeps a checkpoint, from which the
-// same command goes on; another run wants another file to write.
+// learn trains a model. It also keeps a checkpoint, from which the same command continues;
+// another run needs another output file.
 func learn(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("learn", flag.ContinueOnError)
 	corpusFile := flags.String("corpus", "corpus", "file that prepare wrote")
@@ -198,15 +198,15 @@ func (o *learnOptions) trainEpoch(t *contrast.Trainer, c *corpus, train []int, o
 	return nil
 }
 
-// missing returns the kinds that the options name and the corpus lacks: a corpus need
-// not have all, but a slip of the pen would train another model unseen.
+// missing returns the kinds that the options name and the corpus lacks. A corpus need not
+// have all kinds, but a typing error would silently train another model.
 func (o *learnOptions) missing(c *corpus) []string {
 	named := slices.Concat(slices.Collect(maps.Keys(o.weights)), slices.Collect(maps.Keys(o.runs)), strings.Split(o.only, ","), strings.Split(o.without, ","))
 	slices.Sort(named)
 	return slices.DeleteFunc(slices.Compact(named), func(kind string) bool { return kind == "" || slices.Contains(c.Kinds, kind) })
 }
 
-// choose leaves out the pairs of kinds that are not wanted.
+// choose removes the pairs of unwanted kinds.
 func (o *learnOptions) choose(c *corpus, at []int) []int {
 	named := func(list, kind string) bool { return strings.Contains(","+list+",", ","+kind+",") }
 	var chosen []int
@@ -218,10 +218,9 @@ func (o *learnOptions) choose(c *corpus, at []int) []int {
 	return chosen
 }
 
-// cohorts makes the cohorts of an epoch: kind by kind, those that the model
-// finds near to one another and the sources. A kind's weight is divided among
-// its cohorts, to clusters by their size and to sources by the root of it, so
-// that no repository rules.
+// cohorts makes the cohorts of an epoch: for each kind the clusters of near pairs and the
+// sources. A kind's weight is divided among its cohorts, for clusters by their size and for
+// sources by the root of it, so that no repository dominates.
 func (o *learnOptions) cohorts(m *contrast.Model, c *corpus, train []int, seed uint64) []contrast.Cohort {
 	var all []contrast.Cohort
 	for _, at := range c.byKind(train) {

@@ -1,17 +1,16 @@
 // Command train makes the model of package builtin from pairs of texts:
 //
 //	train prepare -pairs DIR -out corpus        vocabulary, and the pairs as tokens
-//	train start -corpus corpus -out start       where training starts from
+//	train start -corpus corpus -out start       the initial model
 //	train learn -corpus corpus -from start -out trained
 //	train average -out mean trained1 trained2   the mean of runs from one start
 //	train report -corpus corpus -model trained -eval DIR
 //	train export -corpus corpus -model trained -out model.bin
 //
-// Pairs are the lines of the .jsonl files of a folder, each an object with the
-// kind of pair "k", the repository or data set "r", and the texts "a" and "b".
-// The same files, options and processor give the same model. "train VERB -h"
-// lists the options. Some pairs are held out (see corpus.split), and people who
-// talk in pairs are given other names (see speakers).
+// Pairs are the lines of the .jsonl files of a folder, each an object with the kind of pair
+// "k", the repository or data set "r", and the texts "a" and "b". The same files, options
+// and processor give the same model. "train VERB -h" lists the options. Some pairs are held
+// out (see corpus.split), and speakers in pairs are renamed (see speakers).
 package main
 
 import (

@@ -21,7 +21,7 @@ const maxPairLine = 1 << 20
 type pair struct {
 	// Kind is how the pair was made: "commit", "docfunc", "heading".
 	Kind string `json:"k"`
-	// Source is the repository or data set that it is from.
+	// Source is its repository or data set.
 	Source string `json:"r"`
 	// A is the shorter text, B the longer one that it is about.
 	A string `json:"a"`
@@ -40,8 +40,8 @@ func pairFiles(dir string) ([]string, error) {
 	return files, nil
 }
 
-// eachFile calls do for every file, some of them side by side, and returns the
-// errors of all.
+// eachFile calls do for every file, some of them in parallel, and returns the errors of
+// all.
 func eachFile(files []string, do func(i int, name string) error) error {
 	errs := make([]error, len(files))
 	next := make(chan int)
@@ -61,7 +61,7 @@ func eachFile(files []string, do func(i int, name string) error) error {
 	return errors.Join(errs...)
 }
 
-// readPairs calls take for every pair of a file. An error of take ends it and is
+// readPairs calls take for every pair of a file. An error of take ends the reading and is
 // returned.
 func readPairs(name string, take func(pair) error) error {
 	f, err := os.Open(name)

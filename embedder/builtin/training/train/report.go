@@ -11,18 +11,18 @@ import (
 	"github.com/recalld/recalld/embedder/builtin/contrast"
 )
 
-// reporter measures models on pairs that are held out and on sets.
+// reporter measures models on held-out pairs and on sets.
 type reporter struct {
 	corpus *corpus
-	// held are pairs of all kinds, sources the held-out pairs of one source
-	// each: a person searches repositories one by one.
+	// held are pairs of all kinds, sources the held-out pairs by source: people usually
+	// search one repository at a time.
 	held    []int
 	sources [][]int
 	sets    []*set
 }
 
-// heldMost is how many held-out pairs are ranked among one another, sourceMost
-// how many of one source, which has sourceLeast to be told about.
+// heldMost is how many held-out pairs are ranked among one another, and sourceMost how many
+// of one source. A source with fewer than sourceLeast is skipped.
 const (
 	heldMost    = 10_000
 	sourceMost  = 2_000
@@ -47,10 +47,9 @@ func newReporter(c *corpus, dir string) (*reporter, error) {
 	return r, nil
 }
 
-// evenly takes so many places at most, as many of each kind as there are, up to a
-// bound that is the same for all.
+// evenly takes at most most indices, with the same bound for every kind.
 func (r *reporter) evenly(held []int, most int) []int {
-	draw := rand.New(rand.NewPCG(0, 0)) // the same pairs for every run
+	draw := rand.New(rand.NewPCG(0, 0)) // the same pairs in every run
 	kinds := r.corpus.byKind(held)
 	for _, at := range kinds {
 		draw.Shuffle(len(at), func(i, j int) { at[i], at[j] = at[j], at[i] })
@@ -91,8 +90,8 @@ func (r *reporter) recall(m *contrast.Model, width int) map[string][2]float64 {
 	return found
 }
 
-// within returns the share of pairs whose b is first among those of its source,
-// the mean over sources; 0 where there are none.
+// within returns the share of pairs whose b ranks first within its source, as the mean over
+// sources; 0 without sources.
 func (r *reporter) within(m *contrast.Model) float64 {
 	var mean float64
 	for _, at := range r.sources {
@@ -107,7 +106,7 @@ func (r *reporter) within(m *contrast.Model) float64 {
 	return mean
 }
 
-// line is the figures of a model in a line.
+// line formats the figures of a model in one line.
 func (r *reporter) line(m *contrast.Model) string {
 	var b strings.Builder
 	found := r.recall(m, m.Width)
@@ -128,13 +127,13 @@ func (r *reporter) line(m *contrast.Model) string {
 	return b.String()
 }
 
-// prose are the kinds of pairs of which both texts are plain English. There are
-// fewer of them than kinds of code, which would have the say in a mean over all.
+// prose are the kinds whose texts are both plain English. There are fewer of them than
+// kinds of code, which would dominate a mean over all.
 var prose = []string{"heading", "question", "passage", "cloze", "claim", "turn", "recall", "retold", "summary", "gloss"}
 
-// meansOf returns the mean of R@1 and R@10 over the kinds that have to do with
-// code and over those of prose, 0 where there are none. A choice between models by the mean of both
-// counts memories of conversations and of documents as much as code.
+// meansOf returns the mean of R@1 and R@10 over the kinds of code and over the kinds of
+// prose, 0 if there are none. Choosing a model by the mean of both gives conversations and
+// documents the same weight as code.
 func meansOf(found map[string][2]float64) (ofCode, ofProse float64) {
 	var sums, kinds [2]float64
 	for kind, f := range found {
@@ -151,10 +150,10 @@ func meansOf(found map[string][2]float64) (ofCode, ofProse float64) {
 	return sums[0] / max(kinds[0], 1), sums[1] / max(kinds[1], 1)
 }
 
-// sanitySet is the set that does not count in the headline.
+// sanitySet is left out of the headline.
 const sanitySet = "scifact"
 
-// table is the figures of a model at its width and at half of it.
+// table formats the figures of a model at its width and at half of it.
 func (r *reporter) table(m *contrast.Model) string {
 	var b strings.Builder
 	full, half := r.recall(m, m.Width), r.recall(m, m.Width/2)

@@ -21,18 +21,17 @@ import (
 	"github.com/recalld/recalld/embedder/builtin/table"
 )
 
-// set is a retrieval set to report on: documents, questions and judgements, in
-// the format of internal/eval, which a package outside of internal must not
-// import. Nothing of it is used for training.
+// set is a retrieval set to report on: documents, questions and judgements, in the format
+// of internal/eval, which a package outside of internal must not import. It is never used
+// for training.
 type set struct {
 	name               string
 	documents, queries contrast.Bags
 	documentIDs        []string
-	// groups are the documents that a question is asked over, by its group;
-	// "" is all of them.
+	// groups are the documents to search for a question, by its group; "" is all of them.
 	groups     map[string][]int
 	queryGroup []string
-	// grades are those of each question, by document.
+	// grades are the judgements of each question, by document.
 	grades []map[int]float64
 }
 
@@ -142,8 +141,8 @@ func readLines(name string, take func(string) error) error {
 	}
 }
 
-// ndcg returns the mean nDCG@10 (Järvelin and Kekäläinen, 2002; linear gain) of
-// the ranking by cosine at so many leading components, ties by document.
+// ndcg returns the mean nDCG@10 (Järvelin and Kekäläinen, 2002; linear gain) of the ranking
+// by cosine at a width, ties by document.
 func (s *set) ndcg(m *contrast.Model, width int) float64 {
 	documents := cut(m.Vectors(&s.documents, 0, s.documents.Len()), m.Width, width)
 	queries := cut(m.Vectors(&s.queries, 0, s.queries.Len()), m.Width, width)

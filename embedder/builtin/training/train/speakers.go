@@ -7,32 +7,30 @@ import (
 	"sync"
 )
 
-// speakers gives the people who talk in pairs other names, so that a name tells
-// little of which text is meant: a memory is of the same few people, and "Anna:
-// See you!" is no answer to a question about Anna. Pairs that follow one another
-// in a file get the same names, as many as a cohort of them has (see
-// learnOptions.runs); in a data set every dialogue has others, and a question
-// would be answered by the name alone. Turns that have no speaker are given one,
-// so that short ones are met as they are stored, with a name that does not make
-// them an answer.
+// speakers renames the speakers in pairs, so that a name says little about which text is
+// meant: all memories are about the same few people, and "Anna: See you!" is no answer to a
+// question about Anna. Consecutive pairs of a file get the same names, as many pairs as a
+// cohort has (see learnOptions.runs): in a data set every dialogue has other names, and the
+// name alone would answer a question. Turns without a speaker get one, so that short turns
+// look like stored ones, with a name that does not make them an answer.
 type speakers struct {
 	pairs map[string]int      // so far, by kind
-	names map[string][]string // of the row of pairs that is being read, by kind
+	names map[string][]string // of the current run of pairs, by kind
 }
 
-// sameNames is how many pairs in a row have the same names, groupNames how many
-// names those are: two talk most, some texts hold more people.
+// sameNames is how many consecutive pairs share names, groupNames how many names they
+// share: usually two people talk, some texts have more.
 const (
 	sameNames  = 64
 	groupNames = 4
 )
 
-// talk are the kinds of pairs that people's talk is in.
+// talk are the kinds of pairs from conversations.
 var talk = []string{"recall", "retold", "turn"}
 
 func newSpeakers() *speakers { return &speakers{map[string]int{}, map[string][]string{}} }
 
-// rename renames the speakers of a pair: those who begin a line of b.
+// rename renames the speakers of a pair: the names at the beginning of lines of b.
 func (s *speakers) rename(p *pair) {
 	if !slices.Contains(talk, p.Kind) {
 		return
@@ -42,7 +40,7 @@ func (s *speakers) rename(p *pair) {
 	if n%sameNames == 0 {
 		s.names[p.Kind] = drawNames(rand.New(rand.NewPCG(uint64(n), nameSeed(p.Source))))
 	}
-	names, turned := s.names[p.Kind], n%2 // whoever speaks first is now the one, now the other
+	names, turned := s.names[p.Kind], n%2 // the order of speakers alternates
 	if p.Kind == "turn" {
 		p.A, p.B = names[turned]+": "+p.A, names[1-turned]+": "+p.B
 		return
@@ -66,8 +64,8 @@ func (s *speakers) rename(p *pair) {
 	}
 }
 
-// drawNames draws the names of a group of people: known ones, or such as might
-// be, since the table must do with names that it has never met.
+// drawNames draws the names of a group of people. Some are invented, since the table must
+// handle unknown names.
 func drawNames(draw *rand.Rand) []string {
 	names := make([]string, groupNames)
 	for i := range names {
@@ -83,7 +81,7 @@ func drawNames(draw *rand.Rand) []string {
 	return names
 }
 
-// nameSeed is a sum over a source's name.
+// nameSeed is a checksum of a source's name.
 func nameSeed(source string) (seed uint64) {
 	for _, c := range source {
 		seed = seed*31 + uint64(c)

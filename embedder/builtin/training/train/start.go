@@ -14,27 +14,26 @@ import (
 	"github.com/recalld/recalld/embedder/builtin/training/lsa"
 )
 
-// startOptions say where training starts from. The zero value of a field stands
-// for its default.
+// startOptions configure the initial model. The zero value of a field stands for its
+// default.
 type startOptions struct {
 	// Width is the number of components of a row. Required.
 	Width int
-	// Pairs is how many pairs to look at, at most. Default 200,000.
+	// Pairs is the most pairs to use. Default 200,000.
 	Pairs int
-	// Whiten is the power of its singular value that a direction is divided
-	// by: at 0 the commonest subjects rule, at 1 all directions count alike.
-	// Default .5.
+	// Whiten is the power of the singular value by which a direction is divided: at 0 the
+	// most frequent topics dominate, at 1 all directions have equal weight. Default .5.
 	Whiten float64
-	// Even is how far rows are made equally long: at 0 the rows of tokens that
-	// the directions say little about are short, at 1 none is. Default .5.
+	// Even is how far the lengths of rows are equalised: at 0 tokens that the directions
+	// explain badly have short rows, at 1 all rows have equal length. Default .5.
 	Even float64
-	// Noise is the length of a random direction that is added to every row,
-	// while rows are 1 long on average. Rare words take the directions of the
-	// few texts that they are in; of a table that is mostly noise each keeps a
-	// direction of its own, by which the same word in two texts is known, and
-	// the longer rows are, the less of it a step takes away. Default 0.
+	// Noise is the length of a random direction that is added to every row; rows have a
+	// mean length of 1. Without noise, rare words get the directions of the few texts that
+	// contain them. With much noise each word has a separate direction, by which the same
+	// word in two texts is recognised. The longer rows are, the less a step changes them.
+	// Default 0.
 	Noise float64
-	// Seed is of what is drawn by chance.
+	// Seed determines the random choices.
 	Seed uint64
 }
 
@@ -55,7 +54,7 @@ func (o startOptions) validate() error {
 
 const maxNoise = 100
 
-// begin writes the model that training starts from.
+// begin writes the initial model.
 func begin(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("start", flag.ContinueOnError)
 	from := flags.String("corpus", "corpus", "file that prepare wrote")
@@ -84,10 +83,9 @@ func begin(args []string, out io.Writer) error {
 	return saveModel(*to, m)
 }
 
-// start returns the model that training starts from. The matrix that is taken
-// apart has a row for each pair, both of its texts in one: what questions and
-// answers say in different words then falls into the same directions. Weights
-// are inverse document frequencies.
+// start returns the initial model. The decomposed matrix has a row for each pair, with both
+// texts in one, so that different words of questions and answers get the same directions.
+// Weights are inverse document frequencies.
 func start(c *corpus, at []int, o startOptions) (*contrast.Model, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -119,9 +117,8 @@ func start(c *corpus, at []int, o startOptions) (*contrast.Model, error) {
 	return m, nil
 }
 
-// even brings the lengths of rows nearer to 1, and their mean to 1. A row that
-// is zero, its token not being among the pairs, gets a random direction, a tenth
-// as long as the mean.
+// even brings the lengths of rows nearer to 1, and their mean to 1. The zero row of a token
+// that is in no pair gets a random direction, a tenth as long as the mean.
 func even(m *contrast.Model, by float64, draw *rand.Rand) {
 	sum, rows := 0.0, 0
 	for t := range m.Tokens() {
@@ -145,8 +142,8 @@ func even(m *contrast.Model, by float64, draw *rand.Rand) {
 	}
 }
 
-// inverseFrequencies returns log((texts+1)/(texts with the token+1)), at least
-// .1 lest a token be lost for good.
+// inverseFrequencies returns log((texts+1)/(texts with the token+1)), at least .1 so that
+// no token is lost.
 func inverseFrequencies(c *corpus, at []int) []float64 {
 	in := make([]int, c.vocabulary.Size())
 	for _, i := range at {
@@ -163,8 +160,8 @@ func inverseFrequencies(c *corpus, at []int) []float64 {
 	return weights
 }
 
-// pairMatrix has a row for each pair: the sum of the unit vectors of its texts,
-// a token counting its weight and the root of its repeats.
+// pairMatrix has a row for each pair: the sum of the unit vectors of its texts, in which a
+// token has its weight times the root of its count.
 type pairMatrix struct {
 	corpus  *corpus
 	at      []int

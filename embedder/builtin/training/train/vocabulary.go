@@ -10,16 +10,16 @@ import (
 	"github.com/recalld/recalld/embedder/builtin/table"
 )
 
-// counter counts in how many texts pieces occur, kind by kind.
+// counter counts the texts that contain each piece, by kind.
 type counter struct {
 	kinds  []string
 	texts  []int            // of each kind
-	pieces map[string][]int // texts that a piece is in, by kind, as far as there are any
+	pieces map[string][]int // texts that contain a piece, by kind, up to the last kind with any
 }
 
-// minTexts is in how many texts a piece is at least, or little is learned of
-// it. In a file of its own it is in two, or it is forgotten there: what all
-// repositories have of names that they use once would fill the memory.
+// minTexts is the least number of texts for a piece, since little is learned about rarer
+// ones. Within one file a piece needs two texts, or it is dropped at once: names used once
+// would fill the memory.
 const (
 	minTexts     = 5
 	minFileTexts = 2
@@ -31,7 +31,7 @@ func countFiles(files []string) (*counter, error) {
 	var mu sync.Mutex // guards all; sums do not depend on the order of files
 	err := eachFile(files, func(_ int, name string) error {
 		one := &counter{pieces: map[string][]int{}}
-		last := map[string]int{} // the text that a piece was last met in
+		last := map[string]int{} // the last text with the piece
 		var splitter table.Splitter
 		text := 0
 		names := newSpeakers()
@@ -58,7 +58,7 @@ func countFiles(files []string) (*counter, error) {
 	return all, err
 }
 
-// kind returns the place of a kind.
+// kind returns the index of a kind.
 func (c *counter) kind(name string) int {
 	k := slices.Index(c.kinds, name)
 	if k < 0 {
@@ -78,7 +78,7 @@ func (c *counter) count(piece string, kind, n int) {
 	in[kind] += n
 }
 
-// add adds what another has counted.
+// add adds the counts of another counter.
 func (c *counter) add(other *counter) {
 	places := make([]int, len(other.kinds))
 	for i, name := range other.kinds {
@@ -104,16 +104,16 @@ func sum(list []int) (s int) {
 	return s
 }
 
-// vocabulary returns the pieces that count most, n at most, and so many buckets.
-// A piece counts the sum over kinds of the texts that it is in, divided by the
-// root of the texts of the kind: a kind ten times as large has three times the
-// say.
+// vocabulary returns the n best pieces at most, and the given number of buckets. The score
+// of a piece is the sum over kinds of the texts that contain it, divided by the root of the
+// number of texts of the kind: a kind ten times as large has three times the weight.
 func (c *counter) vocabulary(n, buckets int) (*table.Vocabulary, error) {
 	type scored struct {
 		piece string
 		score float64
 	}
-	// Kinds by name, so that sums are rounded alike whichever came first.
+	// Kinds in the order of names, so that rounding does not depend on their order in the
+	// corpus.
 	order := make([]int, len(c.kinds))
 	for k := range order {
 		order[k] = k

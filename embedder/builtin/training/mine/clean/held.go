@@ -12,21 +12,20 @@ import (
 	"strings"
 )
 
-// run is how many words in a row two texts must share to be held for copies of
-// one another: the length used for GPT-3 (Brown et al., "Language Models are
-// Few-Shot Learners", 2020, appendix C).
+// run is how many consecutive words two texts must share to count as copies: the length
+// used for GPT-3 (Brown et al., "Language Models are Few-Shot Learners", 2020, appendix C).
 const run = 13
 
-// minWhole is how many words a text of a set must have to be looked for as a
-// whole when it is shorter than run.
+// minWhole is the least number of words in a text of a set that is shorter than run, for it
+// to be searched as a whole.
 const minWhole = 4
 
-// Held knows the texts of evaluation sets by their runs of words. Its zero
-// value holds none.
+// Held contains the texts of evaluation sets by their runs of words. Its zero value is
+// empty.
 type Held struct {
 	sets []string
-	// runs maps the hash of a run, or of a whole text, to the place in sets of
-	// the first set that has it.
+	// runs maps the hash of a run, or of a whole text, to the index in sets of the first
+	// set that has it.
 	runs map[uint64]uint8
 }
 
@@ -83,7 +82,7 @@ func (h *Held) lines(r io.Reader) error {
 	}
 }
 
-// add holds a text against training, as part of the last set.
+// add adds a text of the last set.
 func (h *Held) add(text string) {
 	set := uint8(len(h.sets) - 1)
 	note := func(key uint64) {
@@ -103,8 +102,7 @@ func (h *Held) add(text string) {
 	}
 }
 
-// In returns the set that a text is in: one that has a run of its words, or
-// the whole of it if it is shorter.
+// In returns the set that contains a run of the text, or the whole text if it is shorter.
 func (h *Held) In(text string) (set string, ok bool) {
 	if len(h.runs) == 0 {
 		return "", false

@@ -1,18 +1,18 @@
 package clean
 
-// maxUses is how many pairs may hold the same text. More would teach that
-// texts which merely share a frequent side mean the same.
+// maxUses is how many pairs may have the same text. More would teach that texts with one
+// frequent partner mean the same.
 const maxUses = 3
 
-// Seen drops pairs that were seen before, and those of a text that was seen
-// maxUses times. Its zero value has seen nothing. It is not safe for
-// concurrent use: which of several alike is kept depends on their order.
+// Seen drops repeated pairs, and pairs of a text that was used maxUses times. Its zero
+// value is empty. It is not safe for concurrent use, because the result depends on the
+// order.
 type Seen struct {
 	pairs map[uint64]struct{}
 	uses  map[uint64]uint8
 }
 
-// Check returns why a pair has been seen enough, if so, and else remembers it.
+// Check returns a reason if a pair was seen often enough; otherwise it records the pair.
 func (s *Seen) Check(a, b string) (Reason, bool) {
 	if s.uses == nil {
 		s.pairs, s.uses = map[uint64]struct{}{}, map[uint64]uint8{}

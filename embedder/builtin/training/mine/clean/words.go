@@ -6,8 +6,7 @@ import (
 	"unicode"
 )
 
-// words yields the runs of letters and digits of a text, which must be in
-// lower case.
+// words yields the runs of letters and digits in a lower-case text.
 func words(lower string) iter.Seq[string] {
 	return strings.FieldsFuncSeq(lower, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
@@ -30,7 +29,7 @@ func Key(s string) uint64 {
 	return uint64(h)
 }
 
-// hash is FNV-1a over words, each followed by a byte that is in none.
+// hash is FNV-1a over words, each followed by a separator byte.
 type hash uint64
 
 func newHash() hash { return 14695981039346656037 }

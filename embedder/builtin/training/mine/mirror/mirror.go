@@ -1,6 +1,6 @@
-// Package mirror reads bare git repositories: the files and the history of one
-// commit, through the git program. Repositories may lack their largest files;
-// those are left out and nothing is asked of any network.
+// Package mirror reads bare git repositories: the files and the history of one commit,
+// through the git program. Repositories may lack their largest files; these are skipped,
+// and no network is used.
 package mirror
 
 import (
@@ -23,9 +23,9 @@ type Repository struct {
 	commit string
 }
 
-// Open returns the repository "owner/name" below a folder of mirrors, which
-// keeps it as owner+name/repo or owner+name/repo/.git, at a commit. It fails
-// when the commit is not there.
+// Open returns the repository "owner/name" below a folder of mirrors, which keeps it as
+// owner+name/repo or owner+name/repo/.git, at a commit. It returns an error if the commit
+// does not exist.
 func Open(ctx context.Context, mirrors, name, commit string) (*Repository, error) {
 	dir := filepath.Join(mirrors, strings.Replace(name, "/", "+", 1), "repo")
 	if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
@@ -45,7 +45,7 @@ type File struct {
 	id   string
 }
 
-// Files lists the files that are there, in order of their paths.
+// Files lists the existing files, in order of their paths.
 func (r *Repository) Files(ctx context.Context) ([]File, error) {
 	out, err := r.git(ctx, "ls-tree", "-r", "-l", "-z", r.commit).Output()
 	if err != nil {
@@ -60,14 +60,14 @@ func (r *Repository) Files(ctx context.Context) ([]File, error) {
 		}
 		size, err := strconv.ParseInt(fields[3], 10, 64)
 		if err != nil {
-			continue // git writes a word in place of the size of a file that is not there
+			continue // git writes a word in place of the size of a missing file
 		}
 		files = append(files, File{name, size, fields[2]})
 	}
 	return files, nil
 }
 
-// Read hands the content of each file to take, in order.
+// Read passes the content of each file to take, in order.
 func (r *Repository) Read(ctx context.Context, files []File, take func(File, []byte)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -102,8 +102,7 @@ func (r *Repository) Read(ctx context.Context, files []File, take func(File, []b
 	return nil
 }
 
-// readObject reads one answer of cat-file; content is nil if the object is not
-// there.
+// readObject reads one answer of cat-file; content is nil for a missing object.
 func readObject(in *bufio.Reader) (content []byte, err error) {
 	head, err := in.ReadString('\n')
 	if err != nil {
@@ -131,19 +130,17 @@ func readObject(in *bufio.Reader) (content []byte, err error) {
 type Commit struct {
 	Author  string // name and address
 	Message string
-	// Added are the lines that the commit adds, file by file, where they were
-	// asked for.
+	// Added are the lines that the commit adds, file by file, if requested.
 	Added string
 }
 
-// Messages hands the commits that are no merges to take, the newest first.
+// Messages passes the commits to take, without merges, the newest first.
 func (r *Repository) Messages(ctx context.Context, take func(Commit)) error {
 	return r.log(ctx, take, "--format=%x00%an <%ae>%x01%B%x01")
 }
 
-// Changes hands the newest commits that are no merges to take with what they
-// add. Where a version that a change needs is not in the mirror, the history
-// ends without an error.
+// Changes passes the newest commits, without merges, to take with the lines they add. If a
+// needed version is missing in the mirror, the history ends without an error.
 func (r *Repository) Changes(ctx context.Context, most int, take func(Commit)) error {
 	err := r.log(ctx, take, "--format=%x00%an <%ae>%x01%B%x01", "-p", "-U0", "--no-color", "--no-ext-diff", "--no-renames", "--diff-filter=AM",
 		"--min-parents=1", "-n", strconv.Itoa(most))
@@ -181,7 +178,7 @@ func (r *Repository) log(ctx context.Context, take func(Commit), args ...string)
 	return nil
 }
 
-// parseCommit takes an entry of the log apart.
+// parseCommit parses an entry of the log.
 func parseCommit(entry string) (c Commit, ok bool) {
 	parts := strings.SplitN(strings.TrimSuffix(entry, "\x00"), "\x01", 3)
 	if len(parts) != 3 {
@@ -206,8 +203,8 @@ func addedLines(patch string) string {
 	return b.String()
 }
 
-// git returns a git command on the repository. It neither asks a network for
-// what is missing nor reads settings of the machine.
+// git returns a git command on the repository. It neither fetches missing objects nor reads
+// settings of the machine.
 func (r *Repository) git(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"--git-dir=" + r.dir}, args...)...)
 	cmd.Env = append(os.Environ(), "GIT_NO_LAZY_FETCH=1", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "LC_ALL=C")

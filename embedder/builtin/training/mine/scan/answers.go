@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// scanFriendsQA pairs questions about a scene with what is said around the
-// answer.
+// scanFriendsQA pairs questions about a scene with the lines around the answer.
 func scanFriendsQA(text string, emit Emit) {
 	var set struct {
 		Data []struct {
@@ -143,8 +142,8 @@ func scanWordNet(text string, emit Emit) {
 	flush()
 }
 
-// gloss emits what a word of a dictionary gives. Words are put together with
-// their synonyms, since most are shorter than a text may be.
+// gloss emits the pairs of a dictionary entry. Words are joined with their synonyms, since
+// most are shorter than the least text.
 func gloss(words []string, definition, example string, emit Emit) {
 	if len(words) > 4 {
 		words = words[:4]
@@ -155,6 +154,6 @@ func gloss(words []string, definition, example string, emit Emit) {
 	}
 }
 
-// sortedKeys returns the keys of a map in order, so that the same file gives
-// its pairs in the same order.
+// sortedKeys returns the keys of a map in order, so that the pairs of a file are
+// deterministic.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// scanAsciiDoc emits the sections, examples and described options of AsciiDoc,
-// which Git and Spring among others are documented in.
+// scanAsciiDoc emits the sections, examples and described options of AsciiDoc, the format
+// of Git's and Spring's documentation.
 func scanAsciiDoc(text string, emit Emit) {
 	o := outline{emit: emit}
 	defer o.end()
@@ -56,7 +56,7 @@ func scanAsciiDoc(text string, emit Emit) {
 
 var asciiDocLink = compiled(`\[\[[^\]\n]*\]\]|<<[^,>\n]*,([^>\n]*)>>|(?:link|xref):[^\[\n]*\[([^\]\n]*)\]`)
 
-// plainAsciiDoc leaves of anchors nothing and of references their text.
+// plainAsciiDoc removes anchors and keeps the text of references.
 func plainAsciiDoc(text string) string {
 	return asciiDocLink().ReplaceAllString(text, "$1$2")
 }

@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// ask puts what a comment says a function does into the words of somebody who
-// searches for one: "Returns the number of days." is "how to return the number
-// of days in go". Comments that do not begin with a verb give nothing.
+// ask turns the description of a function into a search query: "Returns the number of
+// days." is "how to return the number of days in go". It returns nothing for comments that
+// do not begin with a verb.
 func ask(sentence, language string) (question string, ok bool) {
 	first, rest, _ := strings.Cut(strings.TrimRight(sentence, ". "), " ")
 	verb, ok := verbOf(strings.ToLower(first))
@@ -16,8 +16,8 @@ func ask(sentence, language string) (question string, ok bool) {
 	return "how to " + verb + " " + strings.ToLower(rest[:1]) + rest[1:] + " in " + strings.ToLower(language), true
 }
 
-// askHeading puts a heading that begins with a verb into a question:
-// "Configuring the proxy" is "How do I configure the proxy?".
+// askHeading turns a heading that begins with a verb into a question: "Configuring the
+// proxy" is "How do I configure the proxy?".
 func askHeading(heading string) (question string, ok bool) {
 	first, rest, _ := strings.Cut(heading, " ")
 	verb, ok := verbOf(strings.ToLower(first))
@@ -27,8 +27,8 @@ func askHeading(heading string) (question string, ok bool) {
 	return "How do I " + verb + " " + rest + "?", true
 }
 
-// verbOf returns the infinitive of a verb in the third person ("returns"), as a
-// gerund ("configuring") or as it is. Verbs that are not in verbs are none.
+// verbOf returns the infinitive of a verb in the third person ("returns"), as a gerund
+// ("configuring") or as it is. It knows only the verbs in verbs.
 func verbOf(word string) (verb string, ok bool) {
 	candidates := []string{word, strings.TrimSuffix(word, "s"), strings.TrimSuffix(word, "es")}
 	if stem, ok := strings.CutSuffix(word, "ies"); ok {
@@ -45,8 +45,7 @@ func verbOf(word string) (verb string, ok bool) {
 	return "", false
 }
 
-// verbs are what programs and people do, by the comments and headings of
-// programs.
+// verbs are the actions of programs and people in comments and headings.
 var verbs = func() map[string]bool {
 	set := map[string]bool{}
 	for _, verb := range strings.Fields(`access add adjust allocate allow append apply assert assign attach authenticate automate avoid back backup begin bind block

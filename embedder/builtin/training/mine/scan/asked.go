@@ -8,10 +8,9 @@ import (
 	"sync"
 )
 
-// askedOf puts a question that somebody is asked into the third person, as one
-// who searches the talk later would ask it: "So where do you work?" asked of
-// Anna is "where does Anna work?". Questions that are not about "you" give
-// nothing.
+// askedOf puts a question to a person into the third person, as in a later search of the
+// conversation: "So where do you work?" to Anna is "where does Anna work?". It returns
+// nothing for questions that are not about "you".
 func askedOf(p person, asker, question string) (asked string, ok bool) {
 	words := strings.Fields(strings.TrimRight(question, "?!. "))
 	for len(words) > 0 && openers[strings.ToLower(strings.Trim(words[0], ",.!"))] {
@@ -55,19 +54,19 @@ func askedOf(p person, asker, question string) (asked string, ok bool) {
 	return asked, ok && telling(asked) > telling(p.name)
 }
 
-// splitMarks takes the marks behind a word off it.
+// splitMarks splits a word from the marks after it.
 func splitMarks(word string) (bare, marks string) {
 	bare = strings.TrimRight(word, ",.;:!")
 	return bare, word[len(bare):]
 }
 
-// openers are words that begin what is said and tell nothing.
+// openers are words at the beginning of speech that carry no information.
 var openers = wordSet(`so and but well yeah yes no oh ah um uh okay ok hey hi hello wow really great nice cool actually also then right now haha interesting awesome`)
 
-// thirdVerbs are the forms for one person of verbs before "you".
+// thirdVerbs are the third-person forms of verbs before "you".
 var thirdVerbs = map[string]string{"do": "does", "are": "is", "were": "was", "have": "has", "don't": "doesn't", "aren't": "isn't", "haven't": "hasn't"}
 
-// lastQuestion returns the question that a turn ends with, or nothing.
+// lastQuestion returns the question at the end of a turn, or nothing.
 func lastQuestion(text string) string {
 	last := lastSentence(text)
 	if !strings.HasSuffix(last, "?") {
@@ -76,8 +75,8 @@ func lastQuestion(text string) string {
 	return last
 }
 
-// features are what the answer to a question can be, in the order in which they
-// are looked for: the word to ask with, and what of the sentence answers.
+// features are the possible kinds of answers, in the order in which they are tried: the
+// question word, and the part of the sentence that answers it.
 var features = sync.OnceValue(func() []feature {
 	compile := func(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?i)` + pattern) }
 	return []feature{
@@ -95,11 +94,10 @@ type feature struct {
 	answer *regexp.Regexp
 }
 
-// recast makes a question of a sentence in which somebody speaks of themself,
-// however it is built: what answers is taken out, the person is put into the
-// third, verbs into their infinitive, and some words are dropped, as one who
-// asks later does not recall them all. It is no good English, but a table of
-// words reads no order.
+// recast makes a question of a sentence in the first person, whatever its form: it removes
+// the answer, puts the person into the third person and verbs into the infinitive, and
+// drops some words, because a later question does not repeat all of them. The result is not
+// good English, but a table of words ignores order.
 func recast(p person, sentence string, chance *rand.Rand) (question string, ok bool) {
 	sentence = strings.TrimRight(sentence, ".! ")
 	if n := wordCount(sentence); n < 7 || n > 30 || !speaksOfSelf(sentence) {
@@ -113,7 +111,7 @@ func recast(p person, sentence string, chance *rand.Rand) (question string, ok b
 		}
 	}
 	words := strings.Fields(p.third(sentence))
-	if ask == "What" && len(words) > 8 { // some words in a row are what is asked for
+	if ask == "What" && len(words) > 8 { // some consecutive words are the answer
 		n := len(words) / 3
 		at := chance.IntN(len(words) - n + 1)
 		words = slices.Delete(words, at, at+n)
@@ -137,7 +135,7 @@ func recast(p person, sentence string, chance *rand.Rand) (question string, ok b
 	return ask + " " + aux + " " + p.name + " " + strings.Join(kept, " ") + "?", true
 }
 
-// telling counts the words of a text by which what it is about could be found.
+// telling counts the informative words of a text.
 func telling(text string) int {
 	n := 0
 	for w := range longWords(text) {
@@ -148,13 +146,13 @@ func telling(text string) int {
 	return n
 }
 
-// common are long words that every talk has.
+// common are long words of every conversation.
 var common = wordSet(`that that's this these those them they they're with have haven't having what what's when where which while does doesn't don't didn't about
 	would could should there their theirs here like just really think know been being some something from your yours much very good great well more most many also
 	then than into over only even ever never always said says make makes made want wants going gonna been come came take yeah sure okay right thing things stuff
 	because anything everything maybe kind sort actually probably pretty little`)
 
-// speaksOfSelf says whether a sentence has a word of the first person.
+// speaksOfSelf says whether a sentence has a first-person word.
 func speaksOfSelf(sentence string) bool {
 	for w := range strings.FieldsSeq(strings.ToLower(sentence)) {
 		switch strings.TrimRight(w, ",.;:!") {
@@ -165,8 +163,8 @@ func speaksOfSelf(sentence string) bool {
 	return false
 }
 
-// toldOf makes a question of what somebody tells that is not about themself, by
-// some of its long words.
+// toldOf makes a question from a statement that is not about the speaker, with some of its
+// long words.
 func toldOf(p person, text string, chance *rand.Rand) (question string, ok bool) {
 	var words []string
 	for _, w := range strings.Fields(text) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// scanSchema reads the dialogues of the schema-guided data set, or a schema of
-// it. What a system asks for is paired with the turn that tells it.
+// scanSchema reads the dialogues of the schema-guided data set, or one of its schemas. It
+// pairs what the system needs to know with the user's turn that says it.
 func scanSchema(text string, emit Emit) {
 	var dialogues []struct {
 		Turns []struct {
@@ -22,7 +22,7 @@ func scanSchema(text string, emit Emit) {
 				}
 			}
 		}
-		// Of a schema.
+		// Field of a schema.
 		Description string
 		Intents     []struct{ Name, Description string }
 		Slots       []struct{ Name, Description string }

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// scanChangelog emits the entries of a list of changes that say more than one
-// sentence: what was changed, and how.
+// scanChangelog emits the entries of a change log that have more than one sentence: the
+// first sentence with the rest.
 func scanChangelog(text string, emit Emit) {
 	var entry []string
 	flush := func() {

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// records reads a table with a row of headings and hands each further row to
-// take, as what its headings say; it ends at a row that cannot be read.
+// records reads a table with a row of headings and passes each further row to take, by
+// heading; it ends at an unreadable row.
 func records(text string, take func(row map[string]string)) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.FieldsPerRecord = -1
@@ -31,7 +31,7 @@ func records(text string, take func(row map[string]string)) {
 	}
 }
 
-// scanSelfDialogue reads talks that one person wrote for two: turns in turn, in
+// scanSelfDialogue reads conversations that one person wrote for two: alternating turns in
 // numbered columns.
 func scanSelfDialogue(text string, emit Emit) {
 	records(text, func(row map[string]string) {
@@ -47,8 +47,8 @@ func scanSelfDialogue(text string, emit Emit) {
 	})
 }
 
-// scanPersonaChat reads talks of two people of whom some lines tell. A line is
-// paired with the turn that tells it.
+// scanPersonaChat reads conversations of two people with profile lines. It pairs a line
+// with the turn that says it.
 func scanPersonaChat(text string, emit Emit) {
 	records(text, func(row map[string]string) {
 		turns := spoken(row["Best Generated Conversation"])
@@ -66,8 +66,8 @@ func scanPersonaChat(text string, emit Emit) {
 	})
 }
 
-// tells emits what a line tells of a person with the turn of theirs that has
-// most of its words.
+// tells emits a profile line of a person with the turn of that person that shares most
+// words with it.
 func tells(p person, speaker, line string, turns []turn, names map[string]person, emit Emit) {
 	wanted := longWords(line)
 	best, most := -1, 1
@@ -90,7 +90,7 @@ func tells(p person, speaker, line string, turns []turn, names map[string]person
 	emit(Pair{Recall, p.name + " " + rest, clip(transcript(turns, names))})
 }
 
-// spoken reads a talk, a turn a line: "name: what is said".
+// spoken reads a conversation, one turn a line: "name: text".
 func spoken(talk string) []turn {
 	var turns []turn
 	for line := range strings.Lines(talk) {
@@ -101,8 +101,7 @@ func spoken(talk string) []turn {
 	return turns
 }
 
-// scanMTSDialog reads what a doctor and a patient say with the note that is
-// made of it.
+// scanMTSDialog reads conversations of doctors and patients with the medical notes on them.
 func scanMTSDialog(text string, emit Emit) {
 	records(text, func(row map[string]string) {
 		turns := spoken(row["dialogue"])
@@ -118,21 +117,21 @@ func scanMTSDialog(text string, emit Emit) {
 	})
 }
 
-// isEpisode says whether a file is the transcript of an episode of a show in
-// which people tell of themselves. There are many times more of other shows,
-// which are about software, and code speaks of that better.
+// isEpisode says whether a file is the transcript of an episode of a show in which people
+// talk about themselves. There are many more of other shows, which are about software,
+// where code is the better source.
 func isEpisode(name string) bool {
 	folder, base, ok := strings.Cut(name, "/")
 	return ok && slices.Contains([]string{"afk", "backstage", "brainscience", "founderstalk", "friends", "rfc"}, folder) && strings.HasSuffix(base, ".md")
 }
 
-// speakerMark is what begins a turn of an episode: "**First Last:** ". Sounds
-// stand in brackets, and some turns begin with their time.
+// speakerMark begins a turn of an episode: "**First Last:** ". Sounds are in brackets, and
+// some turns begin with their time.
 var speakerMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\*\*([^*:]{2,40}):\*\*\s*`) })
 var aside = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\?\[[^\]]{0,40}\]`) })
 
-// scanEpisode reads the transcript of a talk in Markdown, a paragraph a turn; a
-// paragraph without a name is said by the one before.
+// scanEpisode reads the transcript of a conversation in Markdown, one turn a paragraph; a
+// paragraph without a name belongs to the previous speaker.
 func scanEpisode(text string, emit Emit) {
 	var turns []turn
 	speaker := ""

@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// The bounds of a cloze: the words that must be left of the sentence, and the
-// sentences that its passage must have.
+// The bounds of a cloze: the least words kept of the sentence, and the least sentences in
+// its passage.
 const (
 	minClozeWords = 5
 	minClozeText  = 3
 )
 
-// seeded returns a source of chance that depends on a text alone, so that the
-// same text gives the same pairs.
+// seeded returns a random source with the text as its seed, so that the same text gives the
+// same pairs.
 func seeded(text string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text)) // it never fails
 	return rand.New(rand.NewPCG(h.Sum64(), 0))
 }
 
-// cloze emits some words of a sentence with the passage that the sentence is
-// from. In two cases of three the sentence is taken out of the passage; in the
-// third it stays, which holds a model true to words (Lee et al., "Latent
-// Retrieval for Weakly Supervised Open Domain Question Answering", 2019,
-// section 4, leave it in one case of ten, for a model that reads in order).
+// cloze emits some words of a sentence with the passage that the sentence is from. In two
+// cases of three the sentence is removed from the passage; in the third it stays, which
+// teaches the model exact words too (Lee et al., "Latent Retrieval for Weakly Supervised
+// Open Domain Question Answering", 2019, section 4, leave it in one case of ten, for a
+// model that reads in order).
 func cloze(sentences []string, emit Emit) {
 	if len(sentences) < minClozeText {
 		return
@@ -66,8 +66,8 @@ func sentencesOf(text string) []string {
 	return sentences
 }
 
-// claims emits what a summary says, sentence by sentence, with the text of a
-// list that shares most words with the sentence.
+// claims emits each sentence of a summary with the text of a list that shares most words
+// with it.
 func claims(summary string, texts []string, emit Emit) {
 	for _, sentence := range sentencesOf(summary) {
 		if !isProse(sentence, 5) {
@@ -79,8 +79,8 @@ func claims(summary string, texts []string, emit Emit) {
 	}
 }
 
-// closest returns the place of the text that has most long words of a sentence,
-// or -1 where none has three, or none a third of them.
+// closest returns the index of the text that has most long words of a sentence, or -1 if
+// none has three, or none a third of them.
 func closest(texts []string, sentence string) int {
 	wanted := longWords(sentence)
 	best, most := -1, max(2, len(wanted)/3)
@@ -98,8 +98,8 @@ func closest(texts []string, sentence string) int {
 	return best
 }
 
-// longWords returns the words of a text that are likely to tell what it is
-// about: those of more than three letters.
+// longWords returns the words of a text that probably say what it is about: words of more
+// than three letters.
 func longWords(text string) map[string]bool {
 	words := map[string]bool{}
 	for w := range strings.FieldsSeq(strings.ToLower(text)) {

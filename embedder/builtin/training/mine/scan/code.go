@@ -4,17 +4,17 @@ import (
 	"strings"
 )
 
-// scanCode emits what a program says of itself: doc comments and names with
-// their functions, comments with the statements below them, tests with what
-// they say they show, and messages with the code that raises them.
+// scanCode emits pairs of a program: doc comments and names with their functions, comments
+// with the statements below them, tests with their descriptions, and messages with the code
+// that raises them.
 func scanCode(l *language, text string, emit Emit) {
 	m := mask(l, text)
 	functions := m.functions(l)
-	headers := map[int]bool{} // where lines with a header begin
+	headers := map[int]bool{} // lines where headers begin
 	for _, f := range functions {
 		comment := m.docOf(l, f)
 		headers[lineStart(text, f.whole.start)] = true
-		headers[lineEnd(text, comment.end)+1] = true // annotations, perhaps
+		headers[lineEnd(text, comment.end)+1] = true // possibly annotations
 		m.function(l, f, comment, emit)
 	}
 	m.inline(l, headers, emit)
@@ -22,8 +22,8 @@ func scanCode(l *language, text string, emit Emit) {
 	m.messages(functions, emit)
 }
 
-// function emits the doc comment, which may be empty, and the name of one
-// function. A comment that stands in the body is no part of what is found by it.
+// function emits the doc comment, which may be empty, and the name of one function.
+// Comments in the body are left out of the function's text.
 func (m *masked) function(l *language, f function, comment span, emit Emit) {
 	code := clip(m.without(f.whole))
 	if comment.start >= f.body.start && comment.end <= f.body.end {
@@ -42,7 +42,7 @@ func (m *masked) function(l *language, f function, comment span, emit Emit) {
 		prose := commentText(m.text[comment.start:comment.end])
 		if first := withoutName(firstSentence(prose), f.name); isProse(first, 3) {
 			emit(Pair{Doc, first, code})
-			// One more of the same function at most, or it would count too much.
+			// At most one more pair of the same function, or it would have too much weight.
 			if rest := clip(withoutName(oneLine(prose), f.name)); len(rest) > len(first)+80 {
 				emit(Pair{Doc, rest, code})
 			} else if question, ok := ask(first, l.name); ok {
@@ -52,8 +52,8 @@ func (m *masked) function(l *language, f function, comment span, emit Emit) {
 	}
 }
 
-// docOf returns the doc comment of a function: the comment right above it, with
-// annotations between, or the string its body begins with.
+// docOf returns the doc comment of a function: the comment right above it, with annotations
+// between, or the string at the beginning of its body.
 func (m *masked) docOf(l *language, f function) span {
 	if l.body == indented {
 		for _, s := range m.strings {
@@ -84,8 +84,8 @@ func ownLine(text string, c span) bool {
 	return strings.TrimSpace(text[lineStart(text, c.start):c.start]) == ""
 }
 
-// isAnnotation says whether only annotations, attributes and the like stand
-// between a comment and what it is of. A blank line parts the two.
+// isAnnotation says whether there are only annotations, attributes and the like between a
+// comment and its declaration. A blank line separates the two.
 func isAnnotation(gap string) bool {
 	lines := strings.Split(strings.TrimSuffix(gap, "\n"), "\n")
 	for i, line := range lines {

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// CommitMessage emits the subject of a commit with the body of its message, the
-// lines that people and machines sign with left out.
+// CommitMessage emits the subject of a commit with the body of its message, without the
+// trailers.
 func CommitMessage(message string, emit Emit) {
 	subject, body, _ := strings.Cut(message, "\n")
 	subject = CommitSubject(subject)
@@ -22,9 +22,8 @@ func CommitMessage(message string, emit Emit) {
 	}
 }
 
-// CommitSubject returns a subject without the numbers and tags around it:
-// "fix(http): close bodies (#12)" is "close bodies". It is empty for subjects
-// that tell of no change.
+// CommitSubject returns a subject without the numbers and tags around it: "fix(http): close
+// bodies (#12)" is "close bodies". It is empty for subjects that do not describe a change.
 func CommitSubject(subject string) string {
 	subject = strings.TrimSpace(subject)
 	lower := strings.ToLower(subject)
@@ -46,7 +45,7 @@ func CommitSubject(subject string) string {
 	return subject
 }
 
-// isTrailer says whether a line of a message is for machines or signs it.
+// isTrailer says whether a line of a message is a trailer or a signature.
 func isTrailer(line string) bool {
 	key, value, ok := strings.Cut(line, ":")
 	if ok && !strings.Contains(key, " ") && strings.Contains(key, "-") && value != "" && key != strings.ToLower(key) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Set is the scanner of a data set. Test splits are never read, and other
-// splits than the one for training only where that is not in the mirrors.
+// Set is the scanner of a data set. Test splits are never read, and other splits than the
+// training split only if that is not in the mirrors.
 type Set struct {
 	// Has says whether a file of the set is read.
 	Has func(name string) bool
@@ -58,7 +58,7 @@ func matches(pattern string) func(string) bool {
 	}
 }
 
-// window is how many turns of a dialogue answer a question at most.
+// window is the most turns of a dialogue that answer one question.
 const window = 24
 
 func scanQMSum(text string, emit Emit) {
@@ -97,7 +97,7 @@ func scanQMSum(text string, emit Emit) {
 	}
 }
 
-// withoutNoises takes what is not said from a transcript: "{vocalsound}".
+// withoutNoises removes sounds from a transcript: "{vocalsound}".
 func withoutNoises(text string) string {
 	for {
 		before, after, ok := strings.Cut(text, "{")
@@ -131,7 +131,7 @@ func spans(turns []turn, places [][]string) []string {
 	return out
 }
 
-// number reads a place in a list; it is -1 for what is none.
+// number reads an index; it is -1 if the text is not a number.
 func number(s string) int {
 	if s == "" || len(s) > 6 {
 		return -1

@@ -7,19 +7,17 @@ import (
 // turn is what one person of a dialogue says at a time.
 type turn struct{ speaker, text string }
 
-// The shape of what dialogue emits: the words a turn must have to be asked
-// about by words of it, and how many turns are around one in the piece of a
-// talk that is found for every nth question.
+// Parameters of dialogue: the least words of a turn to make a question of its words, and
+// the number of turns around the answer that form the passage for every nth question.
 const (
 	minTold  = 12
 	around   = 4
 	everyNth = 5
 )
 
-// dialogue emits turns with those that answer them, and questions about what
-// was said with the turn that says it, some with the piece of the talk around
-// it. Speakers without names of their own are given some, so that questions can
-// be about them.
+// dialogue emits turns with the turns that answer them, and questions about a turn with
+// that turn, some with the passage around it. Anonymous speakers get names, so that
+// questions can be about them.
 func dialogue(turns []turn, emit Emit) {
 	names := namesOf(turns)
 	asked := 0
@@ -49,8 +47,8 @@ func dialogue(turns []turn, emit Emit) {
 	}
 }
 
-// retold makes a question of the words of a turn: of the first sentence in which
-// somebody speaks of themself, or of what they tell at length.
+// retold makes a question from the words of a turn: from the first sentence in the first
+// person, or from a long statement.
 func retold(p person, text string) (question string, ok bool) {
 	chance := seeded(text)
 	for _, sentence := range sentencesOf(text) {
@@ -76,7 +74,7 @@ func transcript(turns []turn, names map[string]person) string {
 	return strings.TrimSpace(b.String())
 }
 
-// person is a speaker with the pronouns that are used of them.
+// person is a speaker with their pronouns.
 type person struct {
 	name string
 	// subject, object and possessive: she, her, her.
@@ -86,7 +84,7 @@ type person struct {
 func woman(name string) person { return person{name, "she", "her", "her"} }
 func man(name string) person   { return person{name, "he", "him", "his"} }
 
-// women and men are the names that speakers without one are given.
+// women and men are names for speakers without one.
 var (
 	women = []string{"Anna", "Maria", "Laura", "Sophie", "Rachel", "Nina", "Emma", "Priya", "Helen", "Grace", "Sara", "Julia", "Mei", "Clara", "Fatima", "Diana",
 		"Alice", "Beth", "Carmen", "Elena", "Gina", "Hannah", "Irene", "Jane", "Kate", "Lily", "Megan", "Nora", "Olga", "Paula", "Rosa", "Susan", "Tina", "Vera", "Wendy", "Yuki", "Zoe"}
@@ -94,14 +92,14 @@ var (
 		"Adam", "Brian", "Carlos", "Dennis", "Erik", "Frank", "George", "Henry", "Ivan", "Jack", "Karl", "Leo", "Mike", "Nick", "Owen", "Pablo", "Rob", "Steve", "Tim", "Will", "Yusuf"}
 )
 
-// anonymous are what data sets call speakers without a name.
+// anonymous are placeholders for speakers in data sets.
 var anonymous = map[string]bool{
 	"": true, "user": true, "system": true, "assistant": true, "agent": true, "agent_1": true, "agent_2": true, "a": true, "b": true, "m": true, "w": true,
 	"f": true, "agent_3": true, "user 1": true, "user 2": true,
 }
 
-// namesOf gives every speaker a person. Which names are given depends on the
-// first turn alone, so that the same dialogue gives the same pairs.
+// namesOf gives every speaker a person. The names depend only on the first turn, so that
+// the same dialogue gives the same pairs.
 func namesOf(turns []turn) map[string]person {
 	names := map[string]person{}
 	seed := 0

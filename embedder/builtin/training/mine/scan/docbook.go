@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// scanDocBook emits the sections, purposes and examples of DocBook, which the
-// manual of PHP is written in. It is read by its tags alone, since entities and
-// included parts make most of it no whole XML.
+// scanDocBook emits the sections, purposes and examples of DocBook, the format of PHP's
+// manual. It searches tags only, since with its entities and included parts most of it is
+// not well-formed XML.
 func scanDocBook(text string, emit Emit) {
 	if !strings.Contains(text, "<para>") && !strings.Contains(text, "<simpara>") {
 		return
@@ -56,7 +56,7 @@ func scanDocBook(text string, emit Emit) {
 	}
 }
 
-// plainXML takes tags and entities from a text.
+// plainXML removes tags and entities from a text.
 func plainXML(s string) string {
 	var b strings.Builder
 	for {

@@ -4,14 +4,14 @@ import (
 	"strings"
 )
 
-// commentText takes the marks of comments and of their markup from a comment
-// and returns the prose before the first tag, list or example.
+// commentText removes comment marks and markup from a comment and returns the prose before
+// the first tag, list or example.
 func commentText(comment string) string {
 	var out []string
 	for line := range strings.Lines(comment) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "#!") {
-			continue // it names the program that runs a script
+			continue // the line that names the interpreter of a script
 		}
 		line = strings.TrimSpace(strings.TrimLeft(line, "/*#-;!<\"'`"))
 		line = strings.TrimSpace(strings.TrimRight(strings.TrimSuffix(line, "-->"), "*/#\"'`"))
@@ -31,8 +31,8 @@ func commentText(comment string) string {
 	return strings.TrimSpace(strings.Join(out, "\n"))
 }
 
-// endsProse says whether a line of a doc comment begins what is no more
-// description: parameters, examples, rules.
+// endsProse says whether a line of a doc comment ends the description: parameters,
+// examples, rules.
 func endsProse(line string) bool {
 	for _, prefix := range []string{"@", "\\param", "\\return", ":param", ":type", ":return", ":raises", ">>>", "```", "~~~", "Args:", "Arguments:",
 		"Parameters", "Returns", "Raises", "Example", "Usage", "Yields", "See Also", "References", "Note:", "----", "====", "-----", "TODO", "+----", "$ "} {
@@ -43,7 +43,7 @@ func endsProse(line string) bool {
 	return false
 }
 
-// withoutTags takes HTML, XML and Javadoc tags out: "{@link Reader}" is Reader.
+// withoutTags removes HTML, XML and Javadoc tags: "{@link Reader}" is Reader.
 func withoutTags(line string) string {
 	for {
 		tag, rest, ok := between(line, "{@", "}")
@@ -75,8 +75,8 @@ func withoutTags(line string) string {
 
 func isTagStart(c byte) bool { return c == '/' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// withoutName takes the name of a function from the beginning of its
-// description, as Go writes them, or nothing could be learnt from it but names.
+// withoutName removes the name of a function from the beginning of its description, as in
+// Go: otherwise training would learn only the name.
 func withoutName(sentence, name string) string {
 	for _, prefix := range []string{name + " ", name + "() ", "`" + name + "` ", name + " - ", name + "(): "} {
 		if rest, ok := strings.CutPrefix(sentence, prefix); ok && rest != "" {

@@ -50,8 +50,8 @@ func examples(comment string, emit Emit) {
 	flush()
 }
 
-// withoutMark takes the mark of a comment off one of its lines, but not the
-// marks of comments in an example.
+// withoutMark removes the comment mark from a line, but not the marks of comments in an
+// example.
 func withoutMark(line string) string {
 	for _, mark := range []string{"///", "//!", "//", "*", "#"} {
 		if rest, ok := strings.CutPrefix(strings.TrimLeft(line, " \t"), mark); ok {
@@ -61,7 +61,7 @@ func withoutMark(line string) string {
 	return line
 }
 
-// promptOf returns the prompt that a line of a session begins with.
+// promptOf returns the prompt at the beginning of a line of a session.
 func promptOf(line string) string {
 	for _, prompt := range []string{">>> ", "... ", "iex> ", "...> "} {
 		if strings.HasPrefix(line, prompt) {

@@ -6,14 +6,13 @@ import (
 	"sync"
 )
 
-// maxQuestions is how many questions are made of one turn: those made by rule
-// are alike, and many of them would teach the rule.
+// maxQuestions is how many questions are made of one turn. Questions made by rules are
+// similar, and many of them would teach the rule.
 const maxQuestions = 2
 
-// questionsAbout makes questions that a turn answers, out of the sentences in
-// which somebody speaks of themself: "I adopted a dog last May." answers "When
-// did she adopt a dog?". It is done by rules over verbs and times, so most
-// sentences give none.
+// questionsAbout makes questions that a turn answers, from its sentences in the first
+// person: "I adopted a dog last May." answers "When did she adopt a dog?". It uses rules
+// over verbs and times, so most sentences give none.
 func questionsAbout(p person, text string) []string {
 	var questions []string
 	for _, sentence := range sentencesOf(text) {
@@ -38,16 +37,16 @@ func questionsAbout(p person, text string) []string {
 	return questions
 }
 
-// personalRule makes a question of the groups that its pattern finds.
+// personalRule makes a question from the groups of its pattern.
 type personalRule struct {
 	pattern *regexp.Regexp
 	ask     func(p person, groups []string) string
 }
 
-// lead is what may stand before the person of a sentence.
+// lead are the words allowed before the subject of a sentence.
 const lead = `^(?:(?:so|and|but|well|yeah|yes|oh|actually|also|then|no|hey|hi|anyway|honestly|personally|unfortunately|luckily|by the way)[, ]+)*`
 
-// when matches times at the end or the beginning of what was done.
+// when matches times at the end or the beginning of a sentence.
 const when = `(yesterday|today|tonight|tomorrow|this (?:morning|afternoon|evening|week|weekend|month|year|summer|winter|spring)|last (?:\w+)|next (?:\w+)|(?:a|an|one|two|three|four|five|six|\d+|few|several|a few|a couple of) (?:day|week|month|year|hour)s? ago|on (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)|in (?:january|february|march|april|may|june|july|august|september|october|november|december|\d{4})|at \d+(?::\d+)? ?(?:am|pm|o'clock)?|when i was [\w ]+)`
 
 var personalRules = sync.OnceValue(func() []personalRule {
@@ -147,7 +146,7 @@ func (p person) third(text string) string {
 	return " " + strings.Join(words, " ")
 }
 
-// irregular are the past forms of verbs that people tell of themselves.
+// irregular are the past forms of frequent irregular verbs.
 var irregular = map[string]string{
 	"went": "go", "got": "get", "bought": "buy", "saw": "see", "met": "meet", "made": "make", "took": "take", "had": "have", "did": "do", "gave": "give",
 	"found": "find", "lost": "lose", "left": "leave", "came": "come", "ran": "run", "ate": "eat", "drank": "drink", "drove": "drive", "flew": "fly",
@@ -159,7 +158,7 @@ var irregular = map[string]string{
 	"hit": "hit", "hurt": "hurt", "seen": "see", "gone": "go", "been": "be", "done": "do", "taken": "take", "given": "give", "written": "write", "eaten": "eat",
 }
 
-// notVerbs end in -ed and are no past forms.
+// notVerbs end in -ed but are not past forms.
 var notVerbs = map[string]bool{"need": true, "indeed": true, "feed": true, "speed": true, "red": true, "bed": true, "hundred": true, "used": true, "supposed": true}
 
 // baseVerb returns the infinitive of a past form. Regular ones are made by the

@@ -7,18 +7,18 @@ import (
 // function is a function or type of a program.
 type function struct {
 	name string
-	// whole begins with the header, on the start of its line where nothing else
-	// is before it, and ends behind the body.
+	// whole begins with the header, at the start of its line if nothing else is before it,
+	// and ends after the body.
 	whole span
-	// body is what the header governs, without its brackets.
+	// body is the body of the header, without its brackets.
 	body span
 }
 
 // maxHeader is how many lines a header may have.
 const maxHeader = 6
 
-// functions finds the functions and types of a program, in order of their ends
-// of header.
+// functions finds the functions and types of a program, in order of the ends of their
+// headers.
 func (m *masked) functions(l *language) []function {
 	if l.body == braces {
 		return m.braced(l)
@@ -26,7 +26,7 @@ func (m *masked) functions(l *language) []function {
 	return m.lined(l)
 }
 
-// braced finds what ends in a matching brace.
+// braced finds functions that end at a matching brace.
 func (m *masked) braced(l *language) []function {
 	closes := matching(m.code)
 	var found []function
@@ -54,7 +54,7 @@ func (m *masked) braced(l *language) []function {
 		case '}':
 			start, parens = i+1, 0
 			if n := len(outer); n > 0 {
-				// Braces between brackets, as of a type among parameters, end no
+				// Braces between brackets, as of a type among parameters, do not end a
 				// statement.
 				if parens = outer[n-1].parens; parens > 0 {
 					start = outer[n-1].start
@@ -66,8 +66,8 @@ func (m *masked) braced(l *language) []function {
 	return found
 }
 
-// indented returns the start of the line of a place that has only white space
-// before it, or else the place.
+// indented returns the start of the line if only white space precedes the offset, otherwise
+// the offset.
 func (m *masked) indented(at int) int {
 	if line := lineStart(m.code, at); strings.TrimSpace(m.code[line:at]) == "" {
 		return line
@@ -75,7 +75,7 @@ func (m *masked) indented(at int) int {
 	return at
 }
 
-// matching returns the place of the closing brace of every opening one.
+// matching maps every opening brace to its closing one.
 func matching(code string) map[int]int {
 	closes := map[int]int{}
 	var open []int
@@ -93,8 +93,8 @@ func matching(code string) map[int]int {
 	return closes
 }
 
-// header looks for a header in the last lines before a body and says where in
-// the statement it begins.
+// header looks for a header in the last lines before a body and returns where in the
+// statement it begins.
 func header(l *language, statement string) (name string, at int, ok bool) {
 	const most = 1200 // bytes: longer ones are data
 	cut := max(0, len(statement)-most)
@@ -135,7 +135,7 @@ func headerName(l *language, text string) (name string, ok bool) {
 	return name, name != "" && !notNames[name] && !notNames[strings.TrimRight(first, "(")]
 }
 
-// lined finds what ends by its indent.
+// lined finds functions that end by indentation.
 func (m *masked) lined(l *language) []function {
 	var found []function
 	for start := 0; start < len(m.code); {
@@ -170,8 +170,8 @@ func (m *masked) headerEnd(start, end int) int {
 	return end
 }
 
-// blockEnd returns where the block below a header ends. Lines that are part of
-// a string or of a comment are blank in the code and end nothing.
+// blockEnd returns where the block below a header ends. Lines inside a string or comment
+// are blank in the code and end nothing.
 func (m *masked) blockEnd(l *language, from, indent int) int {
 	last := from
 	for start := from + 1; start < len(m.code); {
@@ -195,7 +195,7 @@ func (m *masked) blockEnd(l *language, from, indent int) int {
 		start = end + 1
 	}
 	if l.body == ended {
-		return from // no end: not understood
+		return from // no end found
 	}
 	return last
 }

@@ -5,28 +5,28 @@ import (
 	"sync"
 )
 
-// language is what the scanner of code must know of a programming language.
+// language describes a programming language to the scanner of code.
 type language struct {
 	name string
 	// line and block begin and end comments.
 	line  []string
 	block [][2]string
-	// quotes begin and end strings; the long ones may go over lines. A longer
-	// quote stands before the shorter one it begins with.
+	// quotes begin and end strings; long quotes may span lines. A longer quote comes before
+	// the shorter one that it begins with.
 	quotes, longQuotes []string
 	body               bodyStyle
 	// header matches the beginning of a function or type up to its body; its
 	// first group that is not empty is the name.
 	header func() *regexp.Regexp
-	// lifetimes says that ' begins a character only where one character and
-	// another ' follow, as in Rust.
+	// lifetimes says that ' begins a character only if one character and another ' follow,
+	// as in Rust.
 	lifetimes bool
 	// hashLine says that a line comment begins only after white space, as the
 	// # of shells does.
 	hashLine bool
 }
 
-// bodyStyle says how the end of a function is told.
+// bodyStyle says how the end of a function is found.
 type bodyStyle int
 
 const (
@@ -45,7 +45,7 @@ var (
 	hash   = []string{"#"}
 )
 
-// languages are what is told apart, by extension.
+// languages are the supported languages, by extension.
 var languages = map[string]*language{
 	".go": {name: "Go", line: cLine, block: cBlock, quotes: []string{`"`, `'`}, longQuotes: []string{"`"},
 		header: compiled(`^(?:func\s+(?:\([^)]*\)\s*)?(\w+)|type\s+(\w+)(?:\[[^\]]*\])?\s+(?:struct|interface)\s*$)`)},
@@ -79,11 +79,11 @@ var languages = map[string]*language{
 
 var scriptHeader = compiled(`^(?:export\s+)?(?:default\s+)?(?:(?:public|private|protected|static|abstract|override|readonly|declare)\s+)*(?:async\s+)?(?:function\s*\*?\s*(\w+)|(?:class|interface|enum)\s+(\w+)|(?:const|let|var)\s+(\w+)\s*(?::[^=]+)?=\s*(?:async\s*)?(?:function\b|\([^{]*\)\s*(?::[^=]+)?=>|\w+\s*=>)|\*?(\w+)\s*(?:<[^(]*>)?\([^;]*\)\s*(?::[^;=]+)?\s*$)`)
 
-// cHeader takes a type, a name and parameters for a function, whatever the
-// words before and behind.
+// cHeader matches a function with type, name and parameters, with any words before and
+// after.
 var cHeader = compiled(`^(?:(?:[\w@<>\[\],.?*&:~]+\s+)*(?:class|interface|struct|enum|record|union)\s+(\w+)[^;()=]*$|(?:[\w@<>\[\],.?*&:~]+\s+)+[*&]*(~?\w+(?:::~?\w+)*)\s*\([^;{}]*\)[^;{}()=]*(?:\([^)]*\))?[^;{}()=]*$)`)
 
-// aliases are extensions of languages that are listed under another.
+// aliases are extensions of the same language.
 var aliases = map[string]string{
 	".jsx": ".js", ".ts": ".js", ".tsx": ".js", ".mjs": ".js", ".cjs": ".js", ".vue": ".js",
 	".h": ".c", ".cc": ".c", ".cpp": ".c", ".hpp": ".c", ".cxx": ".c",
@@ -101,7 +101,7 @@ func languageOf(base, ext string) *language {
 	return languages[ext]
 }
 
-// notNames are words before brackets that make no function.
+// notNames are words before brackets that are not functions.
 var notNames = map[string]bool{
 	"if": true, "for": true, "while": true, "switch": true, "catch": true, "return": true, "else": true, "new": true, "do": true,
 	"foreach": true, "using": true, "lock": true, "sizeof": true, "defined": true, "synchronized": true, "match": true,

@@ -80,7 +80,7 @@ func scanMan(text string, emit Emit) {
 	endTerm()
 }
 
-// skippedMacros set type and hold nothing to read.
+// skippedMacros set type and have no text.
 var skippedMacros = map[string]bool{
 	"nf": true, "fi": true, "RS": true, "RE": true, "ad": true, "in": true, "sp": true, "de": true, "ie": true, "el": true, "if": true, "so": true, "nh": true,
 	"EX": true, "EE": true, "UE": true, "br": true, "ne": true, "ds": true, "ft": true, "Bl": true, "El": true, "Bd": true, "Ed": true, "Dd": true, "Os": true,
@@ -88,8 +88,8 @@ var skippedMacros = map[string]bool{
 
 var roffEscape = compiled(`\\f(?:\[\w*\]|\(\w\w|.)|\\s[-+]?\d|\\[&/,|^:]|\\\*\(..|\\".*$`)
 
-// plainRoff takes escapes and the macros of mdoc from a line: "\fB\-a\fP" is
-// "-a", "Fl a Ar file" is "-a file".
+// plainRoff removes escapes and mdoc macros from a line: "\fB\-a\fP" is "-a", "Fl a Ar
+// file" is "-a file".
 func plainRoff(line string) string {
 	line = roffEscape().ReplaceAllString(line, "")
 	line = strings.NewReplacer(`\-`, "-", `\.`, ".", `\(aq`, "'", `\(dq`, `"`, `\(co`, "", `\e`, `\`, `\ `, " ", `\(em`, "-", `\(bu`, "", `"`, "", `\(lq`, "", `\(rq`, "").Replace(line)
@@ -192,7 +192,7 @@ var texinfoDepth = map[string]int{
 
 var texinfoCommand = compiled(`@[a-zA-Z]+\{([^{}]*)\}`)
 
-// plainTexinfo leaves of commands their text: "@samp{-a}" is "-a".
+// plainTexinfo replaces commands by their text: "@samp{-a}" is "-a".
 func plainTexinfo(line string) string {
 	for range 3 {
 		line = texinfoCommand().ReplaceAllString(line, "$1")

@@ -67,8 +67,8 @@ func scanMarkdown(text string, emit Emit) {
 	flush()
 }
 
-// tableRow emits the cell of a row that describes with the others: what a
-// command, an option or a key of the row is for.
+// tableRow emits the describing cell of a row with the other cells: the purpose of a
+// command, option or key.
 func tableRow(row string, emit Emit) {
 	about := ""
 	var others []string
@@ -92,7 +92,7 @@ func tableRow(row string, emit Emit) {
 
 func isBold(line string) bool { return strings.HasPrefix(line, "**") && strings.HasSuffix(line, "**") }
 
-// frontMatter takes the settings off a page and returns its title.
+// frontMatter removes the front matter of a page and returns its title.
 func frontMatter(text string) (body, title string) {
 	rest, ok := strings.CutPrefix(text, "---\n")
 	if !ok {
@@ -110,14 +110,14 @@ func frontMatter(text string) (body, title string) {
 	return body, title
 }
 
-// headingText takes anchors, links and emphasis from a heading.
+// headingText removes anchors, links and emphasis from a heading.
 func headingText(heading string) string {
 	heading, _, _ = strings.Cut(heading, "{#")
 	heading = strings.TrimRight(strings.TrimSpace(heading), "# ")
 	return strings.TrimSpace(strings.ReplaceAll(plainMarkdown(heading), "`", ""))
 }
 
-// plainMarkdown leaves of links and images their text, and no emphasis.
+// plainMarkdown keeps the text of links and images, and removes emphasis.
 func plainMarkdown(line string) string {
 	line = strings.ReplaceAll(line, "**", "")
 	for {

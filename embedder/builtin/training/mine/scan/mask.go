@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// masked is the text of a program told apart: code has the text with every
-// comment and string made spaces, byte for byte, so that brackets and words in
-// it are the program's own.
+// masked is the text of a program. In code every comment and string is replaced by spaces,
+// byte for byte, so that only the program's own brackets and words remain.
 type masked struct {
 	text     string
 	code     string
@@ -16,11 +15,11 @@ type masked struct {
 	strings  []span
 }
 
-// span is a piece of a text, from start up to but not including end. Line
-// comments on lines that follow one another are one span.
+// span is a range of a text, from start up to but not including end. Line comments on
+// consecutive lines are one span.
 type span struct{ start, end int }
 
-// mask tells a program's comments and strings from its code.
+// mask separates a program's comments and strings from its code.
 func mask(l *language, text string) masked {
 	m := masked{text: text}
 	code := []byte(text)
@@ -51,7 +50,7 @@ func mask(l *language, text string) masked {
 	return m
 }
 
-// addComment joins a comment to the one before when only an indent is between.
+// addComment joins a comment to the previous one if only an indent is between them.
 func (m *masked) addComment(s span) {
 	if n := len(m.comments); n > 0 {
 		last := &m.comments[n-1]
@@ -86,8 +85,8 @@ func commentEnd(l *language, text string, i int) (end int, ok bool) {
 	return 0, false
 }
 
-// stringEnd returns the end of the string that begins at i. A short string that
-// does not end on its line is none: the quote was an apostrophe or a lifetime.
+// stringEnd returns the end of the string that begins at i. A short string that does not
+// end on its line is not a string: the quote was an apostrophe or a lifetime.
 func stringEnd(l *language, text string, i int) (end int, ok bool) {
 	if l.lifetimes && text[i] == '\'' {
 		return characterEnd(text, i)
@@ -133,10 +132,10 @@ func closing(text string, from int, quote string, sameLine bool) (end int, ok bo
 	return 0, false
 }
 
-// lineStart returns where the line of a place begins.
+// lineStart returns the start of the line of an offset.
 func lineStart(text string, at int) int { return strings.LastIndexByte(text[:at], '\n') + 1 }
 
-// lineEnd returns where the line of a place ends, its line break not included.
+// lineEnd returns the end of the line of an offset, without its line break.
 func lineEnd(text string, at int) int {
 	if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
 		return at + n
@@ -144,11 +143,11 @@ func lineEnd(text string, at int) int {
 	return len(text)
 }
 
-// without returns a piece of the program with its comments taken out, and the
-// lines that held nothing else.
+// without returns a part of the program without its comments and without the lines that had
+// only comments.
 func (m *masked) without(s span) string { return dedent(m.lines(s)) }
 
-// lines is without, with the indents as they are.
+// lines is without, but keeps the indents.
 func (m *masked) lines(s span) string {
 	at, _ := slices.BinarySearchFunc(m.comments, s.start, func(c span, start int) int { return c.end - start })
 	var b strings.Builder

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// raisers are words before a string that make it a message for people.
+// raisers are words before a string that make it a message to the user.
 var raisers = []string{
 	"error", "err", "panic", "raise", "throw", "fatal", "warn", "die", "abort", "fail", "exception", "log", "bail", "invalid", "message", "expect",
 }
 
-// messages emits the messages that a program raises with the lines around
-// them: an error found in a log is to find the code that wrote it.
+// messages emits the messages that a program raises with the lines around them, so that an
+// error in a log finds the code that wrote it.
 func (m *masked) messages(functions []function, emit Emit) {
 	for _, s := range m.strings {
 		line := lineStart(m.text, s.start)
@@ -34,7 +34,7 @@ func (m *masked) messages(functions []function, emit Emit) {
 	}
 }
 
-// messageText takes the quotes and places for values from a message.
+// messageText removes the quotes and placeholders from a message.
 func messageText(quoted string) string {
 	text := strings.Trim(quoted, "\"'`")
 	for _, verb := range []string{"%s", "%v", "%d", "%w", "%q", "%r", "%T", "%x", "{}", "%+v", "%i", "%u", "%zu", "%ld"} {

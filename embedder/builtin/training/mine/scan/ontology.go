@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// scanOBO reads the terms of an ontology in the OBO format (version 1.4 of its
-// guide): a stanza a term, a tag and a value a line. A term with its synonyms
-// is paired with its definition.
+// scanOBO reads the terms of an ontology in the OBO format (version 1.4 of its guide): one
+// term a stanza, one tag and value a line. A term with its synonyms is paired with its
+// definition.
 func scanOBO(text string, emit Emit) {
 	for stanza := range strings.SplitSeq(text, "\n[") {
 		if !strings.HasPrefix(stanza, "Term]") {
@@ -36,8 +36,8 @@ func scanOBO(text string, emit Emit) {
 	}
 }
 
-// quoted returns what stands between the first quotes of a value, in which a
-// backslash takes the next character as it is.
+// quoted returns the text between the first quotes of a value, in which a backslash escapes
+// the next character.
 func quoted(value string) (inside string, ok bool) {
 	_, rest, ok := strings.Cut(value, `"`)
 	if !ok {

@@ -5,16 +5,14 @@ import (
 	"strings"
 )
 
-// minPassage is how many sentences a paragraph must have for one of them to be
-// taken out.
+// minPassage is the least number of sentences in a paragraph for removing one.
 const minPassage = 4
 
-// passage emits a sentence of a paragraph with the rest of the paragraph (the
-// inverse cloze task of Lee et al., "Latent Retrieval for Weakly Supervised Open
-// Domain Question Answering", 2019), and a cloze. Which sentence it is depends
-// on the text alone.
+// passage emits a sentence of a paragraph with the rest of the paragraph (the inverse cloze
+// task of Lee et al., "Latent Retrieval for Weakly Supervised Open Domain Question
+// Answering", 2019), and a cloze. The choice of the sentence depends only on the text.
 func passage(paragraph string, emit Emit) {
-	// The items of a list and the rows of a table do not stand for one another.
+	// The items of a list and the rows of a table do not describe one another.
 	apart := func(line string) bool { return isItem(line) || strings.HasPrefix(line, "|") }
 	if slices.ContainsFunc(strings.Split(paragraph, "\n"), apart) {
 		return
@@ -33,8 +31,8 @@ func passage(paragraph string, emit Emit) {
 	}
 }
 
-// commands emits the comments in a block of shell code with the lines below
-// them. Where commands have a prompt, lines without it are what they print.
+// commands emits the comments in a block of shell code with the lines below them. If
+// commands have a prompt, lines without it are output.
 func commands(block string, emit Emit) {
 	const prompt = "$ "
 	prompted := strings.HasPrefix(block, prompt) || strings.Contains(block, "\n"+prompt)

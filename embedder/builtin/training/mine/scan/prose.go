@@ -10,7 +10,7 @@ import (
 // maxEntry is how much of one file of an archive is read, in bytes.
 const maxEntry = 4 << 20
 
-// scanNLTK reads the archives of plain English among NLTK's data.
+// scanNLTK reads the archives of plain English in NLTK's data.
 func scanNLTK(text string, emit Emit) {
 	archive, err := zip.NewReader(strings.NewReader(text), int64(len(text)))
 	if err != nil {
@@ -36,7 +36,8 @@ func readEntry(f *zip.File) (content string, ok bool) {
 	return string(read), err == nil
 }
 
-// passages emits a passage of each paragraph, long ones in parts of some lines.
+// passages emits a passage of each paragraph; long paragraphs are split into parts of some
+// lines.
 func passages(text string, emit Emit) {
 	const most = 8 // lines
 	var lines []string
@@ -55,15 +56,14 @@ func passages(text string, emit Emit) {
 	flush()
 }
 
-// sentenceCase begins a line with a capital letter and joins its marks to its
-// words, as in texts that were taken apart: "it works , mostly ." is "It works,
-// mostly."
+// sentenceCase begins a line with a capital letter and joins marks to words, for tokenized
+// texts: "it works , mostly ." is "It works, mostly."
 func sentenceCase(line string) string {
 	line = strings.NewReplacer(" .", ".", " ,", ",", " ?", "?", " !", "!", " ;", ";", " :", ":", "( ", "(", " )", ")", " '", "'").Replace(line)
 	return strings.ToUpper(line[:1]) + line[1:]
 }
 
-// scanMELD reads turns of a television series, in the order of its scenes.
+// scanMELD reads the turns of a television series, in the order of its scenes.
 func scanMELD(text string, emit Emit) {
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil || len(rows) == 0 {

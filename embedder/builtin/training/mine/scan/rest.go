@@ -8,7 +8,7 @@ import (
 func scanREST(text string, emit Emit) {
 	o := outline{emit: emit}
 	defer o.end()
-	depths := map[byte]int{} // by the mark under a heading, in order of appearance
+	depths := map[byte]int{} // by the underline character, in order of appearance
 	lines := strings.Split(text, "\n")
 	var paragraph []string
 	flush := func() {
@@ -53,12 +53,12 @@ func scanREST(text string, emit Emit) {
 	flush()
 }
 
-// isUnderline says whether a line consists of one mark, as under headings.
+// isUnderline says whether a line consists of one repeated mark, as under headings.
 func isUnderline(line string) bool {
 	return len(line) >= 3 && strings.IndexByte("=-~^\"'*+#`.:_", line[0]) >= 0 && strings.Trim(line, line[:1]) == ""
 }
 
-// isAside says whether a directive holds ordinary text.
+// isAside says whether a directive contains ordinary text.
 func isAside(line string) bool {
 	for _, name := range []string{"note", "tip", "warning", "caution", "important", "versionadded", "versionchanged", "seealso"} {
 		if strings.HasPrefix(line, ".. "+name) {
@@ -68,8 +68,7 @@ func isAside(line string) bool {
 	return false
 }
 
-// indentedBlock returns the indented lines from a place on, and the last line
-// that belongs to them.
+// indentedBlock returns the indented lines from an index on, and the index of the last one.
 func indentedBlock(lines []string, from int) (block string, last int) {
 	last = from - 1
 	for i := from; i < len(lines); i++ {
@@ -84,7 +83,7 @@ func indentedBlock(lines []string, from int) (block string, last int) {
 	return strings.Join(lines[from:last+1], "\n"), last
 }
 
-// withoutOptions takes the options of a directive off its block.
+// withoutOptions removes the options of a directive from its block.
 func withoutOptions(block string) string {
 	lines := strings.Split(block, "\n")
 	for len(lines) > 0 && strings.HasPrefix(strings.TrimSpace(lines[0]), ":") {
@@ -93,7 +92,7 @@ func withoutOptions(block string) string {
 	return strings.Join(lines, "\n")
 }
 
-// plainREST leaves of roles and references their text: :class:`~a.B` is B.
+// plainREST replaces roles and references by their text: :class:`~a.B` is B.
 func plainREST(line string) string {
 	line = strings.ReplaceAll(strings.ReplaceAll(line, "``", "`"), "**", "")
 	for {

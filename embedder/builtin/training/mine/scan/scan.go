@@ -1,21 +1,18 @@
-// Package scan finds pairs of texts that mean the same or answer one another
-// in source code, documentation and data sets of dialogues.
+// Package scan finds pairs of texts that mean the same or answer one another in source
+// code, documentation and data sets of dialogues.
 //
-// Vocabulary. A pair is two texts of one place that belong together: A is the
-// shorter one, such as a person would ask with (a question, a subject, the
-// first sentence of a comment), B the longer one that is to be found (an
-// answer, a body, a function). Its kind says by which rule it was found. A
-// scanner reads the whole text of one file and emits the pairs of its format;
-// what is worth keeping of them is not its business (see package clean).
+// Vocabulary. A pair is two texts from one place that belong together: A is the shorter
+// one, which resembles a query (a question, a subject, the first sentence of a comment), B
+// the longer one that the query should find (an answer, a body, a function). Its kind says
+// which rule found it. A scanner reads the whole text of one file and emits the pairs of
+// its format; package clean filters them.
 //
-// Some pairs are made, not found: a cloze is what is left of a sentence when
-// words of it are dropped, with the passage it is from, and most questions about
-// turns are sentences of the turn put into the third person. Chance plays into
-// both, seeded by the text, so that the same text gives the same pairs.
+// Some pairs are generated: a cloze is a sentence with words dropped, and its passage; most
+// questions about turns are sentences of the turn put into the third person. Both use
+// random choices seeded by the text, so that the same text gives the same pairs.
 //
-// Scanners work by the look of lines and brackets, not by grammars: they must
-// read many languages, and what they misread costs a pair. They never fail,
-// whatever the text.
+// Scanners work by the form of lines and brackets, not by grammars: they must read many
+// languages, and a misread text costs only a pair. They never fail, whatever the text.
 package scan
 
 import (
@@ -30,10 +27,10 @@ type Kind string
 // The kinds, each with what A and B are.
 const (
 	Doc       Kind = "doc"       // first sentence of a doc comment → function or type
-	Ask       Kind = "ask"       // what a comment says as somebody would search for it → function
+	Ask       Kind = "ask"       // description of a function as a search query → function
 	Name      Kind = "name"      // words of a function's name → its body
 	Comment   Kind = "comment"   // comment → the statements below it
-	Test      Kind = "test"      // what a test says it shows → its body
+	Test      Kind = "test"      // description of a test → its body
 	Message   Kind = "message"   // error message → the code around it
 	Commit    Kind = "commit"    // subject of a commit → its body
 	Change    Kind = "change"    // subject of a commit → the lines it adds
@@ -46,9 +43,9 @@ const (
 	Changelog Kind = "changelog" // first sentence of an entry → its rest
 	Passage   Kind = "passage"   // sentence of a paragraph → the rest of the paragraph
 	Cloze     Kind = "cloze"     // some words of a sentence → the passage it is from
-	Claim     Kind = "claim"     // sentence of a summary or conclusion → the text that it is drawn from
+	Claim     Kind = "claim"     // sentence of a summary or conclusion → the text that supports it
 	Turn      Kind = "turn"      // turn of a dialogue → the turn that answers it
-	Recall    Kind = "recall"    // question about what somebody said → what was said
+	Recall    Kind = "recall"    // question about a past statement → the statement
 	Retold    Kind = "retold"    // question made of a turn's own words → the turn
 	Summary   Kind = "summary"   // summary or title → the text
 	Gloss     Kind = "gloss"     // word → definition
@@ -60,13 +57,13 @@ type Pair struct {
 	A, B string
 }
 
-// Emit takes a pair that was found.
+// Emit receives a found pair.
 type Emit func(Pair)
 
-// A Part is what of a repository is mined.
+// A Part is a part of a repository that is mined.
 type Part string
 
-// The parts of an ordinary repository; data sets have scanners of their own.
+// The parts of an ordinary repository. Data sets have separate scanners.
 const (
 	Commits Part = "commits" // messages
 	Changes Part = "changes" // messages with what they change
@@ -83,8 +80,8 @@ type format struct {
 	scan func(text string, emit Emit)
 }
 
-// File returns the scanner of an ordinary file and the part it belongs to, by
-// the file's name; ok is false for files that nothing is found in.
+// File returns the scanner of an ordinary file and its part, by the file's name; ok is
+// false for files without a scanner.
 func File(name string) (scan func(text string, emit Emit), part Part, ok bool) {
 	base, ext := path.Base(name), strings.ToLower(path.Ext(name))
 	if strings.HasPrefix(strings.ToLower(base), "dockerfile") || base == "Makefile" {
@@ -108,7 +105,7 @@ func File(name string) (scan func(text string, emit Emit), part Part, ok bool) {
 	return nil, "", false
 }
 
-// formats are the scanners of what is no programming language, by extension.
+// formats are the scanners of formats other than programming languages, by extension.
 var formats = map[string]format{
 	".md":       {Docs, scanMarkdown},
 	".mdx":      {Docs, scanMarkdown},

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// outline gathers a document, whatever its markup: headings, and below them
-// paragraphs and blocks of code.
+// outline collects the structure of a document, whatever its markup: headings, and below
+// them paragraphs and blocks of code.
 type outline struct {
 	emit Emit
-	// path are the headings above the present place, the title first.
+	// path are the headings above the current position, the title first.
 	path  []string
 	depth []int
 	text  strings.Builder // of the section so far
 	// lead is the last paragraph, which introduces a block of code.
 	lead string
-	// quote is the message that a page about an error begins with.
+	// quote is the message at the beginning of a page about an error.
 	quote string
 }
 
@@ -43,13 +43,13 @@ func (o *outline) paragraph(text string) {
 	o.add(text)
 }
 
-// isAboutError says whether a heading is that of an error's page.
+// isAboutError says whether a heading belongs to a page about an error.
 func isAboutError(title string) bool {
 	lower := strings.ToLower(title)
 	return strings.Contains(lower, "error") || strings.Contains(lower, "warning")
 }
 
-// code adds a block of code, which the paragraph before it may be about.
+// code adds a block of code, which the paragraph before it may introduce.
 func (o *outline) code(block string) {
 	block = dedent(block)
 	if block == "" {
@@ -74,7 +74,7 @@ func (o *outline) add(text string) {
 	}
 }
 
-// end emits the section that was gathered.
+// end emits the collected section.
 func (o *outline) end() {
 	text := clip(o.text.String())
 	o.text.Reset()
@@ -95,8 +95,7 @@ func (o *outline) end() {
 	}
 }
 
-// title returns the last heading, after those above it where it says little on
-// its own.
+// title returns the last heading, preceded by those above it if it says little alone.
 func (o *outline) title() string {
 	n := len(o.path)
 	if n == 0 {
@@ -115,8 +114,8 @@ func (o *outline) title() string {
 	return title
 }
 
-// unnumbered takes the number or letter off a heading: "Example 2: Stop a job"
-// is "Stop a job".
+// unnumbered removes the number or letter from a heading: "Example 2: Stop a job" is "Stop
+// a job".
 func unnumbered(heading string) string {
 	if label, rest, ok := strings.Cut(heading, ":"); ok && wordCount(rest) >= 2 {
 		word, _, _ := strings.Cut(strings.ToLower(label), " ")
@@ -133,12 +132,12 @@ var generic = map[string]bool{
 	"quick start": true, "basic usage": true, "advanced usage": true, "before you begin": true, "what's next": true, "bug fixes": true,
 }
 
-// askers are the words that questions begin with.
+// askers are the words at the beginning of questions.
 var askers = []string{
 	"how", "why", "what", "when", "where", "which", "who", "can", "can't", "cannot", "does", "do", "is", "are", "should", "will", "i", "my", "q:", "troubleshooting",
 }
 
-// isQuestion says whether a heading asks something or tells of a trouble.
+// isQuestion says whether a heading is a question or describes a problem.
 func isQuestion(heading string) bool {
 	lower := strings.ToLower(heading)
 	first, _, _ := strings.Cut(strings.TrimLeft(lower, "0123456789.) "), " ")
@@ -148,7 +147,7 @@ func isQuestion(heading string) bool {
 	return slices.Contains(askers, first) && wordCount(lower) >= 4
 }
 
-// lastItem returns what follows the last mark of a list's item, if there is one.
+// lastItem returns the text after the last list mark, if there is one.
 func lastItem(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := len(lines) - 1; i > 0; i-- {

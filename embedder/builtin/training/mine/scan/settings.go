@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// scanSettings emits comments on lines of their own with the lines below them,
-// in files whose comments begin with # or ;.
+// scanSettings emits comments on separate lines with the lines below them, in files whose
+// comments begin with # or ;.
 func scanSettings(text string, kind Kind, emit Emit) {
 	var comment, below []string
 	flush := func() {
@@ -34,8 +34,8 @@ func scanSettings(text string, kind Kind, emit Emit) {
 	flush()
 }
 
-// scanYAML emits what scanSettings does and the named steps of pipelines and
-// playbooks with what they run.
+// scanYAML emits the pairs of scanSettings, and the named steps of pipelines and playbooks
+// with their commands.
 func scanYAML(text string, emit Emit) {
 	scanSettings(text, Config, emit)
 	lines := strings.Split(text, "\n")

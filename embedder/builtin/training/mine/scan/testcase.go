@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// tests emits what a test says it shows with the test: it("sends no mail",
-// ...) in JavaScript, test "..." do in Ruby and Elixir.
+// tests emits the description of a test with the test: it("sends no mail", ...) in
+// JavaScript, test "..." do in Ruby and Elixir.
 func (m *masked) tests(l *language, emit Emit) {
 	if l.name != "JavaScript" && l.name != "Ruby" && l.name != "Elixir" {
 		return
@@ -24,7 +24,7 @@ func (m *masked) tests(l *language, emit Emit) {
 	}
 }
 
-// testEnd returns where the line begins that is indented as the test is.
+// testEnd returns the start of the next line with the indent of the test.
 func (m *masked) testEnd(from, indent int) int {
 	for start := lineEnd(m.code, from) + 1; start < len(m.code); start = lineEnd(m.code, start) + 1 {
 		line := m.code[start:lineEnd(m.code, start)]

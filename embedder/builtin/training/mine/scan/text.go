@@ -6,12 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// firstSentence returns the text up to the first full stop, question or
-// exclamation mark that a space and no small letter follows, with its white
-// space made single.
+// firstSentence returns the text up to the first full stop, question or exclamation mark
+// that is followed by a space and no lower-case letter, with single spaces.
 func firstSentence(text string) string { return sentenceAt(oneLine(text)) }
 
-// sentenceAt is firstSentence of a text whose white space is single.
+// sentenceAt is firstSentence of a text with single spaces.
 func sentenceAt(text string) string {
 	for i := 0; i < len(text); i++ {
 		if c := text[i]; c != '.' && c != '?' && c != '!' {
@@ -31,7 +30,7 @@ func sentenceAt(text string) string {
 	return text
 }
 
-// abbreviations end in a full stop that ends no sentence.
+// abbreviations end in a full stop that does not end a sentence.
 var abbreviations = map[string]bool{"e.g": true, "i.e": true, "etc": true, "vs": true, "mr": true, "mrs": true, "dr": true, "cf": true, "no": true}
 
 func lastWord(s string) string { return s[strings.LastIndexAny(s, " (")+1:] }
@@ -60,11 +59,11 @@ func nameWords(name string) string {
 	return oneLine(b.String())
 }
 
-// wordCount counts what white space separates.
+// wordCount counts the words between white space.
 func wordCount(s string) int { return len(strings.Fields(s)) }
 
-// isProse says whether a text reads like words for people and not like code: at
-// least so many words, most of them of letters only.
+// isProse says whether a text reads like prose and not like code: at least atLeast words,
+// most of them of letters only.
 func isProse(s string, atLeast int) bool {
 	words := strings.Fields(s)
 	if len(words) < atLeast {
@@ -80,8 +79,8 @@ func isProse(s string, atLeast int) bool {
 	return plain*3 >= len(words)*2
 }
 
-// indentOf returns how many columns of white space a line begins with, a tab
-// being four.
+// indentOf returns the width of the white space at the beginning of a line; a tab counts
+// four.
 func indentOf(line string) int {
 	n := 0
 	for _, c := range line {
@@ -97,8 +96,7 @@ func indentOf(line string) int {
 	return n
 }
 
-// dedent takes the white space that all lines begin with from each of them, and
-// blank lines from both ends.
+// dedent removes the common indent from all lines, and blank lines from both ends.
 func dedent(text string) string {
 	lines := strings.Split(strings.Trim(text, "\n"), "\n")
 	common, found := "", false
@@ -120,7 +118,7 @@ func dedent(text string) string {
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
-// between returns what stands between two marks of a text, and what follows.
+// between returns the text between two marks, and the text after them.
 func between(text, start, end string) (inside, rest string, ok bool) {
 	_, after, ok := strings.Cut(text, start)
 	if !ok {

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// textbook gathers a module of a textbook: its sections, then what is asked and
-// said about them.
+// textbook collects a module of a textbook: its sections, and the summaries and questions
+// about them.
 type textbook struct {
 	title    string
 	sections []bookSection
-	// summaries and aims (what one is to learn) tell what the sections say.
+	// summaries and aims (learning objectives) say what the sections contain.
 	summaries, aims []string
 	exercises       []bookExercise
 	emit            Emit
@@ -28,8 +28,8 @@ type bookExercise struct {
 	choices          []string
 }
 
-// scanCNXML reads a module of a textbook in the format of OpenStax: sections,
-// glossary, summary, what one is to learn, and exercises with their solutions.
+// scanCNXML reads a module of a textbook in the format of OpenStax: sections, glossary,
+// summary, learning objectives, and exercises with their solutions.
 func scanCNXML(text string, emit Emit) {
 	root := parseXML(text)
 	if root == nil {
@@ -46,7 +46,7 @@ func scanCNXML(text string, emit Emit) {
 	b.end()
 }
 
-// section gathers an element of text and those below it.
+// section collects a section and its subsections.
 func (b *textbook) section(title string, e *element) {
 	at := len(b.sections)
 	b.sections = append(b.sections, bookSection{title: title})
@@ -78,7 +78,7 @@ func (b *textbook) section(title string, e *element) {
 	}
 }
 
-// isSummary says whether a section tells again what those before it told.
+// isSummary says whether a section summarises the ones before it.
 func isSummary(e *element) bool {
 	title := strings.ToLower(e.child("title").text())
 	return strings.Contains(e.class, "summary") || strings.Contains(e.class, "key-concepts") || slices.Contains([]string{"summary", "key concepts", "key takeaways", "chapter review"}, title)
@@ -143,8 +143,8 @@ func (b *textbook) end() {
 	}
 }
 
-// ask emits what an exercise asks with its solution and with the paragraph that
-// tells it; where it leaves a gap, the filled sentence is a claim.
+// ask emits an exercise with its solution and with the paragraph that answers it; for a gap
+// text, the completed sentence is a claim.
 func (b *textbook) ask(x bookExercise, paragraphs []string) {
 	if wordCount(x.question) < 4 {
 		return
@@ -165,18 +165,17 @@ func (b *textbook) ask(x bookExercise, paragraphs []string) {
 	}
 }
 
-// element is an element of an XML text, or a run of characters, which has no
-// name.
+// element is an element of an XML text, or a text node, which has no name.
 type element struct {
 	name, class string
 	characters  string
 	below       []*element
 }
 
-// maxDepth is how deep elements of XML may stand in one another.
+// maxDepth is the deepest nesting of XML elements that is read.
 const maxDepth = 100
 
-// parseXML reads a text into elements; it is nil for what is no XML. Names lose
+// parseXML parses a text into elements; it returns nil if the text is not XML. Names lose
 // their name spaces.
 func parseXML(text string) *element {
 	d := xml.NewDecoder(strings.NewReader(text))
@@ -220,8 +219,8 @@ func parseXML(text string) *element {
 	return nil
 }
 
-// children returns the elements below one; it is empty for nil, as are the
-// others, so that what is not there reads as empty.
+// children returns the child elements. Like the other methods it returns nothing for nil,
+// so that missing elements read as empty.
 func (e *element) children() []*element {
 	if e == nil {
 		return nil
@@ -229,7 +228,7 @@ func (e *element) children() []*element {
 	return e.below
 }
 
-// child returns the first element of a name directly below, or nil.
+// child returns the first child element with a name, or nil.
 func (e *element) child(name string) *element {
 	for _, c := range e.children() {
 		if c.name == name {
@@ -239,7 +238,7 @@ func (e *element) child(name string) *element {
 	return nil
 }
 
-// all returns the elements of a name at any depth below.
+// all returns the descendants with a name.
 func (e *element) all(name string) []*element {
 	var found []*element
 	for _, c := range e.children() {
@@ -252,7 +251,7 @@ func (e *element) all(name string) []*element {
 	return found
 }
 
-// apart are elements that are no part of the sentence they stand in.
+// apart are elements that do not belong to the sentence around them.
 var apart = map[string]bool{"figure": true, "media": true, "table": true, "note": true, "footnote": true, "math": true, "list": true, "equation": true, "example": true}
 
 // text returns the words of an element.
