@@ -14,8 +14,9 @@ import (
 // maxIgnoreFile is how much of an ignore file is read.
 const maxIgnoreFile = 1 << 20
 
-// ignores decides whether the ignore files of one name, such as .gitignore, exclude a
-// path. It reads them when the walk enters their folders, and keeps those of the path.
+// ignores decides whether the ignore files of one name, such as .gitignore, exclude a path.
+// It reads them when the walk enters their folders, and keeps the files on the current
+// path.
 type ignores struct {
 	name string
 	root *os.Root

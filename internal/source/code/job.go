@@ -114,8 +114,7 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 		return fmt.Errorf("read sandbox: %w", err)
 	}
 	if box.Project != req.Project {
-		// The folder belongs to another project now, and its discovery queued a run of
-		// its own.
+		// The folder belongs to another project now, whose discovery queued another run.
 		return nil
 	}
 	if s.held(box) {
@@ -128,7 +127,7 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 	s.mu.Unlock()
 	changed := req.Changed
 	if dirty > 0 || box.IndexedAt.IsZero() || box.LastError != "" {
-		changed = nil // more was missed than was asked for
+		changed = nil // more was missed than requested
 	}
 	report, err := s.index(ctx, box, changed, req.Asked)
 	switch cause := context.Cause(ctx); {
@@ -157,13 +156,13 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 		}
 		return nil
 	case errors.Is(err, os.ErrNotExist):
-		return nil // stored as the sandbox's error; a retry does not help
+		return nil // stored as the sandbox's error; a retry would not help
 	}
 	return err
 }
 
-// goesOn reports whether the time limit ended a run that made progress: another run,
-// queued behind those of other projects, continues it. A run without progress has failed.
+// goesOn reports whether the time limit ended a run that made progress: another run, queued
+// behind the runs of other projects, continues it. A run without progress has failed.
 func goesOn(report Report, err error) bool {
 	return errors.Is(err, ErrTimeLimit) && report.Changed+report.Touched+report.Heads+report.Dropped > 0
 }

@@ -28,8 +28,7 @@ func (s *Sandboxes) rulesOf(root string) func(context.Context) watch.Rules {
 	}
 }
 
-// liveRules are the rules of a sandbox as of when they were read. They are for one
-// goroutine at a time.
+// liveRules are the rules of a sandbox at one time. They are for one goroutine at a time.
 type liveRules struct {
 	root     string
 	opts     *Options
@@ -46,7 +45,7 @@ func (l *liveRules) skip(name string, dir bool) bool {
 			return true
 		}
 		if _, err := os.Lstat(filepath.Join(l.root, filepath.FromSlash(name), ".git")); err == nil {
-			return true // a repository of its own
+			return true // a separate repository
 		}
 	} else if l.opts.skipName(name) != "" {
 		return true
@@ -55,7 +54,7 @@ func (l *liveRules) skip(name string, dir bool) bool {
 	// moved.
 	root, err := fsx.OpenRoot(l.root)
 	if err != nil {
-		return false // it is gone, which the watcher reports itself
+		return false // the folder is gone; the watcher reports that
 	}
 	defer root.Close() // only read
 	l.own.root, l.git.root = root, root

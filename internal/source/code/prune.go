@@ -19,10 +19,10 @@ const (
 	pruneBatch = 64
 )
 
-// prune removes chunks while the index of all code is over its limit: first those of the
-// least recently used projects, and of the least recently used files in each. A project
-// that is being indexed is left alone, and so are those after it in the order: the end of
-// its run prunes again. Pruned files keep their heads.
+// prune removes chunks while the index of all code is over its limit, from the least
+// recently used projects first, and in each from the least recently used files. It stops
+// before a project that is being indexed: the end of that run prunes again. Pruned files
+// keep their heads.
 func (s *Sandboxes) prune(ctx context.Context) error {
 	if s.opts.MaxSize == 0 || !s.pruning.TryLock() {
 		return nil // the running prune continues until the size is right

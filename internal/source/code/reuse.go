@@ -31,7 +31,7 @@ func (r *run) touch(ctx context.Context, e Entry, f memory.File) (bool, error) {
 		return false, nil
 	}
 	f.Chunks, f.Pruned, f.Chunker = old.Chunks, old.Pruned, old.Chunker
-	// A time that proves nothing is not worth a write.
+	// A time that proves nothing does not justify a write.
 	if old.Head == f.Head && (f.ModTime.IsZero() || isUnchanged(old.Brief(), Entry{Size: f.Size, ModTime: f.ModTime, ChangeTime: f.ChangeTime, Inode: f.Inode})) {
 		r.kept(f.Path, f.Size, len(f.Chunks), kept)
 		return true, nil

@@ -42,9 +42,9 @@ type Report struct {
 	Files  int
 	Chunks int
 	Bytes  int64
-	// Changed files are new or have another text than before; Shared are those of them
-	// that took the chunks of another file with the same text. Touched files only have
-	// another time, Dropped ones are gone or no longer indexed.
+	// Changed files are new or have another text than before; Shared of them took the
+	// chunks of another file with the same text. Touched files only have another time,
+	// Dropped ones are gone or no longer indexed.
 	Changed, Shared, Touched, Dropped int
 	// Heads are the files whose heads were stored first.
 	Heads int

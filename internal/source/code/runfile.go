@@ -155,8 +155,8 @@ func chunksOf(parts []chunk.Chunk, src []byte) ([]memory.FileChunk, []memory.Doc
 	return chunks, docs
 }
 
-// stamp has the attributes of a file as it was read. It is zero if they prove nothing, so
-// that the next run reads the file again.
+// stamp has the attributes of a file as it was read. It is zero if they cannot prove that
+// the file is unchanged, so that the next run reads the file again.
 type stamp struct {
 	modTime, changed time.Time
 	inode            uint64

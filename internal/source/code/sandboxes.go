@@ -138,7 +138,7 @@ type Sandboxes struct {
 
 	// records serialises changes of stored sandboxes.
 	records sync.Mutex
-	// pauses serialises calls of Pause, pruning those of prune.
+	// pauses serialises calls of Pause, pruning serialises calls of prune.
 	pauses, pruning sync.Mutex
 
 	mu        sync.Mutex               // guards what follows

@@ -39,7 +39,7 @@ type Walked struct {
 	// View names the source of the list of files: "git", or "ignore files" where git or
 	// the repository is missing.
 	View string
-	// Note is why git was not asked although there is a repository.
+	// Note says why git was not used although there is a repository.
 	Note    string
 	Files   int
 	Skipped map[SkipReason]int
@@ -101,7 +101,7 @@ type walker struct {
 	root  *os.Root
 	visit func(Entry) error
 	own   *ignores // .recalldignore
-	git   *ignores // .gitignore, where git is not asked
+	git   *ignores // .gitignore, if git is not used
 
 	// dir is the folder of the last file. Files come folder by folder.
 	dirName string

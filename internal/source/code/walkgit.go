@@ -35,14 +35,14 @@ func (w *walker) walkGit(root string, only []string) error {
 // listGit runs git once and judges the files that it lists.
 func (w *walker) listGit(root string, only []string) error {
 	warned, err := git.List(w.ctx, w.opts.Git, root, git.Files.Within(w.opts.GitLimit), only, func(name string) error {
-		// Git lists a folder if it is a repository of its own.
+		// Git lists a folder if it is a separate repository.
 		if nested, ok := strings.CutSuffix(name, "/"); ok {
 			w.skip(nested, SkipNested)
 			return nil
 		}
 		return w.file(name)
 	})
-	// Git warns of folders that it cannot open and goes on.
+	// Git warns about folders that it cannot open and continues.
 	w.Incomplete = w.Incomplete || warned
 	return err
 }

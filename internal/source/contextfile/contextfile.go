@@ -1,10 +1,10 @@
-// Package contextfile reads the files of a repository that say what belongs into the
-// contexts of its agents: rules, references, tools, and the names of servers.
+// Package contextfile reads the files of a repository that define the contexts of its
+// agents: rules, references, tools, and the names of servers.
 //
-// Vocabulary. A scan looks at the names, which are the paths below, and finds what each
-// file has for the catalogue, and problems: what was passed over, and why. Each file is
-// a source of its own. Of two entries of one type, name and server the first is taken,
-// in the order of the names.
+// Vocabulary. A scan reads the paths below, called names. It returns each file's entries
+// for the catalogue, and problems: what was skipped, and why. Each file is a separate
+// source. Of two entries with the same type, name and server the first counts, in the order
+// of the names.
 //
 //   - .recalld/context.yaml is our own format; see below.
 //   - AGENTS.md and CLAUDE.md, in the repository's root and in .claude, .cursorrules and
@@ -22,9 +22,9 @@
 // # .recalld/context.yaml
 //
 // Every list may be left out, and so may all but name, and serverName of a tool. A text is
-// given as content or as the path of a file of the repository. A field that is not
-// known is a problem, and so is an anchor, an alias or a tag; it costs the entry that
-// it is in, not the others.
+// given as content or as the path of a file of the repository. An unknown field is a
+// problem, and so is an anchor, an alias or a tag; only the entry with the problem is
+// skipped.
 //
 //	rules:
 //	  - name: Error Handling

@@ -109,7 +109,7 @@ type scan struct {
 	now   time.Time
 	hash  hash.Hash
 	files int // and folders beyond the names
-	// seen are the entries found so far, by their file; texts are those of whole rules.
+	// seen are the entries found so far, by their file; texts are the texts of whole rules.
 	seen    map[memory.Ref]string
 	texts   map[string]bool
 	entries int
@@ -129,7 +129,7 @@ func (l *scan) problem(file string, line int, format string, args ...any) {
 	l.found.Problems = append(l.found.Problems, memory.ImportProblem{File: file, Line: line, Message: fmt.Sprintf(format, args...)})
 }
 
-// add adds a part of what was read to the hash.
+// add adds a part of the input to the hash.
 func (l *scan) add(name string, text []byte) {
 	for _, part := range [][]byte{[]byte(name), text} {
 		l.hash.Write([]byte(strconv.Itoa(len(part)) + " "))

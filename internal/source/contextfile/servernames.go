@@ -64,7 +64,7 @@ type jsonReader struct {
 	at   int
 }
 
-// space passes over white space and comments.
+// space skips white space and comments.
 func (r *jsonReader) space() {
 	for r.at < len(r.text) {
 		rest := r.text[r.at:]

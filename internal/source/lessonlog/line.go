@@ -35,9 +35,9 @@ var knownFields = []string{"timestamp", "agent_id", "repo", "event_type", "conte
 	"success_rate", "counted", "tags", "supersedes", "retracts"}
 
 // Parse decodes one line, with or without its end, and sets its hash. Only the lesson is
-// required: a missing type is "pattern", a missing timestamp the zero time. Unknown
-// fields are kept in Extra. Invalid UTF-8 is replaced. The error is a *memory.Error that
-// names the field; the limits are those of memory.RememberRequest.
+// required: a missing type is "pattern", a missing timestamp the zero time. Unknown fields
+// are kept in Extra. Invalid UTF-8 is replaced. The error is a *memory.Error that names the
+// field; the limits are the same as in memory.RememberRequest.
 func Parse(line []byte) (memory.LogLine, error) {
 	if len(line) > MaxLine {
 		return memory.LogLine{}, tooLong(len(line))
@@ -161,8 +161,8 @@ func clean(s string) string { return strings.TrimSpace(strings.ToValidUTF8(s, "\
 func Hash(l memory.LogLine) memory.DocID { return memory.DocumentID(string(Encode(l))) }
 
 // Encode writes a line in its normal form: the known fields in the order of the contract,
-// then those of Extra by name, without blanks and needless escapes, and a line end. Empty
-// fields are left out, except the type and the lesson. It does not check limits.
+// then the fields of Extra by name, without blanks and needless escapes, and a line end.
+// Empty fields are left out, except the type and the lesson. It does not check limits.
 func Encode(l memory.LogLine) []byte {
 	l = normal(l)
 	w := wireLine{

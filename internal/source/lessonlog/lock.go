@@ -12,23 +12,21 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// The lock of a log is a folder beside it, "<log>.lock": the one who makes it has
-// the lock, and removing it gives the lock back. It is the one protocol that Go
-// and a plain shell can follow alike on Linux, macOS and Windows: flock(1) is
-// missing on macOS and in Git's shell for Windows, and a lock that only some
-// writers take is none. It leaves no file behind in the repository. Its price is
-// that a writer which is killed in the instant it holds the lock leaves it
-// there, so a lock that does not change hands for staleAfter is taken away.
-// Even that cannot tear a line, for each is written by one append; the lock
-// keeps a writer from mending a line that another one is writing.
+// The lock of a log is a folder beside it, "<log>.lock": creating it takes the lock, and
+// removing it releases the lock. Go and a plain shell can both follow this protocol on
+// Linux, macOS and Windows. flock(1) is missing on macOS and in Git's shell for Windows,
+// and a lock that only some writers take is useless. It leaves no file in the repository. A
+// writer that is killed while it holds the lock leaves it behind, so a lock that does not
+// change for staleAfter is removed. Even that cannot tear a line, because each is written
+// by one append; the lock keeps a writer from repairing a line that another one is writing.
 const lockSuffix = ".lock"
 
-// staleAfter is how long a lock may stay the same while a writer waits for it.
-// It is held for the few system calls of an append. The script has the same figure.
+// staleAfter is how long a lock may stay the same while a writer waits for it. A writer
+// holds it only for the few system calls of an append. The script uses the same value.
 const staleAfter = 10 * time.Second
 
-// Between two tries a waiting writer pauses, longer each time: as long as an
-// append takes at first, and never so long that a person would notice.
+// A waiting writer pauses between two tries, longer each time: at first for the time of an
+// append, and never so long that a user would notice.
 const (
 	firstPause = time.Millisecond
 	lastPause  = 25 * time.Millisecond
@@ -37,7 +35,7 @@ const (
 // takeLock waits for the lock of a log. CodeUnavailable when ctx ends first.
 func takeLock(ctx context.Context, folder *os.Root, log string) (release func() error, err error) {
 	name := log + lockSuffix
-	var held fs.FileInfo // the lock that is waited for
+	var held fs.FileInfo // the lock of another writer
 	var since time.Time  // when it was first seen
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		err := folder.Mkdir(name, 0o777)
@@ -50,7 +48,7 @@ func takeLock(ctx context.Context, folder *os.Root, log string) (release func() 
 		info, err := folder.Lstat(name)
 		switch now := time.Now(); {
 		case errors.Is(err, fs.ErrNotExist):
-			// Given back in between.
+			// Released in between.
 		case since.IsZero() || err == nil && !sameLock(held, info):
 			held, since = info, now
 		case now.Sub(since) < staleAfter:
@@ -70,8 +68,8 @@ func takeLock(ctx context.Context, folder *os.Root, log string) (release func() 
 	}
 }
 
-// removeLock gives a lock back, which another writer may have done: ours, if we
-// were stopped for so long that it was taken away.
+// removeLock releases a lock. Another writer may have removed it, if we were stopped for so
+// long that it counted as stale.
 func removeLock(folder *os.Root, name string) error {
 	if err := folder.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -85,7 +83,7 @@ func isTaken(err error) bool {
 	return errors.Is(err, fs.ErrExist) || runtime.GOOS == "windows" && errors.Is(err, fs.ErrPermission)
 }
 
-// sameLock reports whether a lock has not changed hands.
+// sameLock reports whether a lock is still the same.
 func sameLock(a, b fs.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.ModTime().Equal(b.ModTime())
 }

@@ -27,7 +27,7 @@ const (
 type FileLines struct {
 	// File is the path of the log.
 	File string
-	// Lines are the lines that could be read. A line without a repository has that of the
+	// Lines are the lines that could be read. A line without a repository gets it from the
 	// log's name. A line without a timestamp has the time of the log's last change, which
 	// is not in its hash.
 	Lines []memory.LogLine

@@ -158,8 +158,8 @@ func (t *tree) list(at *os.Root, now time.Time) (names []string, anew bool, err 
 	return t.names, true, nil
 }
 
-// turn returns which quiet folders, by index in names, this poll reads: quietLooks of
-// them, after those of the last poll.
+// turn returns which quiet folders, by index in names, this poll reads: quietLooks of them,
+// after the folders of the last poll.
 func (t *tree) turn(names []string, now time.Time) func(i int) bool {
 	if t.next >= len(names) {
 		t.next = 0

@@ -94,7 +94,7 @@ func (out *output) whole(name string, n int64) {
 	out.put(name, marshal(n))
 }
 
-// version writes schemaVersion, or that of the file that was read.
+// version writes schemaVersion, or the version of the file that was read.
 func (out *output) version() {
 	if _, ok := out.rest["schemaVersion"]; ok {
 		out.put("schemaVersion", nil)

@@ -24,8 +24,8 @@ type Batch struct {
 	// Folder is the path of the session's folder, or of the tree.
 	Folder string
 	// Session has no project and client. Its id is empty if there are only problems.
-	// Without a time in its file, its time is that of its first step, or of the file's
-	// last change.
+	// Without a time in its file, it gets the time of its first step, or of the file's last
+	// change.
 	Session memory.Session
 	// Steps have no id, project, text and screen.
 	Steps []memory.Record
@@ -102,8 +102,8 @@ func (l *folderReader) run() bool {
 	return true
 }
 
-// readSession reads the session file and returns its hash, 0 without one. Without a
-// usable file the session is bare. ok is false while a half-written file is waited for.
+// readSession reads the session file and returns its hash, 0 without one. Without a usable
+// file the session is bare. ok is false if the file is half-written and will be read later.
 func (l *folderReader) readSession() (hash uint64, ok bool) {
 	l.session = memory.Session{ID: l.state.id, Bare: true}
 	path := filepath.Join(l.path, sessionFile)

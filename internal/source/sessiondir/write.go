@@ -39,10 +39,10 @@ func WriteSession(root, dir string, s memory.Session) (path string, err error) {
 	return path, nil
 }
 
-// WriteStep writes a step of a session into a file of its own and returns its path. A
-// step of the same time, in milliseconds, and tool is the same step and is replaced. It
-// returns the errors of WriteSession, and CodeInvalidInput for a record that is not a
-// step or has no time.
+// WriteStep writes a step of a session into a separate file and returns its path. A step of
+// the same time, in milliseconds, and tool is the same step and is replaced. It returns the
+// errors of WriteSession, and CodeInvalidInput for a record that is not a step or has no
+// time.
 func WriteStep(root, dir string, s memory.Session, r memory.Record) (path string, err error) {
 	text, err := stepText(s, r)
 	if err != nil {
@@ -114,11 +114,11 @@ func ownedBy(folder *os.Root, id string) bool {
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	s, _, err := decodeSession(text)
-	return err != nil || s.ID == "" || s.ID == id // a damaged one is written anew
+	return err != nil || s.ID == "" || s.ID == id // a damaged one is rewritten
 }
 
-// freeStepName returns the name for a step's file: an unused one, or that of the same
-// step.
+// freeStepName returns the name for a step's file: an unused one, or the name of the same
+// step's file.
 func freeStepName(steps *os.Root, r memory.Record) (string, error) {
 	plain := stepName(r.Created, r.Step.Tool.Name)
 	for i := 1; i <= maxSameName; i++ {

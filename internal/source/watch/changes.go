@@ -43,7 +43,6 @@ func (c *changes) stamp() {
 	}
 }
 
-// hold delays them.
 func (c *changes) hold(pause time.Duration) { c.held = time.Now().Add(pause) }
 
 // due returns when they are to be handed over, if there are any.
@@ -61,7 +60,7 @@ func (c *changes) due(o *Options) (time.Time, bool) {
 	return at, true
 }
 
-// batch makes a batch of the changes and forgets them.
+// batch makes a batch of the changes and resets them.
 func (c *changes) batch(root string, most int) Batch {
 	b := Batch{Root: root, All: c.all}
 	for p := range c.paths {
@@ -98,7 +97,7 @@ func (b Batch) tidy(most int) Batch {
 	return b
 }
 
-// joined returns one batch for two of a root, the older of which was not taken yet.
+// joined joins two batches of a root. The older was not received yet.
 func joined(older, newer *Batch, most int) *Batch {
 	if older == nil {
 		return newer

@@ -24,7 +24,7 @@ var gitSteps = map[string]bool{
 	"AUTO_MERGE": true, "rebase-merge": true, "rebase-apply": true, "sequencer": true,
 }
 
-// event takes in an event of git's folder.
+// event handles an event of git's folder.
 func (g *gitWork) event(base string, op fsnotify.Op) {
 	if gitSteps[base] && op != fsnotify.Chmod {
 		g.last = time.Now()

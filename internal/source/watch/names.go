@@ -24,7 +24,7 @@ func isTemporary(base string) bool {
 }
 
 // changesRules reports whether a file of this name changes what is watched. A .git makes
-// its folder a repository of its own.
+// its folder a separate repository.
 func changesRules(base string) bool {
 	switch base {
 	case ".gitignore", ".recalldignore", ".git":

@@ -60,17 +60,17 @@ func (r *root) poll() {
 	if errUnfit == nil && !time.Now().Before(r.retryAt) {
 		r.follow()
 		if r.told().Mode == Events {
-			r.changes.everything() // since it was read
+			r.changes.everything() // since the last reading
 		}
 	}
 }
 
-// compare takes in what differs between two readings.
+// compare records the differences between two readings.
 func (r *root) compare(old, now map[string][]entry) {
 	for dir, entries := range now {
 		before, known := old[dir]
 		if !known {
-			continue // its parent has told of it
+			continue // its parent has reported it
 		}
 		diff(before, entries, func(name string, op fsnotify.Op) {
 			rel := path.Join(dir, name)

@@ -46,7 +46,7 @@ func (q *queue) change(do func()) {
 	}
 }
 
-// take returns all that waits, and whether events are missing after it.
+// take returns all waiting events, and whether events were lost after them.
 func (q *queue) take() (events []fsnotify.Event, lost bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -55,7 +55,7 @@ func (q *queue) take() (events []fsnotify.Event, lost bool) {
 	return events, lost
 }
 
-// wait is take when there is something; open is false when nothing more will come.
+// wait waits for events and takes them; open is false after the queue was closed.
 func (q *queue) wait() (events []fsnotify.Event, lost, open bool) {
 	<-q.ready
 	events, lost = q.take()

@@ -40,7 +40,7 @@ func newRoot(w *Watcher, at Root) *root {
 	return &root{w: w, at: at, ctx: ctx, cancel: cancel, ended: make(chan struct{}), inbox: newQueue()}
 }
 
-// told returns the state for others.
+// told returns the state for other goroutines.
 func (r *root) told() State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,7 +56,7 @@ func (r *root) be(mode Mode, why string) {
 	r.state.Mode, r.state.Why = mode, why
 }
 
-// pend reports whether something waits to be handed over or taken.
+// pend records whether changes wait to be handed over or received.
 func (r *root) pend() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,7 +109,7 @@ func (r *root) run() {
 	}
 }
 
-// hear handles what the system reported.
+// hear handles the events of the system.
 func (r *root) hear() {
 	events, lost := r.inbox.take()
 	for _, e := range events {
@@ -118,12 +118,12 @@ func (r *root) hear() {
 		}
 	}
 	if lost && r.info != nil && r.ctx.Err() == nil {
-		// Folders may have moved unnoticed with their watches: all are made again.
+		// Folders may have moved unnoticed with their watches: renew all of them.
 		r.appear()
 	}
 }
 
-// event takes in one event.
+// event handles one event.
 func (r *root) event(e fsnotify.Event) {
 	if e.Op == fsnotify.Chmod {
 		return
@@ -148,7 +148,7 @@ func (r *root) event(e fsnotify.Event) {
 	r.changed(rel, base, e.Op)
 }
 
-// changed takes in that a file or folder below the root is not as it was.
+// changed records a change of a file or folder below the root.
 func (r *root) changed(rel, base string, op fsnotify.Op) {
 	if isTemporary(base) {
 		return
@@ -164,7 +164,7 @@ func (r *root) changed(rel, base string, op fsnotify.Op) {
 			if r.skip(rel, true) {
 				return
 			}
-			r.changes.path(rel) // with what was put there before it was watched
+			r.changes.path(rel) // including files that were created before it was watched
 			if r.snapshot == nil {
 				r.scanned(r.scan(rel, nil))
 			}
@@ -186,7 +186,7 @@ func (r *root) appear() {
 		return
 	}
 	r.w.system.release(r, nil)
-	r.inbox.take() // all that it tells is looked at anyway
+	r.inbox.take() // everything is compared anyway
 	r.be(Starting, "")
 	r.info, r.stale, r.git = info, true, gitWork{}
 	r.snapshot = nil
@@ -210,8 +210,8 @@ func (r *root) follow() {
 	r.scanned(err)
 }
 
-// scanned handles the end of a scan: a root that cannot be watched whole is polled, and
-// gives its watches to others.
+// scanned handles the end of a scan. A root that cannot be watched completely is polled,
+// and releases its watches.
 func (r *root) scanned(err error) {
 	if err == nil || r.ctx.Err() != nil {
 		return

@@ -50,7 +50,7 @@ func (r *root) scan(rel string, keep map[string]bool) error {
 			return err
 		}
 		if now, err := os.Lstat(full); err != nil || !os.SameFile(info, now) {
-			continue // that it is another one will be told
+			continue // if it is another folder, an event will report it
 		}
 		if keep != nil {
 			keep[full] = true

@@ -89,7 +89,7 @@ func pump(n Notifier, q *queue, log *slog.Logger) {
 		case e, ok := <-events:
 			if !ok {
 				events = nil
-			} else if e.Name != "" { // fsnotify's way to say nothing
+			} else if e.Name != "" { // fsnotify's way to report nothing
 				q.put(e)
 			}
 		case err, ok := <-errs:
@@ -99,15 +99,15 @@ func pump(n Notifier, q *queue, log *slog.Logger) {
 			case errors.Is(err, fsnotify.ErrEventOverflow):
 				q.lose()
 			case err != nil:
-				// It is about one folder. Looking at everything for it might never end.
+				// It is about one folder. Rescanning everything for it might never end.
 				log.Warn("changes of a folder may be missed", "part", "watch", "error", err)
 			}
 		}
 	}
 }
 
-// dispatch passes an event on. The watches at and below a removed folder end before
-// anybody is told: if it was moved, they would keep its old name.
+// dispatch passes an event on. The watches at and below a removed folder end before any
+// root gets the event: if the folder was moved, they would keep its old name.
 func (s *system) dispatch(n Notifier, e fsnotify.Event) {
 	s.mu.Lock()
 	own, in := s.folders[e.Name], s.folders[filepath.Dir(e.Name)]
@@ -132,8 +132,8 @@ func (s *system) dispatch(n Notifier, e fsnotify.Event) {
 	}
 }
 
-// unwatch ends the watches of forgotten folders. A root that has taken one up since then
-// may have lost its watch, and makes all of its own again.
+// unwatch ends the watches of removed folders. A root that has taken over such a folder
+// since then may have lost its watch, and renews all of its watches.
 func (s *system) unwatch(n Notifier, paths []string) {
 	for _, path := range paths {
 		_ = n.Remove(path) // the system has ended it by itself, or does now
@@ -156,8 +156,8 @@ func (s *system) lost() {
 	}
 }
 
-// watch has a folder of a root watched that holds about so many entries. The error
-// is the notifier's, or ErrNoWatches.
+// watch watches a folder of a root with about so many entries. It returns the notifier's
+// error, or ErrNoWatches.
 func (s *system) watch(r *root, path string, entries int) error {
 	n, err := s.connected()
 	if err != nil {
@@ -185,8 +185,8 @@ func (s *system) watch(r *root, path string, entries int) error {
 	}
 	s.held[r][f] = struct{}{}
 	s.mu.Unlock()
-	// Known first: the first event may come before Add returns. One that is watched
-	// is asked for again, for its folder may be another by now.
+	// Record it first: the first event may come before Add returns. A watched folder is
+	// added again, because its path may be another folder by now.
 	if err := n.Add(path); err != nil {
 		var gone []string
 		s.mu.Lock()
@@ -239,7 +239,7 @@ func (s *system) cut(f *folder, paths []string) []string {
 	return append(paths, f.path)
 }
 
-// forget takes a folder out of the tree. Callers hold mu.
+// forget removes a folder from the tree. Callers hold mu.
 func (s *system) forget(f *folder) {
 	s.used -= f.weight
 	delete(s.folders, f.path)

@@ -7,8 +7,8 @@
 // work is one batch. A root without watches is polled: its folders are read and compared
 // from time to time.
 //
-// A batch tells where to look, not what is there: its paths may be of files that are
-// gone, never existed, or have not changed.
+// A batch says where to look, not what has changed: its paths may name files that are gone,
+// never existed, or have not changed.
 package watch
 
 import (

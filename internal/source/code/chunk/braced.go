@@ -25,7 +25,7 @@ func (f *structured) braced(from, to int, in string) []unit {
 		for i <= to && f.isLead(i, base) && !f.t.blank(i) {
 			i++
 		}
-		if i > to || f.t.blank(i) { // comments that belong to no declaration
+		if i > to || f.t.blank(i) { // comments without a declaration
 			units = append(units, unit{first: first, last: i - 1})
 			continue
 		}
@@ -95,13 +95,13 @@ func (f *structured) endsBefore(i, head int, last byte, base lineInfo) bool {
 	}
 	switch {
 	case l.first == '{':
-		return false // the body on a line of its own
+		return false // the body on a separate line
 	case f.syntax.preproc && f.lines[head].first == '#':
 		return f.lang == "csharp" || last != '\\'
 	case last == ';' || last == '}' || f.t.blank(i):
 		return !f.continues(i)
 	case f.syntax.ends:
-		// A macro called like a statement ends with its line.
+		// A macro that looks like a call ends with its line.
 		return f.syntax.preproc && l.first == '#'
 	case l.comment:
 		return true
@@ -112,7 +112,7 @@ func (f *structured) endsBefore(i, head int, last byte, base lineInfo) bool {
 		bytes.IndexByte([]byte("=(+&|?:"), last) < 0
 }
 
-// continues reports whether a line continues what a brace closed.
+// continues reports whether a line continues a unit after its closing brace.
 func (f *structured) continues(i int) bool {
 	l := f.lines[i]
 	if l.first == ')' || l.first == ']' || l.first == ';' || l.first == ',' {

@@ -1,18 +1,18 @@
 // Package chunk splits a text into chunks, the parts of a file that are stored, analysed
 // and embedded. It is a pure function of the text and its language.
 //
-// A unit is what belongs together in a language: a declaration with its comment, a
+// A unit is a part of a text that belongs together: a declaration with its comment, a
 // section. Small units are joined to one chunk, large ones are split, by their members or
 // at the cheapest lines. The symbol of a chunk is the path of the declarations or headings
 // around it. Its document is the text that is analysed and embedded: language, symbol and
 // text without secrets. The path is not part of it, so that renamed files and further
 // worktrees share documents.
 //
-// Units are found by go/parser for Go, by headings for Markdown, and else by a scanner
-// that tells code from strings and comments (syntax.go is its table of languages) and two
+// Units are found by go/parser for Go, by headings for Markdown, and else by a scanner that
+// tells code from strings and comments (syntax.go is its table of languages) and two
 // cutters, one for braces and one for indentation. Heads of declarations are read word by
-// word: typed.go is for languages with the type before the name, worded.go for those with
-// a keyword before it.
+// word: typed.go is for languages with the type before the name, worded.go for those with a
+// keyword before it.
 package chunk
 
 import (
@@ -64,11 +64,11 @@ type Chunk struct {
 	Doc string
 }
 
-// Split splits a text into chunks, in order. Every line that is not blank is in one
-// chunk; lines of an overlap are in two; lines of a secret of several lines, such as a
-// private key, are in none. A line is never split: a longer one is a chunk of its own.
-// The result depends on the arguments only. If lang is empty, path and text tell the
-// language; path has no other effect. The text must be UTF-8.
+// Split splits a text into chunks, in order. Every line that is not blank is in one chunk;
+// lines of an overlap are in two; lines of a secret of several lines, such as a private
+// key, are in none. A line is never split: a longer one is a chunk by itself. The result
+// depends on the arguments only. If lang is empty, path and text tell the language; path
+// has no other effect. The text must be UTF-8.
 func Split(path, lang string, src []byte) []Chunk {
 	if lang == "" {
 		lang = language.Of(path, src)
@@ -84,7 +84,7 @@ func Split(path, lang string, src []byte) []Chunk {
 	return c.chunks
 }
 
-// unitsOf finds the units of a text, and notes the names that they declare.
+// unitsOf finds the units of a text, and records the names that they declare.
 func unitsOf(t *text, lang string) []unit {
 	switch syntax, known := syntaxes[lang]; {
 	case lang == "go":
@@ -117,7 +117,7 @@ func hiddenLines(t *text) []bool {
 	return hidden
 }
 
-// maxDocument bounds the document of a chunk. Only single long lines reach it, which are
+// maxDocument bounds the document of a chunk. Only single long lines reach it; they are
 // data that is not searched for.
 const maxDocument = 8000
 

@@ -12,7 +12,7 @@ type defined struct {
 	name string
 }
 
-// define notes that a line declares a name. Of a path, "Server.Serve" or "app.people",
+// define records that a line declares a name. Of a path, "Server.Serve" or "app.people",
 // only the last part counts: its container is declared in another line.
 func (t *text) define(line int, name string) {
 	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
@@ -21,7 +21,7 @@ func (t *text) define(line int, name string) {
 	t.defineWhole(line, name)
 }
 
-// defineWhole notes that a line declares a name with dots: "lib.a".
+// defineWhole records that a line declares a name with dots: "lib.a".
 func (t *text) defineWhole(line int, name string) {
 	if name == "" || name == "_" || len(name) > maxSymbol {
 		return
@@ -49,8 +49,8 @@ func (t *text) definedIn(first, last int) []string {
 // maxHeadLines is how many lines of a head are searched for its name.
 const maxHeadLines = 20
 
-// lineOf returns the line of a head that contains a name. It is not the first if a type,
-// or type parameters, stand above on lines of their own.
+// lineOf returns the line of a head that contains a name. It is not the first if a type, or
+// type parameters, are on separate lines above.
 func (f *structured) lineOf(name string, head, last int) int {
 	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
 		name = name[i+1:]
@@ -67,7 +67,7 @@ func (f *structured) lineOf(name string, head, last int) int {
 // sections.
 var declaresNothing = words("css scss json yaml ini toml diff tex asciidoc")
 
-// define notes the name that a line declares, unless the language has no declarations.
+// define records the name that a line declares, unless the language has no declarations.
 func (f *structured) define(line int, name string) {
 	switch {
 	case declaresNothing[f.lang]:

@@ -103,7 +103,7 @@ func (g *goFile) decl(d ast.Decl) unit {
 	return g.lines(d, nil)
 }
 
-// define notes the names of a declaration: functions, methods, types, methods of
+// define records the names of a declaration: functions, methods, types, methods of
 // interfaces, constants and variables.
 func (g *goFile) define(d ast.Decl) {
 	switch d := d.(type) {

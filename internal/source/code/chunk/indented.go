@@ -160,7 +160,7 @@ func (f *structured) indentedName(head int) signature {
 		if name := submatch(shellName(), line); name != "" {
 			return functionNamed(name)
 		}
-		// A value is not a unit: scripts have too many of them.
+		// Values are not units: scripts have too many of them.
 		return signature{defines: one(submatch(shellValue(), line))}
 	case "make":
 		return makeTarget(line)

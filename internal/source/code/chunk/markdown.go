@@ -113,7 +113,7 @@ func isParagraph(t *text, i int) bool {
 	return i == 0 || t.blank(i-1)
 }
 
-// textUnits is for texts of no known structure: one unit, split at paragraphs.
+// textUnits returns one unit, split at paragraphs, for texts without known structure.
 func textUnits(t *text) []unit {
 	t.cost = make([]int, t.lines())
 	for i := range t.cost {

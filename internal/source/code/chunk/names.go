@@ -11,10 +11,9 @@ const (
 	container                 // members, which have names of their own
 )
 
-// signature is what the head of a unit tells.
+// signature is the content of a unit's head.
 type signature struct {
-	// name is the declared name, or for units that declare nothing what distinguishes
-	// them.
+	// name is the declared name, or the distinguishing part of units that declare nothing.
 	name string
 	kind declared
 	// word is the kind of a container, "class", "enum" or "object", by which its members
@@ -28,7 +27,7 @@ type signature struct {
 var (
 	controls = words("if for while switch return catch else do try foreach elseif elif unless until match case new throw delete " +
 		"await yield assert sizeof typeof require import include defined print echo puts with using lock synchronized super this")
-	// imports begin statements that declare nothing of their own.
+	// imports begin statements that declare nothing.
 	imports = words("import include require using from use")
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// lineInfo is what the scanner found out about a line.
+// lineInfo is the scanner's result for a line.
 type lineInfo struct {
 	// brace and paren are how many of { and of ( [ are open at its start.
 	brace, paren int
@@ -13,7 +13,7 @@ type lineInfo struct {
 	first, last byte
 	// literal: it begins in a string or comment.
 	literal bool
-	// comment: it has nothing but comment.
+	// comment: it has only comment.
 	comment bool
 }
 
@@ -104,7 +104,7 @@ func (s *scanner) run() {
 	}
 }
 
-// code notes a byte of code.
+// code records a byte of code.
 func (s *scanner) code(c byte) {
 	if s.line >= len(s.lines) {
 		return
@@ -199,7 +199,7 @@ func (s *scanner) comment() bool {
 	return false
 }
 
-// markComment notes that a line has a comment; code on it undoes that.
+// markComment records that a line has a comment; code on it undoes that.
 func (s *scanner) markComment() {
 	if s.line < len(s.lines) && s.lines[s.line].first == 0 {
 		s.lines[s.line].comment = true
@@ -399,7 +399,7 @@ func (s *scanner) regexp() bool {
 	return false
 }
 
-// hereDoc notes a here-document that begins after this line, and skips its sign.
+// hereDoc records a here-document that begins after this line, and skips its sign.
 func (s *scanner) hereDoc() bool {
 	rest := s.src[s.at:min(len(s.src), s.at+100)]
 	if !hasPrefix(rest, "<<") || hasPrefix(rest, "<<<") && s.raw != "" {

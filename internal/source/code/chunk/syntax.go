@@ -2,7 +2,7 @@ package chunk
 
 import "strings"
 
-// family is how a language shows its structure.
+// family is how a language marks its structure.
 type family int
 
 const (
@@ -20,8 +20,8 @@ type syntax struct {
 	// other comments.
 	line  []string
 	block [][2]string
-	// quotes delimit strings of one line with backslash escapes; multi those that may
-	// span lines, the longest first; raw those of multi without escapes.
+	// quotes delimit strings of one line with backslash escapes; multi delimit strings that
+	// may span lines, the longest first; raw are the delimiters in multi without escapes.
 	quotes string
 	multi  []string
 	raw    string
@@ -176,7 +176,7 @@ func (f *structured) bodiesByIndent() bool {
 	return colons > opened
 }
 
-// defineMacros notes the macros of a file, which have no scope.
+// defineMacros records the macros of a file, which have no scope.
 func (f *structured) defineMacros() {
 	for i, l := range f.lines {
 		if l.first != '#' || l.literal {

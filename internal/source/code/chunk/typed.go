@@ -9,7 +9,7 @@ var (
 	// behindParameters may stand between a function's parameters and its body.
 	behindParameters = words("const noexcept override final volatile throws throw requires where async sync native mutable returns restrict " +
 		"external virtual public private internal view pure payable abstract default and or is try __attribute__ __asm__ asm")
-	// noNames are words before an argument list that are not names of functions.
+	// noNames are words before an argument list that are not function names.
 	noNames = words("__attribute__ __declspec alignas decltype noexcept throw requires _Alignas typeof __typeof__ explicit if for while switch " +
 		"return catch else do new delete await yield assert sizeof static_assert _Static_assert using lock synchronized foreach when case defined super this")
 	// typeEndings end the name in the head of a type.
@@ -149,7 +149,7 @@ func (r *typedReader) typeHead() (signature, bool) {
 			return signature{}, false
 		}
 	}
-	// The brace is on a line of its own.
+	// The brace is on a separate line.
 	return signature{name: name, kind: container, word: word, defines: r.typeDefines(word, name)}, r.body && count > 0 || word == "namespace"
 }
 
