@@ -259,8 +259,8 @@ func TestBadTextFailsAlone(t *testing.T) {
 		fault       ollamatest.Fault
 	}{
 		{"NaN", "NaN", ollamatest.Status(http.StatusBadRequest, "embedding contains NaN or Inf values")},
-		{"fewer vectors", "0 came for 1", answer(`{"embeddings":[]}`)},
-		{"null", "0 came for 1", answer(`{"embeddings":null}`)},
+		{"fewer vectors", "0 vectors for 1", answer(`{"embeddings":[]}`)},
+		{"null", "0 vectors for 1", answer(`{"embeddings":null}`)},
 		{"empty vector", "squared length", answer(`{"embeddings":[[]]}`)},
 		{"zero vector", "squared length is 0", answer(`{"embeddings":[[0,0,0,0]]}`)},
 		{"server error", "runner", ollamatest.Status(http.StatusInternalServerError, "unexpected")},

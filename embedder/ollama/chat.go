@@ -61,7 +61,7 @@ func (s *Server) Chat(ctx context.Context, name, system, user string) (string, e
 		return nil
 	})
 	if err == nil && !last.Done {
-		err = fmt.Errorf("the answer breaks off: %w", errDropped) // the client library takes a broken connection for the end
+		err = fmt.Errorf("the connection broke during the answer: %w", errDropped) // the client library takes a broken connection for the end
 	}
 	switch {
 	case err != nil:
@@ -70,7 +70,7 @@ func (s *Server) Chat(ctx context.Context, name, system, user string) (string, e
 		}
 		return "", fmt.Errorf("chat with model %s: %w", name, err)
 	case last.DoneReason == "length":
-		return "", fmt.Errorf("chat with model %s: the answer has no end: %w", name, ErrTooLong)
+		return "", fmt.Errorf("chat with model %s: the answer is too long: %w", name, ErrTooLong)
 	}
 	return answer.String(), nil
 }
@@ -84,7 +84,7 @@ func contextFor(prompt string, most int) (int, error) {
 	if most > 0 {
 		size = min(size, most)
 		if reads >= most {
-			return 0, fmt.Errorf("%w: some %d tokens, of %d", ErrTooLong, reads, most)
+			return 0, fmt.Errorf("%w: about %d tokens, the limit is %d", ErrTooLong, reads, most)
 		}
 	}
 	return size, nil

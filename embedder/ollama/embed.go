@@ -278,7 +278,7 @@ func assemble(n int, items []*item, failed map[int]error, dim int) ([][]float32,
 		case err != nil:
 			failed[first] = fmt.Errorf("embed text: %w", err)
 		case len(v) != dim:
-			return nil, fmt.Errorf("a vector of width %d came, the model had %d: %w", len(v), dim, ErrModelChanged)
+			return nil, fmt.Errorf("the server sent a vector of width %d, the model had %d: %w", len(v), dim, ErrModelChanged)
 		default:
 			vectors[first] = v
 		}

@@ -67,7 +67,7 @@ func (known *identity) compare(now *identity) error {
 	}
 	for i := range known.model.Probes {
 		if c := dot(known.model.Probes[i], now.model.Probes[i]); c < embedder.SameCosine {
-			return fmt.Errorf("%s gives probe %d a vector of cosine %.3f with the former: %w", known.model.Name, i, c, ErrModelChanged)
+			return fmt.Errorf("%s: the vector of probe %d has cosine %.3f with the former one: %w", known.model.Name, i, c, ErrModelChanged)
 		}
 	}
 	return nil
@@ -100,7 +100,7 @@ func (e *Embedder) meet(ctx context.Context) (*identity, error) {
 	if d.dim != 0 && d.dim != dim {
 		// A Matryoshka model may be served at another width: the width of its vectors
 		// counts.
-		e.opts.Logger.Warn("ollama model has another width than it says", "model", e.opts.Model, "says", d.dim, "has", dim)
+		e.opts.Logger.Warn("ollama model has another width than the server reports", "model", e.opts.Model, "says", d.dim, "has", dim)
 	}
 	return &identity{
 		model: embedder.Model{

@@ -56,7 +56,7 @@ func (e *Embedder) guarded(ctx context.Context, request func() ([][]float32, err
 	case errors.Is(err, errCallerGone):
 		return nil, ctx.Err()
 	case errors.Is(err, gobreaker.ErrOpenState), errors.Is(err, gobreaker.ErrTooManyRequests):
-		return nil, fmt.Errorf("%w: it failed %d times and is left alone for %v", embedder.ErrUnavailable, breakAfter, e.opts.Cooldown)
+		return nil, fmt.Errorf("%w: it failed %d times and will not be called for %v", embedder.ErrUnavailable, breakAfter, e.opts.Cooldown)
 	}
 	return vectors, err
 }
@@ -102,14 +102,14 @@ func (e *Embedder) send(ctx context.Context, inputs []string) ([][]float32, erro
 		return nil, classify(ctx, err)
 	}
 	if len(resp.Embeddings) != len(inputs) {
-		return nil, fmt.Errorf("%w: %d came for %d texts", errVector, len(resp.Embeddings), len(inputs))
+		return nil, fmt.Errorf("%w: %d vectors for %d texts", errVector, len(resp.Embeddings), len(inputs))
 	}
 	for i, v := range resp.Embeddings {
 		if err := normalise(v); err != nil {
 			return nil, fmt.Errorf("text %d: %w", i, err)
 		}
 		if len(v) != len(resp.Embeddings[0]) {
-			return nil, fmt.Errorf("%w: widths %d and %d came together", errVector, len(resp.Embeddings[0]), len(v))
+			return nil, fmt.Errorf("%w: widths %d and %d in one response", errVector, len(resp.Embeddings[0]), len(v))
 		}
 	}
 	e.ratio.learn(inputs, resp.PromptEvalCount)

@@ -68,7 +68,7 @@ func parseBase(s string) (*url.URL, error) {
 		return nil, fmt.Errorf("the scheme is %q, not http or https", u.Scheme)
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, errors.New("only a scheme, a host, a port and a path are understood")
+		return nil, errors.New("only a scheme, a host, a port and a path are allowed")
 	}
 	host, port := u.Hostname(), u.Port()
 	if ip := net.ParseIP(host); host == "" && bare || ip != nil && ip.IsUnspecified() {

@@ -114,7 +114,7 @@ func (s *Service) Adapt(ctx context.Context, req memory.AdaptRequest, progress f
 	out.At, out.Took = s.opts.Now().UTC(), memory.Millis(s.opts.Now().Sub(began))
 	log := s.opts.Logger.With("part", "adaptation", "pairs", out.Pairs, "gain", out.Gain, "gain_error", out.Error)
 	if !out.Kept {
-		log.Info("model was adapted and is not kept", "why", out.Refused)
+		log.Info("adapted model was rejected", "why", out.Refused)
 		return out, nil
 	}
 	if err := ctx.Err(); err != nil { // the request has ended
@@ -127,7 +127,7 @@ func (s *Service) Adapt(ctx context.Context, req memory.AdaptRequest, progress f
 	s.trouble = ""
 	s.mu.Unlock()
 	if err := sweep(s.opts.Dir, out.Model); err != nil {
-		log.Warn("what the adapted model replaces is not removed", "error", err)
+		log.Warn("former adapted model could not be removed", "error", err)
 	}
 	log.Info("model was adapted", "model", out.Model)
 	return out, nil

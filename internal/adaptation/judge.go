@@ -94,9 +94,9 @@ func (r *result) loss() float64 { return r.GeneralBefore.MRR - r.GeneralAfter.MR
 func (r *result) refusal() string {
 	switch {
 	case r.Gain <= minErrors*r.Error:
-		return fmt.Sprintf("nothing is gained for sure on what was held out: MRR %.3f before, %.3f after, a difference of %+.3f ± %.3f", r.Before.MRR, r.After.MRR, r.Gain, r.Error)
+		return fmt.Sprintf("no certain gain on held-out files: MRR %.3f before, %.3f after, a difference of %+.3f ± %.3f", r.Before.MRR, r.After.MRR, r.Gain, r.Error)
 	case r.loss() > maxLoss:
-		return fmt.Sprintf("questions of a general kind would find less: MRR %.3f before, %.3f after", r.GeneralBefore.MRR, r.GeneralAfter.MRR)
+		return fmt.Sprintf("general questions would find less: MRR %.3f before, %.3f after", r.GeneralBefore.MRR, r.GeneralAfter.MRR)
 	}
 	return ""
 }

@@ -48,7 +48,7 @@ type tooLittleError struct{ pairs, documents, needed int }
 
 func (e *tooLittleError) Error() string {
 	if e.pairs >= e.needed {
-		return fmt.Sprintf("too little to learn from: %d pairs of %d documents leave too few to learn from or to judge by once some are held out", e.pairs, e.documents)
+		return fmt.Sprintf("too little to learn from: of %d pairs from %d documents too few remain for training or for the test", e.pairs, e.documents)
 	}
 	return fmt.Sprintf("too little to learn from: %d pairs, at least %d are needed", e.pairs, e.needed)
 }

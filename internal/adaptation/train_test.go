@@ -169,7 +169,7 @@ func TestNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out.Kept || out.file != nil || out.Model != "" || !strings.Contains(out.Refused, "nothing is gained") {
+	if out.Kept || out.file != nil || out.Model != "" || !strings.Contains(out.Refused, "no certain gain") {
 		t.Errorf("noise gives %q, refused %q, %+v", out.Model, out.Refused, out)
 	}
 }

@@ -151,7 +151,7 @@ func (c Client) Connect(m Machine, o Options) ([]Change, error) {
 		return nil, err
 	}
 	if o.Instructions && c.files(m, o).instructions == "" {
-		return nil, &memory.Error{Code: memory.CodeInvalidInput, Field: "instructions", Message: "no file is known from which " + c.Title + " takes instructions for every project",
+		return nil, &memory.Error{Code: memory.CodeInvalidInput, Field: "instructions", Message: c.Title + " has no known instructions file for all projects",
 			Hint: "put them into one project: --project"}
 	}
 	return plan(c.parts(m, o, o.Instructions), edit.Put)
@@ -188,7 +188,7 @@ func (p part) change(do func(edit, []byte) ([]byte, error)) (Change, error) {
 	}
 	if c.After, err = do(p.edit, c.Before); err != nil {
 		return c, &memory.Error{Code: memory.CodeConflict, Field: "file", Message: c.Path + ": " + err.Error(),
-			Hint: "mend the file and try again; nothing was changed", Cause: err}
+			Hint: "repair the file and try again; nothing was changed", Cause: err}
 	}
 	if c.None() {
 		return c, nil

@@ -22,7 +22,7 @@ var _ edit = tomlTable{}
 // tomlServers is the key of the table of all servers.
 const tomlServers = "mcp_servers"
 
-var errOtherForm = errors.New("its " + tomlServers + " are written in a form that is not edited; add " + tomlServers + "." + name + " by hand")
+var errOtherForm = errors.New("its " + tomlServers + " are written in a form that recalld cannot edit; add " + tomlServers + "." + name + " by hand")
 
 // Put implements edit.
 func (t tomlTable) Put(text []byte) ([]byte, error) {

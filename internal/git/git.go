@@ -76,7 +76,7 @@ var (
 	// refuses the repository, or it reached its time limit before the first name.
 	ErrNotAsked = errors.New("git was not asked")
 	// errTooMuch is returned when git writes more than the bounds allow.
-	errTooMuch = errors.New("git wrote more than is read of it")
+	errTooMuch = errors.New("git wrote too much")
 )
 
 // Within returns the call with another time limit.

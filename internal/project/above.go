@@ -31,7 +31,7 @@ type AboveError struct {
 }
 
 func (e *AboveError) Error() string {
-	return fmt.Sprintf("%s lies in no repository but above %d: %s", e.Dir, len(e.Repos), strings.Join(e.Repos, ", "))
+	return fmt.Sprintf("%s is not in a repository, but contains %d: %s", e.Dir, len(e.Repos), strings.Join(e.Repos, ", "))
 }
 
 // Unwrap returns the error with its code.

@@ -65,8 +65,8 @@ func gitDirOf(dir string) (string, error) {
 	target = resolveIn(dir, strings.TrimSpace(target))
 	if !isGitDir(target) {
 		return "", &memory.Error{Code: memory.CodeConflict, Field: "path",
-			Message: fmt.Sprintf("%s names %s, where no git folder is", path, target),
-			Hint:    "git worktree repair mends the links of a worktree whose repository was moved",
+			Message: fmt.Sprintf("%s names %s, which is not a git folder", path, target),
+			Hint:    "if the repository was moved, git worktree repair restores the links of its worktrees",
 			Cause:   errNoRepository}
 	}
 	return realPath(target)

@@ -259,7 +259,7 @@ func ownsGit(root, gitDir, common string) (why string) {
 		if err == nil && filepath.Dir(gitDir) == filepath.Join(common, "worktrees") && sameFile(resolveIn(gitDir, back), filepath.Join(root, ".git")) {
 			return ""
 		}
-		return fmt.Sprintf("its .git leads to the repository %s, which does not know it as a worktree; there, `git worktree repair %s` makes it one", common, root)
+		return fmt.Sprintf("its .git leads to the repository %s, which does not list it as a worktree; run `git worktree repair %s` there", common, root)
 	}
 	if rel, err := filepath.Rel(root, gitDir); err == nil && filepath.IsLocal(rel) {
 		return ""
@@ -267,7 +267,7 @@ func ownsGit(root, gitDir, common string) (why string) {
 	if at, ok := git.ReadConfig(filepath.Join(common, "config")).Get("core", "worktree"); ok && sameFile(resolveIn(gitDir, at), root) {
 		return "" // a submodule
 	}
-	return fmt.Sprintf("its .git leads to %s, whose setting core.worktree does not name it", gitDir)
+	return fmt.Sprintf("its .git leads to %s, whose setting core.worktree names another folder", gitDir)
 }
 
 func sameFile(a, b string) bool {

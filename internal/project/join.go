@@ -43,7 +43,7 @@ func (r *Resolver) find(known []memory.Project, id *Identity) (p memory.Project,
 			}
 			own.ID, own.Name, own.Place = id.folderID, filepath.Base(id.Root), memory.FolderRef{}
 			own.Names = []string{own.Name} // nor does it get the other's name
-			own.Apart = fmt.Sprintf("it names the remote %s, and has no commit in common with the project %s of that remote", own.Remote, known[i].ID)
+			own.Apart = fmt.Sprintf("it has the remote %s, but no commit in common with the project %s of that remote", own.Remote, known[i].ID)
 			if id.place.Mark != "" {
 				own.Place = id.place
 			}

@@ -77,7 +77,7 @@ func refuseBare(real string) error {
 	for d := real; !isWhole(d); d = filepath.Dir(d) {
 		if isBare(d) {
 			return &memory.Error{Code: memory.CodeConflict, Field: "path",
-				Message: fmt.Sprintf("%s is a bare repository: it holds no files but git's own", d),
+				Message: fmt.Sprintf("%s is a bare repository: it contains only git's own files", d),
 				Hint:    "name a worktree or a clone of it"}
 		}
 	}
@@ -174,7 +174,7 @@ func (id *Identity) find(p *prover) {
 			break
 		}
 		if !p.sharedFolders(placeOf(at), placeOf(next.common)) {
-			id.apart = fmt.Sprintf("it names %s as the repository that it was cloned from, and has no commit in common with that", next.root)
+			id.apart = fmt.Sprintf("it names %s as the origin of its clone, but has no commit in common with it", next.root)
 			break
 		}
 		at, where = next.common, next.root
@@ -233,7 +233,7 @@ func realFolder(dir string) (string, error) {
 	}
 	if !info.IsDir() {
 		e := memory.Invalid("path", "a folder", "%s is not a folder", real)
-		e.Hint = "name the folder that it lies in"
+		e.Hint = "name the folder that contains it"
 		return "", e
 	}
 	return real, nil
@@ -254,7 +254,7 @@ func isWhole(real string) bool {
 
 func tooWide(real string) error {
 	return &memory.Error{Code: memory.CodeForbidden, Field: "path",
-		Message: fmt.Sprintf("%s is the home folder or the root of a file system, which is too much to be one project", real),
+		Message: fmt.Sprintf("%s is the home folder or the root of a file system, which is too large for one project", real),
 		Hint:    "name a repository or a folder below it"}
 }
 

@@ -112,7 +112,7 @@ func (r *Recorder) Close() {
 }
 
 func (r *Recorder) warn(p memory.Project, err error) {
-	r.log.Warn("a project's new name, remote or folder is not recorded", "part", "projects", "project", p.ID, "error", err)
+	r.log.Warn("a project's new name, remote or folder was not recorded", "part", "projects", "project", p.ID, "error", err)
 }
 
 // Projects implements Directory: the stored projects with the pending writes.

@@ -80,7 +80,7 @@ func (r *Resolver) resolve(ctx context.Context, name string, caller memory.Calle
 	}
 	if dir == "" {
 		return Identity{}, false, &memory.Error{
-			Code: memory.CodeInvalidInput, Field: "project", Message: "no project is named and the caller's folder is unknown",
+			Code: memory.CodeInvalidInput, Field: "project", Message: "no project is given and the caller's folder is unknown",
 			Hint: "name a project or a folder of it",
 		}
 	}
@@ -181,7 +181,7 @@ func named(known []memory.Project, name string) (memory.Project, error) {
 		ids[i] = p.ID
 	}
 	return memory.Project{}, &memory.Error{
-		Code: memory.CodeConflict, Field: "project", Message: fmt.Sprintf("%d projects are called %q", len(found), name),
+		Code: memory.CodeConflict, Field: "project", Message: fmt.Sprintf("%d projects have the name %q", len(found), name),
 		Hint: "use an id: " + strings.Join(ids, ", "),
 	}
 }

@@ -33,7 +33,7 @@ func codeRules() []*rule {
 	return append(formats(), &rule{what: "private", keywords: []string{"<private>"}, find: findPrivate})
 }
 
-// textRules lists our rules for other texts, in addition to those of gitleaks.
+// textRules lists our rules for other texts, in addition to the rules of gitleaks.
 func textRules() []*rule {
 	return append(formats(), pasted()...)
 }

@@ -146,7 +146,7 @@ func (d *decoder) bytes(b []byte) []byte {
 	if _, err := io.ReadFull(d.r, b); err != nil {
 		d.err = err
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			d.err = fmt.Errorf("%w: it is cut short", ErrDamaged)
+			d.err = fmt.Errorf("%w: it is truncated", ErrDamaged)
 		}
 		clear(b)
 	}
@@ -174,7 +174,7 @@ func (d *decoder) model(magic string) *Model {
 	head := d.bytes(make([]byte, 12))
 	tokens, width := int(binary.LittleEndian.Uint32(head[4:])), int(binary.LittleEndian.Uint32(head[8:]))
 	if d.err == nil && (string(head[:4]) != magic || tokens < 1 || tokens > maxTokens || width < 1 || width > maxWidth) {
-		d.err = fmt.Errorf("%w: it does not begin as a %s file of a usual size does", ErrDamaged, magic)
+		d.err = fmt.Errorf("%w: it is not a %s file of a valid size", ErrDamaged, magic)
 	}
 	return &Model{Width: width, Rows: d.floats(tokens * width), LogWeights: d.floats(tokens)}
 }
@@ -188,7 +188,7 @@ func (d *decoder) close() error {
 	}
 	if d.err == nil {
 		if _, err := d.r.ReadByte(); !errors.Is(err, io.EOF) {
-			d.err = fmt.Errorf("%w: something follows", ErrDamaged)
+			d.err = fmt.Errorf("%w: data after the end", ErrDamaged)
 		}
 	}
 	return d.err

@@ -60,7 +60,7 @@ func (l *loss) of(a, b []float32, n int, masked [][]int) (value float64, da, db 
 		start = end
 	}
 	for k := len(l.widths) - 1; k >= 0; k-- {
-		if k+1 < len(l.widths) { // a component is part of its own width and all wider ones
+		if k+1 < len(l.widths) { // a component belongs to its width and all wider ones
 			vek32.Add_Inplace(l.pull[k], l.pull[k+1])
 		}
 		start = 0

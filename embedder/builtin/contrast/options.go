@@ -69,7 +69,7 @@ func (o Options) validate(width int) error {
 	case o.Steps < 1 || o.WarmUp < 0 || o.WarmUp >= o.Steps:
 		return fmt.Errorf("%w: %d steps, %d of them to warm up", errOptions, o.Steps, o.WarmUp)
 	case !(o.RowRate > 0 && o.RowRate <= 1) || !(o.WeightRate > 0 && o.WeightRate <= 1):
-		return fmt.Errorf("%w: rates %v and %v, want above 0, 1 at most", errOptions, o.RowRate, o.WeightRate)
+		return fmt.Errorf("%w: rates %v and %v, want above 0 and at most 1", errOptions, o.RowRate, o.WeightRate)
 	case !(o.Dropout >= 0 && o.Dropout < 1):
 		return fmt.Errorf("%w: dropout %v, want 0 or more, below 1", errOptions, o.Dropout)
 	case !(o.Anchor >= 0 && o.Anchor*o.RowRate < 1):

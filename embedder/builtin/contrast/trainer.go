@@ -58,7 +58,7 @@ func (t *Trainer) Done() bool { return t.step >= t.options.Steps }
 // nats.
 func (t *Trainer) Step(pairs *Pairs, at []int) (float64, error) {
 	if len(at) < 2 {
-		return 0, fmt.Errorf("train step: a batch of %d pairs has nothing to tell apart", len(at))
+		return 0, fmt.Errorf("train step: a batch needs at least two pairs, got %d", len(at))
 	}
 	// Dropout depends only on the seed and the step, so that an interrupted run continues
 	// exactly as it would have without the interruption.

@@ -64,7 +64,7 @@ func (s *Spec) validate() error {
 	case s.Vocabulary == nil:
 		return fmt.Errorf("%w: no vocabulary", ErrSpec)
 	case s.Name == "" || len(s.Name) > MaxName || len(s.Source) > MaxName:
-		return fmt.Errorf("%w: name of %d bytes and source of %d, want 1 to %d and at most that", ErrSpec, len(s.Name), len(s.Source), MaxName)
+		return fmt.Errorf("%w: name of %d bytes and source of %d, want a name, and at most %d bytes each", ErrSpec, len(s.Name), len(s.Source), MaxName)
 	case s.Bits != 8 && s.Bits != 4:
 		return fmt.Errorf("%w: %d bits, want 8 or 4", ErrSpec, s.Bits)
 	}
@@ -82,7 +82,7 @@ func (s *Spec) validate() error {
 	}
 	for i, x := range s.Weights {
 		if x-x != 0 || x < 0 {
-			return fmt.Errorf("%w: token %d weighs %v", ErrSpec, i, x)
+			return fmt.Errorf("%w: token %d has weight %v", ErrSpec, i, x)
 		}
 	}
 	return nil

@@ -76,7 +76,7 @@ func (v *Vocabulary) index() error {
 		h := hash(v.piece(token))
 		other, known := v.find(h)
 		if known {
-			return fmt.Errorf("%w: %q and %q have one hash", ErrVocabulary, v.piece(other), v.piece(token))
+			return fmt.Errorf("%w: %q and %q have the same hash", ErrVocabulary, v.piece(other), v.piece(token))
 		}
 		i := h & uint64(len(v.slots)-1)
 		for v.slots[i] != 0 {

@@ -124,7 +124,7 @@ func (l *scan) problem(file string, line int, format string, args ...any) {
 	case n > maxProblems:
 		return
 	case n == maxProblems:
-		line, format, args = 0, "there is more that is passed over: %d problems are told", []any{maxProblems}
+		line, format, args = 0, "only the first %d problems are listed", []any{maxProblems}
 	}
 	l.found.Problems = append(l.found.Problems, memory.ImportProblem{File: file, Line: line, Message: fmt.Sprintf(format, args...)})
 }

@@ -233,7 +233,7 @@ func TestFoldersAndProblemsAreBounded(t *testing.T) {
 	}
 	r = newRepo(t, map[string]string{".recalld/context.yaml": "rules:\n" + strings.Repeat("- a\n", 1000), "AGENTS.md": "be kind"})
 	found = r.look()
-	if n := len(found.Problems); n != 101 || !strings.Contains(found.Problems[100].Message, "100 problems are told") || found.Problems[99].Line != 101 {
+	if n := len(found.Problems); n != 101 || !strings.Contains(found.Problems[100].Message, "first 100 problems") || found.Problems[99].Line != 101 {
 		t.Errorf("%d problems, of which the last are %+v; want 100 and one that says so", n, found.Problems[max(0, n-2):])
 	}
 	if got := listing(found); got != "rule AGENTS.md" {

@@ -68,7 +68,7 @@ func (s *system) connected() (Notifier, error) {
 				s.dispatch(n, e)
 			}
 			if lost {
-				s.log.Warn("changes were too many to be told of one by one", "part", "watch")
+				s.log.Warn("too many changes to report one by one", "part", "watch")
 				s.lost()
 			}
 			if !open {

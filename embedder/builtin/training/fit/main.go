@@ -96,7 +96,7 @@ type experiment struct {
 }
 
 // draws says how many collections of a size are drawn from each pool, and how many
-// questions of each other set each of them gets; of its own set it gets four times as many.
+// questions of each other set each of them gets; from its own set it gets four times as many.
 // Small collections differ more from one another.
 var draws = []struct{ size, times, questions int }{
 	{1, 40, 4}, {2, 40, 4}, {5, 40, 4}, {10, 20, 8}, {30, 10, 15}, {100, 5, 30},
@@ -124,7 +124,7 @@ func observe(ctx context.Context, pools []*pool, related relations, rng *rand.Ra
 	return e, nil
 }
 
-// ask asks a collection p questions of each other pool, and questions of its own pool that
+// ask asks a collection p questions of each other pool, and questions from its own pool that
 // a document in it answers.
 func (e *experiment) ask(ctx context.Context, c *collection, p *pool, pools []*pool, questions int, rng *rand.Rand) error {
 	keep := func(list *[]observation, o observation, from string, err error) error {

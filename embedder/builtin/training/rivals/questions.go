@@ -130,7 +130,7 @@ var common = strings.Fields("about after also and any are been before but can do
 
 // sentence is the first sentence of a function's doc comment without the name before it,
 // with its informative words. Sentences that quote the name are skipped, because a person
-// who asks does not know the name.
+// does not know the name.
 func sentence(f declared) (text string, words []string) {
 	if f.doc == nil {
 		return "", nil

@@ -18,7 +18,7 @@ func rivals(recalld string) []*rival {
 			// counts for that command.
 			return [][]string{{"sh", "-c", `"$0" serve & pid=$!; "$0" index --wait "$1" && "$0" stop; wait $pid`, recalld, r.root}}
 		}),
-		askRecalld("recalld without its floor", recalld, nil, "--min-relevance", "0.01"),
+		askRecalld("recalld without its threshold", recalld, nil, "--min-relevance", "0.01"),
 		{
 			name: "ripgrep", needs: []string{"rg"}, read: readLines,
 			ask: func(_ *rival, q question) []string {
