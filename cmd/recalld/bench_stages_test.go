@@ -58,7 +58,7 @@ func codeOptions() code.Options {
 	c := config.Default().Index
 	return code.Options{
 		MaxFileSize: int64(c.MaxFileSize), MaxFiles: c.MaxFiles, TimeLimit: time.Hour, SkipDirs: c.SkipDirs, SkipFiles: c.SkipFiles,
-		KeepGenerated: !c.SkipGenerated, Workers: c.Workers, NoChunks: !c.Full, NoHeads: !c.Light,
+		KeepGenerated: !c.SkipGenerated, NoChunks: !c.Full, NoHeads: !c.Light,
 	}
 }
 

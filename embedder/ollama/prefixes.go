@@ -22,7 +22,7 @@ const (
 )
 
 // DefaultPrefixes returns the table of models that need prefixes, from their model cards.
-// Other models get none. The settings of recalld contain the same table.
+// Other models get none.
 //
 //   - nomic-embed-text: https://huggingface.co/nomic-ai/nomic-embed-text-v1.5 ("Task instruction prefixes")
 //   - nomic-embed-code: https://huggingface.co/nomic-ai/nomic-embed-code ("Represent this query for searching relevant code")

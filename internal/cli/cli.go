@@ -278,7 +278,7 @@ func (a *App) running(ctx context.Context) (Daemon, error) {
 func (a *App) dial(ctx context.Context, cfg config.Config, autostart bool) (Daemon, error) {
 	paths := cfg.Paths()
 	options := client.Options{
-		Socket: paths.Socket, StartLock: paths.StartLock, Log: paths.Log, StartTimeout: cfg.Daemon.StartTimeout,
+		Socket: paths.Socket, StartLock: paths.StartLock, Log: paths.Log,
 		Notice: a.notice, Logger: slog.New(slog.DiscardHandler),
 	}
 	if autostart {

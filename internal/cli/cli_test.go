@@ -399,7 +399,7 @@ func TestStop(t *testing.T) {
 		"something that is no daemon": {service.Greeting{}, &memory.Error{Code: memory.CodeIncompatible, Message: "is not recalld"}, "", ExitIncompatible},
 	} {
 		b.opts.Stop = func(ctx context.Context, cfg config.Config) (service.Greeting, error) {
-			if end, ok := ctx.Deadline(); !ok || time.Until(end) < cfg.Daemon.DrainTimeout {
+			if end, ok := ctx.Deadline(); !ok || time.Until(end) < config.DrainTimeout {
 				t.Errorf("%s: the wait ends at %v (%v), before the daemon has drained", name, end, ok)
 			}
 			return tc.who, tc.err

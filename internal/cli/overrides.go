@@ -11,16 +11,15 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// ownSettings are those that every command itself goes by: which daemon it asks, and
-// whether and how it starts one.
-var ownSettings = []string{"data", "socket", "daemon.autostart", "daemon.start_timeout"}
+// ownSettings are the settings that every command itself uses: which daemon it asks, and
+// whether it starts one.
+var ownSettings = []string{"data", "socket", "daemon.autostart"}
 
-// moreSettings are those that single commands go by beside them; what ends in a dot
-// stands for all below it.
+// moreSettings are the settings that single commands use beside them; a name that ends in
+// a dot includes all settings below it.
 var moreSettings = map[string][]string{
-	"doctor": {"embedding."},           // it looks for Ollama itself
-	"mcp":    {"log.level"},            // the bridge has a log of its own
-	"stop":   {"daemon.drain_timeout"}, // it waits that long
+	"doctor": {"embedding."}, // it looks for Ollama itself
+	"mcp":    {"log.level"},  // the bridge has a log of its own
 }
 
 // withoutDaemon are the commands that neither ask a daemon nor start one for what --set
@@ -55,7 +54,7 @@ func (a *App) foreignSetting() string {
 	}
 	for _, set := range a.set {
 		name, _, _ := strings.Cut(set, "=")
-		if !slices.ContainsFunc(own, func(o string) bool { return name == o || strings.HasSuffix(o, ".") && strings.HasPrefix(name, o) }) {
+		if !config.Removed(name) && !slices.ContainsFunc(own, func(o string) bool { return name == o || strings.HasSuffix(o, ".") && strings.HasPrefix(name, o) }) {
 			return name
 		}
 	}

@@ -52,14 +52,15 @@ func TestSetIsNeverIgnored(t *testing.T) {
 }
 
 // TestSetForTheDaemonThatIsStarted: with none running, the setting goes to the one that
-// the command starts; what a command goes by itself is never refused.
+// the command starts; what a command uses itself is never refused, nor is a setting of a former
+// version.
 func TestSetForTheDaemonThatIsStarted(t *testing.T) {
 	b := newBench(t, sample())
 	b.absent = true
 	if _, errs, code := b.run("status", "--set", "recall.max_tokens=500"); code != ExitUnavailable || !slices.Equal(b.connects, []bool{false, true}) {
 		t.Errorf("status ends with %d, %q, after connecting %v; want one look for a daemon, then a start", code, errs, b.connects)
 	}
-	for _, set := range []string{"daemon.autostart=false", "daemon.start_timeout=3s", "data=" + t.TempDir(), "socket=" + t.TempDir() + "/s"} {
+	for _, set := range []string{"daemon.autostart=false", "daemon.start_timeout=3s", "queue.lease=30s", "data=" + t.TempDir(), "socket=" + t.TempDir() + "/s"} {
 		newBench(t, sample()).ok("status", "--set", set)
 	}
 }

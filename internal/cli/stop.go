@@ -53,7 +53,7 @@ func (a *App) stop(ctx context.Context) (stopped, error) {
 	if err != nil {
 		return stopped{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, cfg.Daemon.StopTimeout())
+	ctx, cancel := context.WithTimeout(ctx, config.StopTimeout)
 	defer cancel()
 	who, err := a.opts.Stop(ctx, cfg)
 	if memory.CodeOf(err) == memory.CodeUnavailable && who.PID == 0 {

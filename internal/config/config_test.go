@@ -48,8 +48,7 @@ func TestEverySettingIsDocumented(t *testing.T) {
 	}), tree.Docs[0].Body)
 
 	// The comment above a group explains all of it.
-	grouped := []string{"recall.min_relevance.", "recall.half_life_days.", "context.shares.",
-		"queue.backoff_max", "recall.code_size"}
+	grouped := []string{"recall.min_relevance.", "recall.code_size"}
 	for _, path := range leaves(reflect.TypeFor[config.Config](), "") {
 		switch comment, ok := explained[path]; {
 		case !ok:
@@ -117,7 +116,7 @@ embedding: {ollama: {prefixes: {house-model: {query: "q: ", document: "d: "}, bg
 `
 	cfg, err := load(t, file,
 		map[string]string{
-			"RECALLD_LOG_LEVEL": "error", "RECALLD_QUEUE_LEASE": "30s", "RECALLD_INDEX_MAX_FILE_SIZE": "1MB",
+			"RECALLD_LOG_LEVEL": "error", "RECALLD_INDEX_STALE_AFTER": "30s", "RECALLD_INDEX_MAX_FILE_SIZE": "1MB",
 			"RECALLD_SANDBOXES": "/a, /b", "RECALLD_TCP_ENABLED": "true", "RECALLD_RECALL_MIN_RELEVANCE_STEP": ".4",
 		},
 		map[string]string{"log.level": "debug", "queue.depth": "77"})
@@ -130,13 +129,72 @@ embedding: {ollama: {prefixes: {house-model: {query: "q: ", document: "d: "}, bg
 	want.Index.SkipDirs = []string{"only"}
 	want.Index.MaxFileSize = 1e6
 	want.Recall.MinRelevance.Chunk, want.Recall.MinRelevance.Step = .9, .4
-	want.Queue.Lease, want.Queue.Depth = 30*time.Second, 77
+	want.Index.StaleAfter, want.Queue.Depth = 30*time.Second, 77
 	want.Sandboxes = []string{"/a", "/b"}
 	want.TCP.Enabled = true
 	want.Embedding.Ollama.Prefixes["house-model"] = config.Prefix{Query: "q: ", Document: "d: "}
 	want.Embedding.Ollama.Prefixes["bge-m3"] = config.Prefix{Query: "x"}
 	if diff := cmp.Diff(want, cfg); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+}
+
+// TestFormerSettings: a file with every setting of a former version, the same settings as
+// variables, and as flags, change nothing but give a notice for each that has gone.
+func TestFormerSettings(t *testing.T) {
+	former, err := os.ReadFile(filepath.Join("testdata", "all-former-settings.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := load(t, "", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := map[string]string{ // to values of a type that the setting never had
+		"log.max_size": "x", "daemon.start_timeout": "x", "daemon.drain_timeout": "x", "index.workers": "x", "index.reconcile_every": "x",
+		"queue.lease": "x", "queue.max_attempts": "x", "queue.backoff_min": "x", "queue.backoff_max": "x",
+		"recall.query_deadline": "x", "recall.vector_weight": "x", "recall.half_life_days.lesson": "x", "recall.half_life_days.step": "x",
+		"recall.half_life_days.chunk": "x", "recall.half_life_days.task": "x", "recall.half_life_days.reference": "x",
+		"recall.half_life_days.rule": "x", "recall.half_life_days.tool": "x",
+		"embedding.ollama.batch": "x", "embedding.ollama.concurrency": "x", "embedding.ollama.keep_alive": "x",
+		"context.shares.rule": "x", "context.shares.reference": "x", "context.shares.tool": "x",
+		"context.shares.lesson": "x", "context.shares.step": "x", "context.shares.chunk": "x",
+	}
+	env := map[string]string{}
+	for path, value := range gone {
+		env[config.EnvName(path)] = value
+	}
+	for name, tc := range map[string]struct {
+		file     string
+		env, set map[string]string
+		source   string
+		notices  int
+	}{
+		"file":            {string(former), nil, nil, "recalld.yaml:", len(gone)},
+		"alone in a file": {"queue: {lease: 30s}\n", nil, nil, "recalld.yaml:1: queue.lease", 1},
+		"empty group":     {"recall:\n  half_life_days:\n", nil, nil, "", 0},
+		"environment":     {"", env, nil, "RECALLD_", len(gone)},
+		"flags":           {"", nil, gone, "--set: ", len(gone)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := load(t, tc.file, tc.env, tc.set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.Notices) != tc.notices {
+				t.Errorf("%d notices, want %d: %q", len(got.Notices), tc.notices, got.Notices)
+			}
+			for _, notice := range got.Notices {
+				if !strings.Contains(notice, tc.source) || !strings.HasSuffix(notice, " is no longer a setting and has no effect") {
+					t.Errorf("notice %q", notice)
+				}
+			}
+			// The prefixes that the file spells out are those that the library knows.
+			got.Notices, got.Data, got.Embedding.Ollama.Prefixes = nil, want.Data, want.Embedding.Ollama.Prefixes
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("settings (-defaults +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -172,7 +230,7 @@ func TestRefusedSettings(t *testing.T) {
 		"unknown key":        {file: "index:\n  max_flies: 3\n", field: "index.max_flies", want: ":2:"},
 		"unknown nested key": {file: "embedding:\n  ollama:\n    modell: x\n", field: "embedding.ollama.modell", want: "unknown"},
 		"unknown kind":       {file: "recall: {min_relevance: {lessons: 1}}\n", field: "recall.min_relevance.lessons", want: "unknown"},
-		"duration":           {file: "queue:\n  lease: soon\n", want: "soon"},
+		"duration":           {file: "index:\n  stale_after: soon\n", want: "soon"},
 		"size":               {file: "index:\n  max_file_size: big\n", want: "is not a size"},
 		"type":               {file: "queue:\n  depth: many\n", field: "queue.depth"},
 		"two documents":      {file: "log: {level: info}\n---\nlog: {level: warn}\n", want: "more than one document"},
@@ -185,7 +243,6 @@ func TestRefusedSettings(t *testing.T) {
 		"floor not a number": {file: "recall: {min_relevance: {chunk: .nan}}\n", field: "recall.min_relevance.chunk", want: "0–1"},
 		"limit":              {file: "recall: {limit: 51}\n", field: "recall.limit", want: "1–50"},
 		"tokens":             {file: "recall: {max_tokens: 49}\n", field: "recall.max_tokens", want: "50–8000"},
-		"backoff order":      {file: "queue: {backoff_min: 10s, backoff_max: 1s}\n", field: "queue.backoff_max", want: "10s"},
 		"address":            {file: "tcp: {address: \"0.0.0.0:7420\"}\n", field: "tcp.address", want: "loopback"},
 		"address by name":    {file: "tcp: {address: \"example.com:7420\"}\n", field: "tcp.address", want: "loopback"},
 		"address, no port":   {file: "tcp: {address: \"127.0.0.1\"}\n", field: "tcp.address", want: "host:port"},
@@ -214,9 +271,9 @@ func TestRefusedSettings(t *testing.T) {
 		"considered":             {file: "context: {top_k: 201}\n", field: "context.top_k", want: "1–200"},
 		"taken":                  {file: "context: {top_n: 0}\n", field: "context.top_n", want: "1–50"},
 		"always taken":           {file: "context: {include_score: 1.1}\n", field: "context.include_score", want: "0–1"},
-		"share":                  {file: "context: {shares: {lesson: -0.1}}\n", field: "context.shares.lesson", want: "0–1"},
-		"share not a number":     {file: "context: {shares: {chunk: .nan}}\n", field: "context.shares.chunk", want: "0–1"},
-		"share of a task":        {file: "context: {shares: {task: 0.1}}\n", want: "task"},
+		"never a setting":        {file: "context: {shares: {task: 0.1}}\n", field: "context.shares", want: "unknown setting"},
+		"follow, too often":      {file: "follow_every: 99ms\n", field: "follow_every", want: "100ms–1h"},
+		"code on disk":           {file: "index: {max_size: 999KB}\n", field: "index.max_size", want: "1MB–1000GB"},
 		"kept turns":             {file: "context: {keep_turns: 0}\n", field: "context.keep_turns", want: "1–100"},
 		"summary's model":        {file: "context: {summary_model: \"a b\"}\n", field: "context.summary_model", want: "without spaces"},
 		"summary's time":         {file: "context: {summary_timeout: 0s}\n", field: "context.summary_timeout", want: "1s–10m"},
@@ -271,8 +328,8 @@ func TestValidAtTheEdges(t *testing.T) {
 		"tasks: {window: 1}", "tasks: {window: 100, overrides: [{task_type: x, window: 100}, {project: p, leave_out: true}, {requires_context: true}]}",
 		"context: {max_tokens: 50, top_k: 1, top_n: 50, include_score: 1, keep_turns: 100}",
 		"context: {max_tokens: 100000, top_k: 200, top_n: 1, include_score: 0, keep_turns: 1}",
-		"context: {shares: {rule: 0, reference: 1, tool: 0, lesson: 0, step: 0, chunk: 1}, summary_model: \"qwen3:4b\", summary_timeout: 10m}",
-		"mcp: {toolsets: [all]}", "mcp: {toolsets: [core, knowledge, history, tasks, context, admin, index_repo]}",
+		"context: {summary_model: \"qwen3:4b\", summary_timeout: 10m}",
+		"follow_every: 0s\nindex: {max_size: 0}", "mcp: {toolsets: [all]}", "mcp: {toolsets: [core, knowledge, history, tasks, context, admin, index_repo]}",
 	} {
 		if _, err := load(t, text+"\n", nil, nil); err != nil {
 			t.Errorf("%s: %v", text, err)

@@ -11,9 +11,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// decode reads a settings file over what cfg holds. A list in the file replaces
-// the one in cfg; families of prefixes are added to those in cfg. The error is
-// an *Error with the file's name and line.
+// decode reads a settings file over what cfg holds. A list in the file replaces the
+// list in cfg. The error is an *Error with the file's name and line.
 func decode(text []byte, file string, cfg *Config) error {
 	tree, err := parser.ParseBytes(text, 0)
 	if err != nil {
@@ -21,8 +20,7 @@ func decode(text []byte, file string, cfg *Config) error {
 	}
 	var body ast.Node
 	for _, doc := range tree.Docs {
-		// Without a key there is nothing to set; the library would set all to
-		// zero.
+		// The library would set everything to zero.
 		if doc.Body == nil || doc.Body.Type() == ast.NullType || doc.Body.Type() == ast.CommentType {
 			continue
 		}
@@ -34,24 +32,14 @@ func decode(text []byte, file string, cfg *Config) error {
 	if body == nil {
 		return nil
 	}
-	ollama := &cfg.Embedding.Ollama
-	prefixes := ollama.Prefixes
-	ollama.Prefixes = nil
+	cfg.ignoreRemoved(file, body)
 	if err := yaml.NodeToValue(body, cfg, yaml.Strict()); err != nil {
 		return locate(err, body, file)
-	}
-	if ollama.Prefixes == nil {
-		ollama.Prefixes = make(map[string]Prefix, len(prefixes))
-	}
-	for family, p := range prefixes {
-		if _, own := ollama.Prefixes[family]; !own {
-			ollama.Prefixes[family] = p
-		}
 	}
 	return nil
 }
 
-// locate turns an error of the YAML library into one that names file, line and,
+// locate turns an error of the YAML library into one that names the file, the line and,
 // if the text could be parsed, the setting.
 func locate(err error, body ast.Node, file string) error {
 	located, ok := errors.AsType[yaml.Error](err)

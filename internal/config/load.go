@@ -28,16 +28,16 @@ type Sources struct {
 	Data string
 	// Set holds settings from flags, by path: "log.level" → "debug".
 	Set map[string]string
-	// Dir is the folder that paths of flags and of the environment are relative
-	// to; empty is the working folder of this process.
+	// Dir is the folder to which paths of flags and of the environment are relative;
+	// empty is the working folder of this process.
 	Dir string
 	// Getenv reads the environment; nil is os.Getenv.
 	Getenv func(string) string
 }
 
-// Load reads all layers of settings and validates the result. Paths come back
-// absolute (see Config.absolute), and Embedding.Ollama.URL filled. The error
-// joins an *Error for every setting at fault.
+// Load reads all layers of settings and validates the result. Paths come back absolute
+// (see Config.absolute), and Embedding.Ollama.URL filled. The error joins an *Error for
+// every invalid setting.
 func Load(src Sources) (Config, error) {
 	getenv := src.Getenv
 	if getenv == nil {
@@ -56,7 +56,7 @@ func Load(src Sources) (Config, error) {
 	if src.Data != "" {
 		cfg.Data = src.Data
 	}
-	// What the file says is absolute by now: the rest is of flags and variables.
+	// Paths of the file are absolute by now; the others come from flags and variables.
 	if err := cfg.absolute(src.Dir, getenv); err != nil {
 		return Config{}, err
 	}
@@ -94,7 +94,7 @@ func (c *Config) readFile(src Sources, getenv func(string) string) error {
 	return nil
 }
 
-// resolve replaces what is empty by what the machine says.
+// resolve fills in the data folder and the Ollama server of this machine.
 func (c *Config) resolve(getenv func(string) string) error {
 	if c.Data == "" {
 		dirs, err := platformFolders(runtime.GOOS, getenv)
@@ -112,7 +112,7 @@ func (c *Config) resolve(getenv func(string) string) error {
 	return nil
 }
 
-// applyEnv sets every scalar setting that the environment names.
+// applyEnv sets what the environment names.
 func (c *Config) applyEnv(getenv func(string) string) error {
 	var errs []error
 	for _, s := range c.settings() {
@@ -125,6 +125,11 @@ func (c *Config) applyEnv(getenv func(string) string) error {
 			errs = append(errs, &Error{Source: name, Field: s.path, Message: err.Error()})
 		}
 	}
+	for _, path := range removed {
+		if name := EnvName(path); getenv(name) != "" {
+			c.ignore(name, path)
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -133,6 +138,10 @@ func (c *Config) applySet(set map[string]string) error {
 	var errs []error
 	settings := c.settings()
 	for _, path := range slices.Sorted(maps.Keys(set)) {
+		if Removed(path) {
+			c.ignore("--set", path)
+			continue
+		}
 		i := slices.IndexFunc(settings, func(s setting) bool { return s.path == path })
 		if i < 0 {
 			errs = append(errs, &Error{Field: path, Message: "unknown setting"})

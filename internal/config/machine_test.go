@@ -3,10 +3,8 @@ package config_test
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/recalld/recalld/internal/config"
 )
@@ -95,30 +93,5 @@ func TestRelativePaths(t *testing.T) {
 	}
 	if want := filepath.Join(files, "of-env"); cfg.Socket != want || cfg.Sandboxes[1] != filepath.Join(files, "b") {
 		t.Errorf("socket %q and sandboxes %q, want %q and those in %q", cfg.Socket, cfg.Sandboxes, want, files)
-	}
-}
-
-// A service manager must not kill a daemon that is still within its time.
-func TestServiceManagersWaitLongEnough(t *testing.T) {
-	least := config.Default().Daemon.StopTimeout()
-	for name, tc := range map[string]struct {
-		file    string
-		pattern string
-	}{
-		"systemd": {"systemd/recalld.service", `TimeoutStopSec=(\d+)s`},
-		"launchd": {"launchd/com.github.recalld.plist", `<key>ExitTimeOut</key>\s*<integer>(\d+)</integer>`},
-	} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "configs", filepath.FromSlash(tc.file)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := regexp.MustCompile(tc.pattern).FindSubmatch(text)
-		if m == nil {
-			t.Errorf("%s: no time-out", name)
-			continue
-		}
-		if got, err := time.ParseDuration(string(m[1]) + "s"); err != nil || got <= least {
-			t.Errorf("%s waits %v (%v), a daemon may take %v", name, got, err, least)
-		}
 	}
 }

@@ -11,11 +11,12 @@ import (
 // setting is one leaf of a Config, addressable.
 type setting struct {
 	path  string
+	tag   reflect.StructTag
 	value reflect.Value
 }
 
-// settings lists the leaves that a text can set, in the order of the structs.
-// Maps and lists of structs are not among them.
+// settings lists the leaves that a text can set, in the order of the structs. Maps and
+// lists of structs are not included.
 func (c *Config) settings() []setting {
 	var list []setting
 	var walk func(v reflect.Value, prefix string)
@@ -29,7 +30,7 @@ func (c *Config) settings() []setting {
 				walk(f, path+".")
 			case f.Kind() == reflect.Map, f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Struct:
 			default:
-				list = append(list, setting{path: path, value: f})
+				list = append(list, setting{path: path, tag: v.Type().Field(i).Tag, value: f})
 			}
 		}
 	}

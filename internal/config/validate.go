@@ -8,19 +8,18 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
-	"time"
 )
 
-// Error is one thing wrong with the settings.
+// Error says what is wrong with one setting.
 type Error struct {
-	// Source is where the setting stands: "file:line" or a variable of the
-	// environment. Empty when that is not known.
+	// Source is "file:line" or an environment variable; empty if not known.
 	Source string
 	// Field is the path of the setting.
 	Field string
-	// Limit is what it must keep to, in words.
+	// Limit says in words what is allowed.
 	Limit   string
 	Message string
 }
@@ -40,50 +39,61 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// checks gathers what is wrong.
+// checks collects errors.
 type checks struct{ errs []error }
 
 func (c *checks) fail(field, limit, format string, args ...any) {
 	c.errs = append(c.errs, &Error{Field: field, Limit: limit, Message: fmt.Sprintf(format, args...)})
 }
 
-func (c *checks) oneOf(field, value string, allowed ...string) {
-	if !slices.Contains(allowed, value) {
-		c.fail(field, strings.Join(allowed, ", "), "%q is not one of them", value)
+// validate checks a setting against its tags.
+func (s setting) validate(v *checks) {
+	if words := s.tag.Get("enum"); words != "" && !slices.Contains(strings.Split(words, ","), s.value.String()) {
+		v.fail(s.path, strings.ReplaceAll(words, ",", ", "), "%q is not one of them", s.value)
+	}
+	limit := s.tag.Get("limit")
+	if limit == "" {
+		return
+	}
+	limit, off := strings.CutPrefix(limit, "0,")
+	if off && s.value.IsZero() {
+		return
+	}
+	least, most := s.bounds(limit)
+	if !(number(s.value) >= number(least) && number(s.value) <= number(most)) { // also false for NaN
+		v.fail(s.path, fmt.Sprintf("%v–%v", least, most), "%v is out of range", s.value)
 	}
 }
 
-// number is what a range can be checked of.
-type number interface {
-	~int | ~int64 | ~float64
-}
-
-// within is written so that NaN is out of every range.
-func within[T number](c *checks, field string, value, min, max T) {
-	if !(value >= min && value <= max) {
-		c.fail(field, fmt.Sprintf("%v–%v", min, max), "%v is out of range", value)
+// bounds parses a range such as "1s-10m" for the setting's type.
+func (s setting) bounds(limit string) (least, most reflect.Value) {
+	parse := func(text string) reflect.Value {
+		v := reflect.New(s.value.Type()).Elem()
+		if err := (setting{value: v}).set(text); err != nil {
+			panic("config: limit of " + s.path + ": " + err.Error())
+		}
+		return v
 	}
+	from, to, _ := strings.Cut(limit, "-")
+	return parse(from), parse(to)
 }
 
-// Validate checks every setting. The error joins an *Error for each that is at
-// fault.
+func number(v reflect.Value) float64 {
+	if v.CanInt() {
+		return float64(v.Int())
+	}
+	return v.Float()
+}
+
+// Validate checks every setting. The error joins an *Error for each invalid one.
 func (c *Config) Validate() error {
 	v := &checks{}
-	v.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
-	v.oneOf("log.format", c.Log.Format, "text", "json")
-	within(v, "log.max_size", c.Log.MaxSize, 64e3, 1e9)
-	within(v, "daemon.start_timeout", c.Daemon.StartTimeout, time.Second, 10*time.Minute)
-	within(v, "daemon.drain_timeout", c.Daemon.DrainTimeout, 0, 10*time.Minute)
+	for _, s := range c.settings() {
+		s.validate(v)
+	}
 	c.TCP.validate(v)
 	c.Index.validate(v)
-	within(v, "queue.depth", c.Queue.Depth, 10, 1_000_000)
-	within(v, "queue.lease", c.Queue.Lease, time.Second, time.Hour)
-	within(v, "queue.max_attempts", c.Queue.MaxAttempts, 1, 100)
-	within(v, "queue.backoff_min", c.Queue.BackoffMin, time.Millisecond, time.Hour)
-	within(v, "queue.backoff_max", c.Queue.BackoffMax, max(c.Queue.BackoffMin, time.Millisecond), 24*time.Hour)
-	c.Recall.validate(v)
 	c.Embedding.Ollama.validate(v)
-	within(v, "receipts.retention_days", c.Receipts.RetentionDays, 0, 36_500)
 	for i, folder := range c.Sources.Trusted {
 		if _, err := path.Match(filepath.ToSlash(folder), ""); err != nil || folder == "" {
 			v.fail(fmt.Sprintf("sources.trusted[%d]", i), "a folder, or a pattern with *, ? and [ ]", "%q is neither", folder)
@@ -95,9 +105,6 @@ func (c *Config) Validate() error {
 	c.MCP.validate(v)
 	if c.Lessons.Dir == "" {
 		v.fail("lessons.dir", "a folder", "is empty")
-	}
-	if c.FollowEvery != 0 {
-		within(v, "follow_every", c.FollowEvery, 100*time.Millisecond, time.Hour)
 	}
 	return errors.Join(v.errs...)
 }
@@ -124,15 +131,6 @@ func (t *TCP) validate(v *checks) {
 }
 
 func (x *Index) validate(v *checks) {
-	within(v, "index.max_file_size", x.MaxFileSize, 1e3, 100e6)
-	within(v, "index.max_files", x.MaxFiles, 1, 10_000_000)
-	within(v, "index.time_limit", x.TimeLimit, time.Second, 24*time.Hour)
-	within(v, "index.workers", x.Workers, 1, 64)
-	within(v, "index.stale_after", x.StaleAfter, time.Second, 24*time.Hour)
-	within(v, "index.reconcile_every", x.ReconcileEvery, time.Second, 24*time.Hour)
-	if x.MaxSize != 0 {
-		within(v, "index.max_size", x.MaxSize, 1e6, 1e12)
-	}
 	for i, name := range x.SkipDirs {
 		if name == "" || strings.ContainsAny(name, `/\`) {
 			v.fail(fmt.Sprintf("index.skip_dirs[%d]", i), "the name of a folder", "%q is not a name", name)
@@ -145,29 +143,8 @@ func (x *Index) validate(v *checks) {
 	}
 }
 
-func (r *Recall) validate(v *checks) {
-	within(v, "recall.limit", r.Limit, 1, 50)
-	within(v, "recall.max_tokens", r.MaxTokens, 50, 8000)
-	within(v, "recall.code_deadline", r.CodeDeadline, time.Millisecond, 500*time.Millisecond)
-	within(v, "recall.query_deadline", r.QueryDeadline, time.Millisecond, 10*time.Second)
-	within(v, "recall.code_results", r.CodeResults, 0, 50)
-	within(v, "recall.code_size", r.CodeSize, 0, 64<<10)
-	for kind, floor := range r.MinRelevance.Map() {
-		within(v, "recall.min_relevance."+kind, floor, 0, 1)
-	}
-	for kind, days := range r.HalfLifeDays.Map() {
-		within(v, "recall.half_life_days."+kind, days, 0, 36_500)
-	}
-	within(v, "recall.vector_weight", r.VectorWeight, 0, 10)
-}
-
 func (o *Ollama) validate(v *checks) {
 	const section = "embedding.ollama."
-	v.oneOf(section+"enabled", o.Enabled, OllamaAuto, OllamaOn, OllamaOff)
-	within(v, section+"batch", o.Batch, 1, 512)
-	within(v, section+"concurrency", o.Concurrency, 1, 64)
-	within(v, section+"timeout", o.Timeout, time.Second, 10*time.Minute)
-	within(v, section+"keep_alive", o.KeepAlive, -time.Second, 24*time.Hour)
 	if n := len(o.Model); n == 0 || n > 200 || strings.ContainsFunc(o.Model, isSpace) {
 		v.fail(section+"model", "1–200 characters without spaces", "%q is not the name of a model", o.Model)
 	}
@@ -222,8 +199,8 @@ func (s *Sessions) validate(v *checks) {
 	}
 }
 
-// isToolName says whether MCP clients take a text for a tool's name, or for the
-// first characters of one.
+// isToolName reports whether MCP clients accept a text as a tool's name, or as the first
+// characters of one.
 func isToolName(s string) bool {
 	return len(s) <= maxToolName && strings.IndexFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'

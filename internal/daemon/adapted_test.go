@@ -24,7 +24,7 @@ import (
 // from.
 func TestAdaptsToWhatIsIndexed(t *testing.T) {
 	cfg, dir := newConfig(t), shop(t)
-	cfg.Index.Watch, cfg.Index.ReconcileEvery = false, 0
+	cfg.Index.Watch = false
 	cfg.Index.MaxFileSize = 4000
 	outside := t.TempDir()
 	place(t, outside, "secret.go", "package mail\n\n// Confirm is not what it was.\n")

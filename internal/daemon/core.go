@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,6 +52,8 @@ type CoreOptions struct {
 	// AuditFile and Summarizer are as in working.Options and session.Options.
 	AuditFile  agentctx.AuditFile
 	Summarizer agentctx.Summarizer
+	// QueryDeadline is how long a vector retriever may take. Default: recall's.
+	QueryDeadline time.Duration
 	// Logger receives what goes wrong inside; nil discards it.
 	Logger *slog.Logger
 }
@@ -103,7 +106,7 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 		Apply: c.Indexer.Apply, Follow: c.Indexer.Follow,
 		KeepReceipts: time.Duration(opts.Config.Receipts.RetentionDays) * 24 * time.Hour,
 		Queue: worker.ScheduleOptions{
-			Depth: opts.Config.Queue.Depth, MaxAttempts: opts.Config.Queue.MaxAttempts, Merge: mergePayloads,
+			Depth: opts.Config.Queue.Depth, Merge: mergePayloads,
 		},
 	})
 	if err != nil {
@@ -159,6 +162,7 @@ func (c *Core) paths(ctx context.Context, opts CoreOptions) error {
 	}
 	settings := recallSettings(opts.Config.Recall)
 	settings.Full = opts.Config.Index.Full
+	settings.Deadline = cmp.Or(opts.QueryDeadline, settings.Deadline)
 	var light recall.FileNames
 	if opts.Config.Index.Light {
 		light = c.Indexer
@@ -215,17 +219,12 @@ func labelRules(rules []config.LabelRule) []ingest.LabelRule {
 
 // recallSettings are the settings of the file as recall takes them.
 func recallSettings(c config.Recall) recall.Settings {
-	const day = 24 * time.Hour
 	s := recall.DefaultSettings()
 	s.Limit, s.MaxTokens = c.Limit, c.MaxTokens
 	s.Chunks, s.ChunkBytes = c.CodeResults, int(c.CodeSize)
-	s.Deadline, s.CodeDeadline = c.QueryDeadline, c.CodeDeadline
-	s.VectorWeight = c.VectorWeight
+	s.CodeDeadline = c.CodeDeadline
 	for kind, floor := range c.MinRelevance.Map() {
 		s.MinRelevance[memory.Kind(kind)] = floor
-	}
-	for kind, days := range c.HalfLifeDays.Map() {
-		s.HalfLife[memory.Kind(kind)] = time.Duration(days * float64(day))
 	}
 	return s
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/recalld/recalld/internal/agentctx"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/ledger"
-	"github.com/recalld/recalld/internal/memory"
 )
 
 // contexts puts what contexts are made of over the two paths.
@@ -52,9 +51,6 @@ func taskSettings(c config.Tasks) agentctx.TaskSettings {
 func contextSettings(c config.Context) agentctx.AssemblySettings {
 	return agentctx.AssemblySettings{
 		MaxTokens: c.MaxTokens, TopK: c.TopK, TopN: c.TopN, IncludeScore: c.IncludeScore,
-		Shares: map[memory.Kind]float64{
-			memory.Rule: c.Shares.Rule, memory.Reference: c.Shares.Reference, memory.Tool: c.Shares.Tool,
-			memory.Lesson: c.Shares.Lesson, memory.Step: c.Shares.Step, memory.Chunk: c.Shares.Chunk,
-		},
+		Shares: agentctx.DefaultShares(),
 	}
 }

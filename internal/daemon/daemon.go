@@ -64,10 +64,16 @@ const (
 	gcPercentLoading = 100
 )
 
-// closeTimeout is how long the store may take to close: it has up to a write
-// buffer of some megabytes to write. With httpserver.CancelGrace it is within
-// config.StopGrace, or who waits for the end would give up before it.
+// closeTimeout is how long the store may take to close: it writes a buffer of up to some
+// megabytes. With httpserver.CancelGrace it is within config.StopGrace, so commands that
+// wait for the end do not give up before it.
 const closeTimeout = 10 * time.Second
+
+// reconcileEvery is how often every repository is rescanned whether or not it is watched.
+const reconcileEvery = 10 * time.Minute
+
+// logSize bounds the log file: some 50,000 lines, of which one older file is kept.
+const logSize = 10e6
 
 // Options say what a daemon serves. Config is required.
 type Options struct {
@@ -100,12 +106,22 @@ type pauses struct {
 	cooldown time.Duration
 	// load is how long a question waits for the indexes.
 	load time.Duration
+	// drain is how long work in progress may take when the daemon stops.
+	drain time.Duration
+	// reconcile is how often every repository is rescanned.
+	reconcile time.Duration
+	// retry are the pauses of a failed job; zero is the pool's default.
+	retry worker.Backoff
+	// query is how long a vector retriever may take; zero is recall's default.
+	query time.Duration
 	// vanish are the times at which the data folder is looked for; see WatchVanish.
 	vanish <-chan time.Time
 }
 
 func (p *pauses) setDefaults() {
 	p.load = cmp.Or(p.load, loadPatience)
+	p.drain = cmp.Or(p.drain, config.DrainTimeout)
+	p.reconcile = cmp.Or(p.reconcile, reconcileEvery)
 }
 
 // Daemon is a running daemon. It implements session.Service.
@@ -158,7 +174,7 @@ func Serve(ctx context.Context, opts Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
 	logger, logFile, err := logging.Open(logging.Options{
-		Path: paths.Log, MaxSize: int64(opts.Config.Log.MaxSize), Level: opts.Config.Log.Level, Format: opts.Config.Log.Format,
+		Path: paths.Log, MaxSize: logSize, Level: opts.Config.Log.Level, Format: opts.Config.Log.Format,
 		Also: opts.Console,
 	})
 	if err != nil {
@@ -191,7 +207,7 @@ func newDaemon(opts Options, logger *slog.Logger) *Daemon {
 func acquire(ctx context.Context, opts Options, paths config.Paths) (*Lock, error) {
 	lock := LockOptions{Path: paths.Lock, Owner: Owner{PID: os.Getpid(), Version: opts.Version, Since: time.Now().UTC()}}
 	if opts.Autostarted {
-		lock.Wait = opts.Config.Daemon.StopTimeout()
+		lock.Wait = config.StopTimeout
 	}
 	return AcquireLock(ctx, lock)
 }
@@ -252,7 +268,7 @@ func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
 	}
 	d.log.Info("daemon stops", attrPart, "daemon", "why", why)
 	close(d.draining)
-	drain, done := context.WithTimeout(context.Background(), d.opts.Config.Daemon.DrainTimeout)
+	drain, done := context.WithTimeout(context.Background(), d.opts.pauses.drain)
 	defer done()
 	if late := d.server.Stop(drain); late != nil {
 		d.log.Warn("requests were cancelled", attrPart, "daemon", attrError, late)
@@ -308,6 +324,9 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	if !cfg.Index.Full && !cfg.Index.Light {
 		d.note("code is not remembered: index.full and index.light are both off")
 	}
+	for _, notice := range cfg.Notices {
+		d.note(notice)
+	}
 	var audit agentctx.AuditFile
 	if cfg.Tasks.AuditFile {
 		audit = func(ctx context.Context, caller memory.Caller, project string, line []byte) (string, error) {
@@ -327,7 +346,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		}
 	}
 	d.core, err = OpenCore(ctx, CoreOptions{
-		Dir: paths.Store, ReadDamaged: true, Config: cfg, Builtin: d.opts.builtin, Background: models.Embedders(list), AuditFile: audit, Summarizer: writer, Logger: d.log,
+		Dir: paths.Store, ReadDamaged: true, Config: cfg, QueryDeadline: d.opts.pauses.query, Builtin: d.opts.builtin, Background: models.Embedders(list), AuditFile: audit, Summarizer: writer, Logger: d.log,
 		Stale:   func(project string, seen bool) bool { return d.sandboxes.Stale(project, seen) },
 		Missing: func(project string) string { return d.sandboxes.Missing(project) },
 	})
@@ -351,7 +370,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	d.sandboxes, err = code.NewSandboxes(code.SandboxesOptions{
 		Store: d.core.Store, Writer: d.core.Ingest, Queue: runQueue{queue}, Projects: d.core.Projects,
 		Run: runs, StaleAfter: cfg.Index.StaleAfter, MaxSize: int64(cfg.Index.MaxSize),
-		Watch: cfg.Index.Watch, ReconcileEvery: cfg.Index.ReconcileEvery, Switch: d.core.Store, Ran: d.runs.Observe, Logger: d.log,
+		Watch: cfg.Index.Watch, ReconcileEvery: d.opts.pauses.reconcile, Switch: d.core.Store, Ran: d.runs.Observe, Logger: d.log,
 	})
 	if err != nil {
 		return err
@@ -362,7 +381,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	})
 	d.pool, err = worker.NewPool(worker.Options{
 		Queue: queue, Handlers: handlers(d.models, d.sandboxes), Concurrency: concurrency(),
-		Backoff: worker.Backoff{Min: cfg.Queue.BackoffMin, Max: cfg.Queue.BackoffMax}, Logger: d.log.With(attrPart, "worker"),
+		Backoff: d.opts.pauses.retry, Logger: d.log.With(attrPart, "worker"),
 		Failed: d.jobFailed,
 	})
 	if err != nil {
@@ -380,7 +399,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		return err
 	}
 	d.server = httpserver.NewServer(httpserver.ServerOptions{
-		DrainTimeout: cfg.Daemon.DrainTimeout, Asked: d.core.Gate.Ask, Log: d.log.With(attrPart, "server"),
+		DrainTimeout: d.opts.pauses.drain, Asked: d.core.Gate.Ask, Log: d.log.With(attrPart, "server"),
 		OnDrain: func() {
 			if err := d.mcp.Close(context.Background()); err != nil {
 				d.log.Warn("sessions did not end", attrPart, "mcp", attrError, err)
@@ -501,6 +520,6 @@ func (d *Daemon) work(ctx context.Context) error {
 func codeOptions(c config.Index) code.Options {
 	return code.Options{
 		MaxFileSize: int64(c.MaxFileSize), MaxFiles: c.MaxFiles, TimeLimit: c.TimeLimit, SkipDirs: c.SkipDirs, SkipFiles: c.SkipFiles,
-		KeepGenerated: !c.SkipGenerated, Workers: c.Workers, NoChunks: !c.Full, NoHeads: !c.Light,
+		KeepGenerated: !c.SkipGenerated, NoChunks: !c.Full, NoHeads: !c.Light,
 	}
 }

@@ -229,10 +229,9 @@ func TestStoreDoesNotLoad(t *testing.T) {
 func TestJobSurvivesStop(t *testing.T) {
 	testlong.Only(t)
 	cfg := newConfig(t)
-	cfg.Daemon.DrainTimeout = time.Millisecond
 	const files = 3000
 	dir := large(t, files)
-	s := serve(t, cfg)
+	s := serve(t, cfg, func(o *Options) { o.pauses.drain = time.Millisecond })
 	q := s.index(dir)
 	s.until("indexing", func(st *memory.Status) bool {
 		p := st.Projects[0].Progress

@@ -4,6 +4,7 @@ import (
 	"github.com/recalld/recalld/embedder/ollama"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/models"
+	"time"
 )
 
 // newModels lists the models that the settings ask for, beside the built-in one, and the
@@ -39,12 +40,13 @@ func (d *Daemon) newOllama() *models.Ollama {
 
 // ollamaOptions are the settings of the file as the embedder takes them.
 func ollamaOptions(c config.Ollama) ollama.Options {
-	prefixes := make(ollama.Prefixes, len(c.Prefixes))
+	prefixes := ollama.DefaultPrefixes()
 	for family, p := range c.Prefixes {
 		prefixes[family] = ollama.Prefix{Query: p.Query, Document: p.Document}
 	}
 	return ollama.Options{
 		ServerOptions: ollama.ServerOptions{BaseURL: c.URL, AllowRemote: c.AllowRemote},
-		Model:         c.Model, Prefixes: prefixes, BatchSize: c.Batch, MaxConcurrency: c.Concurrency, Timeout: c.Timeout, KeepAlive: c.KeepAlive,
+		Model:         c.Model, Prefixes: prefixes, Timeout: c.Timeout,
+		KeepAlive: 5 * time.Minute, // the default of an Ollama server
 	}
 }

@@ -9,11 +9,16 @@ import (
 	"github.com/recalld/recalld/internal/config"
 )
 
-// TestPrefixesAreThoseOfTheLibrary: the settings spell out for people what the
-// library does by itself, and must not drift from it.
-func TestPrefixesAreThoseOfTheLibrary(t *testing.T) {
-	settings := ollamaOptions(config.Default().Embedding.Ollama).Prefixes
-	if diff := cmp.Diff(ollama.DefaultPrefixes(), settings); diff != "" {
-		t.Errorf("prefixes (-library +settings):\n%s", diff)
+// TestPrefixes: the settings add families to the known ones, or replace them.
+func TestPrefixes(t *testing.T) {
+	settings := config.Default().Embedding.Ollama
+	if diff := cmp.Diff(ollama.DefaultPrefixes(), ollamaOptions(settings).Prefixes); diff != "" {
+		t.Errorf("without a setting (-want +got):\n%s", diff)
+	}
+	settings.Prefixes = map[string]config.Prefix{"house": {Query: "q: ", Document: "d: "}, "bge-m3": {Query: "x"}}
+	want := ollama.DefaultPrefixes()
+	want["house"], want["bge-m3"] = ollama.Prefix{Query: "q: ", Document: "d: "}, ollama.Prefix{Query: "x"}
+	if diff := cmp.Diff(want, ollamaOptions(settings).Prefixes); diff != "" {
+		t.Errorf("prefixes (-want +got):\n%s", diff)
 	}
 }

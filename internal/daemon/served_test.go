@@ -16,6 +16,7 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/worker"
 )
 
 // patience is when a test gives up what never comes.
@@ -38,7 +39,6 @@ func newConfig(t *testing.T) config.Config {
 	cfg := config.Default()
 	cfg.Data = filepath.Join(t.TempDir(), "d")
 	cfg.Embedding.Ollama.Enabled = config.OllamaOff
-	cfg.Queue.BackoffMin, cfg.Queue.BackoffMax = time.Millisecond, 10*time.Millisecond
 	return cfg
 }
 
@@ -48,6 +48,7 @@ func serve(t *testing.T, cfg config.Config, change ...func(*Options)) *served {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &served{t: t, cfg: cfg, log: newLines(), end: cancel, ended: make(chan error, 1)}
 	opts := Options{Config: cfg, Version: "test", Console: s.log}
+	opts.pauses.retry = worker.Backoff{Min: time.Millisecond, Max: 10 * time.Millisecond}
 	for _, f := range change {
 		f(&opts)
 	}

@@ -74,8 +74,8 @@ func switched(st *memory.Status) bool {
 // at the end.
 func TestBuiltinSwitch(t *testing.T) {
 	cfg, dir := newConfig(t), large(t, 300)
-	cfg.Recall.QueryDeadline = patience // what an answer lacks is not for want of time
-	s := serve(t, cfg, withBuiltin(builtinModel(formerModel, -1)))
+	patient := func(o *Options) { o.pauses.query = patience } // so that nothing is missing for lack of time
+	s := serve(t, cfg, patient, withBuiltin(builtinModel(formerModel, -1)))
 	old := s.keep(dir, "Rotate the signing key of the plugins before the release")
 	s.indexed(s.index(dir))
 	s.end()

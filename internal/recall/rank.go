@@ -27,7 +27,7 @@ const (
 // gives: lessons stay true longer than steps; code is as old as its file.
 func DefaultHalfLife() map[memory.Kind]time.Duration {
 	const day = 24 * time.Hour
-	return map[memory.Kind]time.Duration{memory.Lesson: 90 * day, memory.Step: 14 * day}
+	return map[memory.Kind]time.Duration{memory.Lesson: 90 * day, memory.Step: 14 * day, memory.Task: 14 * day}
 }
 
 // leastLessons is the share of an answer that relevant lessons are brought up to

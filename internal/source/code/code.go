@@ -20,9 +20,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Options are the settings of walks and runs. Those down to Workers are required: they
-// are the section index of the settings, which has their defaults. The others are
-// optional.
+// Options configure walks and runs. The fields down to KeepGenerated come from the
+// section index of the settings; the first three of them are required.
 type Options struct {
 	// MaxFileSize is the largest file indexed, in bytes.
 	MaxFileSize int64
@@ -36,7 +35,9 @@ type Options struct {
 	SkipFiles []string
 	// KeepGenerated indexes generated and minified files as well.
 	KeepGenerated bool
-	// Workers is how many files are read and split at once.
+	// Workers is how many files are read and split at once; 16 by default. That is more
+	// than most machines have processors: most files wait for the disk, and waiting
+	// files are written together.
 	Workers int
 	// NoChunks turns the chunks off, NoHeads the file-name index. Files that are stored
 	// in another way are indexed again. With both, nothing stays indexed.
@@ -81,7 +82,7 @@ func (o *Options) validate() error {
 		field string
 		value int64
 	}{
-		{"index.max_file_size", o.MaxFileSize}, {"index.max_files", int64(o.MaxFiles)}, {"index.time_limit", int64(o.TimeLimit)}, {"index.workers", int64(o.Workers)},
+		{"index.max_file_size", o.MaxFileSize}, {"index.max_files", int64(o.MaxFiles)}, {"index.time_limit", int64(o.TimeLimit)},
 	} {
 		if setting.value < 1 {
 			return memory.Invalid(setting.field, "more than 0", "is missing")
@@ -95,6 +96,10 @@ func (o *Options) validate() error {
 	if o.ProgressEvery < 0 {
 		return memory.Invalid("ProgressEvery", "0 or more", "%v is negative", o.ProgressEvery)
 	}
+	if o.Workers < 0 {
+		return memory.Invalid("Workers", "0 or more", "%v is negative", o.Workers)
+	}
+	setDefault(&o.Workers, 16)
 	setDefault(&o.ProgressEvery, 100*time.Millisecond)
 	if o.GitLimit < 0 {
 		return memory.Invalid("GitLimit", "0 or more", "%v is negative", o.GitLimit)

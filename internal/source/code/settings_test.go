@@ -30,7 +30,7 @@ func TestSettingsAreRequired(t *testing.T) {
 	whole := settings(Options{})
 	for name, take := range map[string]func(*Options){
 		"index.max_file_size": func(o *Options) { o.MaxFileSize = 0 }, "index.max_files": func(o *Options) { o.MaxFiles = 0 },
-		"index.time_limit": func(o *Options) { o.TimeLimit = 0 }, "index.workers": func(o *Options) { o.Workers = -1 },
+		"index.time_limit": func(o *Options) { o.TimeLimit = 0 }, "Workers": func(o *Options) { o.Workers = -1 },
 		"index.skip_files": func(o *Options) { o.SkipFiles = []string{"["} },
 	} {
 		o := whole
