@@ -77,8 +77,8 @@ func (a *assembly) repeat(ctx context.Context, wc *memory.WorkingContext) (*memo
 		lost++
 	}
 	// The tasks are one text: it is the first answer's if it has the same tasks.
-	if window := withoutLeftOut(a.tasks); window != nil && shows(window, shown) {
-		b.tasks = window
+	if summary := withoutLeftOut(a.tasks); summary != nil && shows(summary, shown) {
+		b.tasks = summary
 	} else {
 		lost += len(shown)
 	}

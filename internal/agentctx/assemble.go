@@ -119,15 +119,15 @@ func (a *assembly) gather(ctx context.Context) error {
 	}
 	if tasks := a.s.opts.Tasks; !bare {
 		request := memory.TaskWindowRequest{TaskType: a.req.TaskType, Project: a.project.ID, Caller: a.req.Caller}
-		window, err := tasks.TaskWindow(ctx, request)
+		summary, err := tasks.TaskWindow(ctx, request)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
 			missing = append(missing, memory.Degraded{Part: partTasks, Reason: memory.AsError(err).Message})
-			a.s.opts.Logger.Warn("the window of tasks is missing", "part", "session", "project", a.project.ID, "error", err)
+			a.s.opts.Logger.Warn("the task summary is missing", "part", "session", "project", a.project.ID, "error", err)
 		default:
-			a.tasks = window
+			a.tasks = summary
 		}
 		a.fewerTasks = func(n int) *memory.TaskWindow {
 			request.Limit = n
@@ -139,7 +139,7 @@ func (a *assembly) gather(ctx context.Context) error {
 		}
 	}
 	if a.req.NoSearch {
-		a.result.lacks(partSearch, "switched off")
+		a.result.degrade(partSearch, "switched off")
 	} else {
 		wc, err := a.s.loadHead(a.session.Key())
 		if err != nil {
@@ -181,9 +181,7 @@ func (a *assembly) questions(bare bool) []memory.RecallRequest {
 // withoutSecrets is the query as it can be stored.
 func (a *assembly) withoutSecrets() memory.RecallRequest {
 	q := a.question()
-	for _, text := range []*string{&q.Query, &q.Project, &q.Caller.Dir, &q.Caller.Client} {
-		*text, _ = a.s.opts.Writer.Clean(*text, len(*text))
-	}
+	a.s.clean(&q.Query, &q.Project, &q.Caller.Dir, &q.Caller.Client)
 	return q
 }
 
@@ -192,7 +190,7 @@ func (a *assembly) withoutSecrets() memory.RecallRequest {
 func (a *assembly) assemble(wc *memory.WorkingContext) (*memory.Assembled, memory.Receipt) {
 	h := sessionContextOf(a.items, wc, a.session.Started())
 	if a.loading {
-		h.gone = nil // nobody knows that yet
+		h.gone = nil // not known yet
 	}
 	chosen, withheld := choose(a.items, h, a.result.entries, choice{a.req.TopK, a.req.TopN, *a.req.IncludeScore}, a.s.opts.Recall.Alike)
 	b := newBudget(a.req.MaxTokens)
@@ -201,14 +199,14 @@ func (a *assembly) assemble(wc *memory.WorkingContext) (*memory.Assembled, memor
 	if a.req.Schemas {
 		b.addSchemas(a.items, active(a.items, wc))
 	}
-	held := b.withheld
+	fromSession := b.withheld
 	b.withheld = nil
 	b.addRelevant(a.s.opts.Settings.Shares, chosen, a.result.memories, wc)
 	wc.Turn++
 	guidance := guide(wc, b.guided)
 	out := a.out(b, wc, guidance)
 	out.Turn = wc.Turn
-	out.Withheld = joinWithheld(b.withheld, withheld, a.result.withheld, h.out, held)
+	out.Withheld = joinWithheld(b.withheld, withheld, a.result.withheld, h.out, fromSession)
 	receipt := a.receipt(out, b)
 	out.Receipt, out.Record = receipt.ID, memory.RecordOf(&receipt)
 	return out, receipt
@@ -221,10 +219,10 @@ const maxWithheld = 200
 // share, and leaves its rest to the next: a thousand tools that are always included must not
 // hide what was nearly relevant.
 func joinWithheld(lists ...[]memory.Withheld) []memory.Withheld {
-	told := []memory.Withheld{}
+	all := []memory.Withheld{}
 	for i, list := range lists {
-		share := (maxWithheld - len(told)) / (len(lists) - i)
-		told = append(told, list[:min(len(list), share)]...)
+		share := (maxWithheld - len(all)) / (len(lists) - i)
+		all = append(all, list[:min(len(list), share)]...)
 	}
-	return told
+	return all
 }

@@ -142,9 +142,9 @@ func entryTokens(e *memory.EntryState) int {
 // addGuidance adds the guidance that the session has not received, for the tools in the
 // context, as far as there is room; the rest follows in a later turn.
 func (b *budget) addGuidance(wc *memory.WorkingContext) {
-	told := setOf(wc.Guided)
+	known := setOf(wc.Guided)
 	for _, e := range b.entries {
-		if e.Type != memory.Tool || e.Guidance == "" || told[toolOf(*e.EntryState)] {
+		if e.Type != memory.Tool || e.Guidance == "" || known[toolOf(*e.EntryState)] {
 			continue
 		}
 		tokens := render.Tokens(render.Guidance(e.EntryState))
@@ -183,11 +183,11 @@ func memoryTokens(items []memory.Item) int {
 // addTasks adds the task summary. If it is too long, its oldest tasks are withheld; if the
 // blockers alone are, all of it. shorter returns the summary of the last n tasks, n at least
 // 1. Blockers that the text leaves out are withheld, too.
-func (b *budget) addTasks(window *memory.TaskWindow, shorter func(n int) *memory.TaskWindow) {
-	if window == nil || window.Text == "" {
+func (b *budget) addTasks(summary *memory.TaskWindow, shorter func(n int) *memory.TaskWindow) {
+	if summary == nil || summary.Text == "" {
 		return
 	}
-	shown := withoutLeftOut(window)
+	shown := withoutLeftOut(summary)
 	for shown != nil && !b.takeFenced(render.Tokens(render.Separator+render.Visible(shown.Text))) {
 		if n := len(shown.Tasks) - 1; n > 0 {
 			shown = withoutLeftOut(shorter(n))
@@ -202,14 +202,14 @@ func (b *budget) addTasks(window *memory.TaskWindow, shorter func(n int) *memory
 			kept[t.TaskID] = true
 		}
 	}
-	for _, t := range window.Tasks {
+	for _, t := range summary.Tasks {
 		if !kept[t.TaskID] {
 			b.withheld = append(b.withheld, memory.Withheld{Kind: memory.Task, Reason: memory.OverBudget, Name: t.TaskID})
 		}
 	}
-	withheld, reason := window.Blockers, memory.OverBudget
+	withheld, reason := summary.Blockers, memory.OverBudget
 	if shown != nil {
-		withheld, reason = window.Blockers[:window.LeftOut], memory.OverLimit
+		withheld, reason = summary.Blockers[:summary.LeftOut], memory.OverLimit
 	}
 	for _, blocker := range withheld {
 		b.withheld = append(b.withheld, memory.Withheld{Kind: memory.Blocker, Reason: reason, Name: blocker.TaskID})
@@ -241,7 +241,7 @@ func (b *budget) share(shares map[memory.Kind]float64, fill func(memory.Kind)) {
 
 // addSessionContext adds a session context and the tasks: rules and references first, then
 // the tasks, then tools, which hosts register by the hundred.
-func (b *budget) addSessionContext(h sessionContext, window *memory.TaskWindow, shorter func(n int) *memory.TaskWindow) {
+func (b *budget) addSessionContext(h sessionContext, summary *memory.TaskWindow, shorter func(n int) *memory.TaskWindow) {
 	for _, ref := range h.gone {
 		b.withheld = append(b.withheld, memory.Withheld{Kind: ref.Type, Reason: memory.Gone, Name: ref.Name, Server: ref.ServerName})
 	}
@@ -250,7 +250,7 @@ func (b *budget) addSessionContext(h sessionContext, window *memory.TaskWindow, 
 			b.addEntry(e)
 		}
 	}
-	b.addTasks(window, shorter)
+	b.addTasks(summary, shorter)
 	for _, e := range h.entries {
 		if e.Type == memory.Tool {
 			b.addEntry(e)
@@ -260,13 +260,13 @@ func (b *budget) addSessionContext(h sessionContext, window *memory.TaskWindow, 
 }
 
 // reorder restores the order of the session context.
-func (b *budget) reorder(held []contextEntry) {
+func (b *budget) reorder(order []contextEntry) {
 	tokens := make(map[memory.Ref]int, len(b.entries))
 	for i, e := range b.entries {
 		tokens[e.Ref] = b.tokens[i]
 	}
 	b.entries, b.tokens = b.entries[:0], b.tokens[:0]
-	for _, e := range held {
+	for _, e := range order {
 		if n, in := tokens[e.Ref]; in {
 			b.entries, b.tokens = append(b.entries, e), append(b.tokens, n)
 		}

@@ -30,8 +30,8 @@ func NewCatalogue(opts Ports) (*Catalogue, error) {
 	return &Catalogue{opts: opts}, nil
 }
 
-// ownSource is the source of recalld's own tools, unknownSource of what a caller
-// registers that says nothing of itself.
+// ownSource is the source of recalld's own tools, unknownSource that of a caller without
+// a name.
 const (
 	ownSource     = "recalld"
 	unknownSource = "host"
@@ -81,8 +81,8 @@ func (s *Catalogue) Register(ctx context.Context, req memory.RegisterRequest) (*
 	return s.write(ctx, c)
 }
 
-// RegisterOwn makes recalld's own tools those given; it is for each start, once the
-// memory is loaded, and writes what is new. They are kept under memory.OwnProject.
+// RegisterOwn registers recalld's own tools under memory.OwnProject and removes others.
+// It is called at each start, once the memory is loaded, and writes only changes.
 func (s *Catalogue) RegisterOwn(ctx context.Context, tools []memory.CatalogueEntry) error {
 	tools = slices.Clone(tools)
 	if err := memory.ValidEntries(tools); err != nil {
@@ -106,8 +106,8 @@ func (s *Catalogue) RegisterOwn(ctx context.Context, tools []memory.CatalogueEnt
 	return nil
 }
 
-// clean takes the secrets out of a change. What is stored already as it is was
-// cleaned then, and looking for secrets costs more than all else.
+// clean removes the secrets of a change. Unchanged entries are skipped: they were cleaned
+// before, and looking for secrets is the most expensive step.
 func (s *Catalogue) clean(c *change) error {
 	if err := s.opts.ready(); err != nil {
 		return err

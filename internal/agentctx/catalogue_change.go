@@ -3,8 +3,6 @@ package agentctx
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -218,10 +216,5 @@ func recordSize(r *memory.Record) int {
 // server and name. It is the same at every registration.
 func EntryID(project string, ref memory.Ref) string {
 	letter := map[memory.Kind]string{memory.Rule: "u", memory.Reference: "f", memory.Tool: "o"}[ref.Type]
-	h := sha256.New()
-	for _, s := range []string{project, ref.ServerName, ref.Name} {
-		h.Write([]byte(s))
-		h.Write([]byte{0})
-	}
-	return letter + "-" + hex.EncodeToString(h.Sum(nil)[:8])
+	return identify(letter, project, ref.ServerName, ref.Name)
 }

@@ -25,7 +25,7 @@ type storedServer struct {
 	Since time.Time `json:"since,omitzero"`
 }
 
-// bare says that a server is only named.
+// bare reports whether a server is named without settings.
 func bare(s memory.Server) bool { return s.Include == "" && s.Enabled == nil }
 
 func decodeServers(raw []byte) ([]storedServer, error) {
@@ -47,8 +47,8 @@ func encodeServers(servers []storedServer) ([]byte, error) {
 	return json.Marshal(serverState{servers})
 }
 
-// mergeServers returns what a change makes of the servers that are stored, and
-// whether that is anything else. The slice given is not changed.
+// mergeServers applies a change to the stored servers and reports whether anything
+// changed. It does not modify its argument.
 func (c *change) mergeServers(stored []storedServer) (merged []storedServer, changed bool, err error) {
 	wanted := make(map[string][]string, len(c.servers)) // the sources that name it
 	for _, s := range c.servers {
@@ -75,9 +75,9 @@ func (c *change) mergeServers(stored []storedServer) (merged []storedServer, cha
 			}
 			merged, changed = append(merged, s), true
 		case isFile(s.Source) && !isFile(merged[i].Source):
-			// What a host set stays.
+			// A host's settings stay.
 		case bare(s.Server) && merged[i].Source != s.Source:
-			// Naming a server takes its settings from nobody.
+			// Naming a server changes none of its settings.
 		case !sameServer(merged[i], s):
 			if s.Since = merged[i].Since; s.Include != merged[i].Include || !sameFlag(s.Enabled, merged[i].Enabled) {
 				s.Since = c.now

@@ -66,8 +66,8 @@ func splitName(name string) []string {
 	return words
 }
 
-// Bounds of what is read of a schema: parameters further down, or behind as many, tell
-// little of what a tool is for.
+// Bounds of what is read of a schema: deeper or later parameters say little about the
+// purpose of a tool.
 const (
 	maxSchemaDepth = 3
 	maxParameters  = 64
@@ -81,7 +81,7 @@ type schema struct {
 }
 
 // parameters lists the parameters of a tool, a line each: "max_lines: how many lines".
-// They are sorted by name, so that the order of a schema changes no text. What is no
+// They are sorted by name, so that the order of a schema changes no text. An invalid
 // schema has none.
 func parameters(input json.RawMessage) string {
 	var lines []string

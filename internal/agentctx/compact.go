@@ -22,13 +22,13 @@ func (s *Contexts) Compact(ctx context.Context, req memory.CompactRequest) (*mem
 	if err := s.opts.ready(); err != nil { // or a summary could name tools that are not there yet
 		return nil, err
 	}
-	project, meant, err := s.find(ctx, req.SessionRef)
+	project, session, err := s.find(ctx, req.SessionRef)
 	if err != nil {
 		return nil, err
 	}
 	out := &memory.Compacted{
-		Project: project.ID, ProjectName: project.Name, SessionID: meant.ID,
-		KeepTurns: req.KeepTurns, ActiveTools: active(s.visibleItems(ctx, project.ID, req.SessionRef), newWorkingContext(meant.ID)),
+		Project: project.ID, ProjectName: project.Name, SessionID: session.ID,
+		KeepTurns: req.KeepTurns, ActiveTools: active(s.visibleItems(ctx, project.ID, req.SessionRef), newWorkingContext(session.ID)),
 	}
 	if out.KeepTurns == 0 {
 		out.KeepTurns = s.opts.KeepTurns
@@ -39,11 +39,11 @@ func (s *Contexts) Compact(ctx context.Context, req memory.CompactRequest) (*mem
 		summary, n := s.opts.Writer.Clean(req.Summary, memory.MaxSummary)
 		out.Summary, out.Redacted = summary, n > 0
 	} else {
-		wc, _, err := s.load(memory.SessionKey{Project: project.ID, ID: meant.ID})
+		wc, _, err := s.load(session.Key())
 		if err != nil {
 			return nil, err
 		}
-		if out.Summary, out.Model, err = s.summarize(ctx, meant, wc, tools, req.Transcript); err != nil {
+		if out.Summary, out.Model, err = s.summarize(ctx, session, wc, tools, req.Transcript); err != nil {
 			return nil, err
 		}
 		unseen = func(e memory.Entity) bool {
@@ -51,14 +51,14 @@ func (s *Contexts) Compact(ctx context.Context, req memory.CompactRequest) (*mem
 		}
 	}
 	var cleared cleared
-	w, err := s.update(ctx, project, meant.ID, req.RequestID, func(wc *memory.WorkingContext, b *memory.Batch) (bool, error) {
+	w, err := s.update(ctx, project, session.ID, req.RequestID, func(wc *memory.WorkingContext, b *memory.Batch) (bool, error) {
 		if err := checkSummary(out.Summary, slices.Concat(tools, wc.UsedTools, wc.DiscoveredTools)); err != nil {
 			return false, err
 		}
 		cleared = compact(wc, unseen)
 		wc.Summary, wc.CompactedAt = out.Summary, s.opts.now()
 		b.Action, b.Detail = "compact session", map[string]any{
-			"session": meant.ID, "project": project.ID, "tools": cleared.tools, "entities": cleared.entities, "model": out.Model,
+			"session": session.ID, "project": project.ID, "tools": cleared.tools, "entities": cleared.entities, "model": out.Model,
 		}
 		return true, nil
 	})

@@ -129,15 +129,15 @@ func (s *Contexts) SessionContext(ctx context.Context, req memory.ContextRequest
 	if err := s.opts.ready(); err != nil {
 		return nil, err
 	}
-	project, meant, err := s.find(ctx, req.SessionRef)
+	project, session, err := s.find(ctx, req.SessionRef)
 	if err != nil {
 		return nil, err
 	}
-	wc, _, err := s.load(meant.Key())
+	wc, _, err := s.load(session.Key())
 	if err != nil {
 		return nil, err
 	}
-	return contextOf(project, wc, s.visibleItems(ctx, project.ID, req.SessionRef), meant.Started()), nil
+	return contextOf(project, wc, s.visibleItems(ctx, project.ID, req.SessionRef), session.Started()), nil
 }
 
 // ChangeContext implements memory.Contexts. It does all of a request or nothing.
@@ -148,18 +148,18 @@ func (s *Contexts) ChangeContext(ctx context.Context, req memory.ChangeContextRe
 	if err := s.opts.ready(); err != nil {
 		return nil, err
 	}
-	project, meant, err := s.find(ctx, req.SessionRef)
+	project, session, err := s.find(ctx, req.SessionRef)
 	if err != nil {
 		return nil, err
 	}
 	items := s.visibleItems(ctx, project.ID, req.SessionRef)
-	w, err := s.update(ctx, project, meant.ID, req.RequestID, func(wc *memory.WorkingContext, _ *memory.Batch) (bool, error) {
-		return changeByHand(items, wc, req, meant.Started())
+	w, err := s.update(ctx, project, session.ID, req.RequestID, func(wc *memory.WorkingContext, _ *memory.Batch) (bool, error) {
+		return changeByHand(items, wc, req, session.Started())
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := contextOf(project, w.context, items, meant.Started())
+	out := contextOf(project, w.context, items, session.Started())
 	out.Changed = w.changed || w.repeated // only what changed something is known as repeated
 	return out, nil
 }

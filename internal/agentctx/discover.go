@@ -35,10 +35,10 @@ func (s *Contexts) SearchTools(ctx context.Context, req memory.SearchToolsReques
 	}
 	out := &memory.ToolMatches{
 		Project: project.ID, ProjectName: project.Name, SessionID: open,
-		Tools: found.told(), Degraded: found.Degraded, Receipt: recall.ReceiptID(start),
+		Tools: found.answer(), Degraded: found.Degraded, Receipt: recall.ReceiptID(start),
 		Incomplete: found.Incomplete != "", Why: found.Incomplete,
 	}
-	receipt := found.receipt(project.ID, s.asked(req))
+	receipt := found.receipt(project.ID, s.recorded(req))
 	receipt.ID, receipt.At, receipt.Session = out.Receipt, start.UTC(), open
 	receipt.Took = memory.Millis(s.opts.Clock().Sub(start))
 	if open == "" {
@@ -71,14 +71,14 @@ func (s *Contexts) SearchTools(ctx context.Context, req memory.SearchToolsReques
 }
 
 // openSession returns the id of the session that a search is for. It is empty if no session
-// is open or several could be meant; then several is a sentence with their ids. A session
+// is open or several could be session; then several is a sentence with their ids. A session
 // that the request names must exist.
 func (s *Contexts) openSession(project string, which memory.SessionRef) (id, several string, err error) {
-	meant, err := s.opts.Sessions.FindSession(project, which.SessionID, which.Caller)
+	session, err := s.opts.Sessions.FindSession(project, which.SessionID, which.Caller)
 	code := memory.CodeOf(err)
 	switch {
 	case err == nil:
-		return meant.ID, "", nil
+		return session.ID, "", nil
 	case errors.Is(err, memory.ErrSeveralSessions):
 		return "", fmt.Sprintf("Several sessions are open: %s.", memory.AsError(err).Limit), nil
 	case which.SessionID == "" && (code == memory.CodeInvalidInput || code == memory.CodeNotFound):
@@ -97,7 +97,7 @@ type foundTool struct {
 func (t foundTool) always() bool { return t.entry.Core || t.match.Project == memory.OwnProject }
 
 // strong reports whether the tool becomes active.
-func (t foundTool) strong() bool { return t.match.Relevance >= activeFloor }
+func (t foundTool) strong() bool { return t.match.Relevance >= activeThreshold }
 
 // foundTools is the result of a search for tools.
 type foundTools struct {
@@ -106,18 +106,18 @@ type foundTools struct {
 	withheld       []memory.Withheld
 }
 
-// toolFloor is the least relevance of a tool in the answer. It is lower than the threshold
+// foundThreshold is the least relevance of a tool in the answer. It is lower than the threshold
 // of contexts: the agent asked and chooses itself, and a query in other words than the
 // tool's leaves little evidence. For the phrases that it was chosen with (practice.txt of
 // internal/daemon), 61 of 100 find their tool among the first three; with .5 it is 50, and
 // without a threshold 63, but then every query is answered.
-const toolFloor = 0.2
+const foundThreshold = 0.2
 
-// activeFloor is the least relevance at which a tool becomes active, and from then on costs
+// activeThreshold is the least relevance at which a tool becomes active, and from then on costs
 // tokens with every request. Other tools are named only. Of 20 tools that the requests of
 // testdata/active.txt need, .5 makes 17 active, and 5 others; .2 makes 19 active, and 25
 // others.
-const activeFloor = 0.5
+const activeThreshold = 0.5
 
 // findTools matches a query against the enabled tools of a project, and recalld's own if
 // requested.
@@ -151,7 +151,7 @@ func (s *Contexts) findTools(ctx context.Context, project string, req memory.Sea
 			sel.Only[id] = true
 		}
 	}
-	matches, err := s.opts.Recall.Match(ctx, req.Query, sel, req.Limit, recall.AskOptions{MinRelevance: new(toolFloor)})
+	matches, err := s.opts.Recall.Match(ctx, req.Query, sel, req.Limit, recall.AskOptions{MinRelevance: new(foundThreshold)})
 	if err != nil {
 		return foundTools{}, fmt.Errorf("match tools: %w", err)
 	}
@@ -172,28 +172,28 @@ func (s *Contexts) findTools(ctx context.Context, project string, req memory.Sea
 
 // discover makes strong hits active in a working context. It returns the tools of the answer
 // and the guidance of the new ones.
-func (f foundTools) discover(wc *memory.WorkingContext) (told []memory.FoundTool, guidance string, changed bool) {
+func (f foundTools) discover(wc *memory.WorkingContext) (tools []memory.FoundTool, guidance string, changed bool) {
 	known := setOf(wc.DiscoveredTools)
-	told = f.told()
+	tools = f.answer()
 	var fresh []memory.EntryState
 	for i, t := range f.tools {
 		ref := toolOf(*t.entry)
 		if known[ref] {
-			told[i].Active, told[i].InputSchema = true, t.entry.InputSchema
+			tools[i].Active, tools[i].InputSchema = true, t.entry.InputSchema
 		}
 		if t.strong() && !t.always() && !known[ref] {
-			told[i].Active, told[i].New = true, true
+			tools[i].Active, tools[i].New = true, true
 			wc.DiscoveredTools = append(wc.DiscoveredTools, ref)
 			fresh = append(fresh, *t.entry)
 		}
 	}
 	wc.DiscoveredTools = latest(wc.DiscoveredTools)
-	return told, guide(wc, fresh), len(fresh) > 0
+	return tools, guide(wc, fresh), len(fresh) > 0
 }
 
-// told returns the tools of an answer without a session. A weak hit, which the session
+// answer returns the tools of an answer without a session. A weak hit, which the session
 // cannot call, has no schema.
-func (f foundTools) told() []memory.FoundTool {
+func (f foundTools) answer() []memory.FoundTool {
 	out := make([]memory.FoundTool, len(f.tools))
 	for i, t := range f.tools {
 		out[i] = memory.FoundTool{
@@ -208,9 +208,9 @@ func (f foundTools) told() []memory.FoundTool {
 }
 
 // receipt returns the receipt of the search, except for what only its answer has.
-func (f foundTools) receipt(project string, asked memory.RecallRequest) memory.Receipt {
+func (f foundTools) receipt(project string, query memory.RecallRequest) memory.Receipt {
 	r := memory.Receipt{
-		Request: asked, Project: project, Items: make([]memory.ReceiptItem, len(f.tools)), Withheld: f.withheld,
+		Request: query, Project: project, Items: make([]memory.ReceiptItem, len(f.tools)), Withheld: f.withheld,
 		Degraded: f.Degraded, Spaces: f.Spaces, Calibration: f.Calibration, Seq: f.Seq, Purpose: memory.PurposeTools,
 		Settings: &f.Settings,
 	}
@@ -229,15 +229,20 @@ func toolTokens(e *memory.EntryState) int {
 	return render.Tokens(toolOf(*e).String() + e.Description + string(e.InputSchema))
 }
 
-// asked is a search as a receipt stores it, without secrets.
-func (s *Contexts) asked(req memory.SearchToolsRequest) memory.RecallRequest {
-	clean := func(text string) string {
-		text, _ = s.opts.Writer.Clean(text, len(text))
-		return text
+// recorded is a search as a receipt stores it, without secrets.
+func (s *Contexts) recorded(req memory.SearchToolsRequest) memory.RecallRequest {
+	q := memory.RecallRequest{
+		Query: req.Query, Kinds: []memory.Kind{memory.Tool}, Project: req.Project, Limit: req.Limit,
+		Caller: memory.Caller{Dir: req.Caller.Dir, Client: req.Caller.Client, Session: req.Caller.Session},
 	}
-	return memory.RecallRequest{
-		Query: clean(req.Query), Kinds: []memory.Kind{memory.Tool}, Project: clean(req.Project), Limit: req.Limit,
-		Caller: memory.Caller{Dir: clean(req.Caller.Dir), Client: clean(req.Caller.Client), Session: clean(req.Caller.Session)},
+	s.clean(&q.Query, &q.Project, &q.Caller.Dir, &q.Caller.Client, &q.Caller.Session)
+	return q
+}
+
+// clean removes the secrets of texts.
+func (s *Contexts) clean(texts ...*string) {
+	for _, text := range texts {
+		*text, _ = s.opts.Writer.Clean(*text, len(*text))
 	}
 }
 

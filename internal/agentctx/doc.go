@@ -2,8 +2,6 @@
 // catalogue of rules, references and tools, the context that each request is given,
 // tool discovery, and the compaction of a session.
 //
-//	load session context → search → choose → fit the budget → commit turn and receipt
-//
 // # Tasks
 //
 // Completed tasks and blockers are records of the kinds task and blocker; together they
@@ -40,6 +38,21 @@
 // used, entities, and the tools whose guidance was handed out. It is a state of the
 // store, committed together with the receipt of the turn, so that both exist or neither.
 // A compaction clears it.
+//
+// Contexts.Assemble makes a request context in this order:
+//
+//  1. assemble.go: check the request, find project and session, read the catalogue
+//     (service.go) and the tasks (task_read.go).
+//  2. context.go: the session context, and what the session decided by hand.
+//  3. search.go: search entries and memories in parallel; choose.go selects the entries
+//     to search.
+//  4. choose.go: take the relevant entries and withhold the others.
+//  5. budget.go: count the tokens: compaction summary, session context with the task
+//     summary, tool schemas, then relevant items by their shares; guidance.go adds
+//     guidance that the session has not received.
+//  6. record.go: write the answer and its receipt.
+//  7. state.go: commit working context and receipt together. again.go answers a request
+//     whose id was committed before.
 //
 // Every stage between search and commit is a pure function of the catalogue, the working
 // context and the search results. If another writer changes the working context in the

@@ -17,13 +17,13 @@ import (
 //	Read a file before you edit it.
 func guide(wc *memory.WorkingContext, tools []memory.EntryState) string {
 	var b strings.Builder
-	told := setOf(wc.Guided)
+	known := setOf(wc.Guided)
 	for _, t := range tools {
 		ref := toolOf(t)
-		if t.Guidance == "" || told[ref] {
+		if t.Guidance == "" || known[ref] {
 			continue
 		}
-		told[ref] = true
+		known[ref] = true
 		wc.Guided = append(wc.Guided, ref)
 		if b.Len() == 0 {
 			b.WriteString(memory.GuidanceHeading + "\n")

@@ -91,8 +91,8 @@ func (t summaryText) mentions(tool memory.ToolRef) func(yield func(at int, quali
 	}
 }
 
-// qualified says that the server's name stands before what begins at a place, and
-// where it begins.
+// qualified reports whether the server's name stands directly before a position, and
+// where that name begins.
 func (t summaryText) qualified(at int, server string) (start int, ok bool) {
 	if server == "" {
 		return 0, false
@@ -112,7 +112,7 @@ func (t summaryText) qualified(at int, server string) (start int, ok bool) {
 	return 0, false
 }
 
-// startsAt says that no identifier goes on where a name begins. Of an ordinary word,
+// startsAt reports whether no identifier goes on where a name begins. Of an ordinary word,
 // the parts of a path are one identifier.
 func (t summaryText) startsAt(at int, name string, ordinary bool) bool {
 	before, _ := utf8.DecodeLastRuneInString(t.lower[:at])
@@ -129,7 +129,7 @@ func (t summaryText) startsAt(at int, name string, ordinary bool) bool {
 	return true
 }
 
-// endsAt says that no identifier goes on where a name ends, and that it is not that of a
+// endsAt reports whether no identifier goes on where a name ends, and the name is not that of a
 // file.
 func (t summaryText) endsAt(end int, name string, ordinary bool) bool {
 	rest := t.lower[end:]
@@ -154,7 +154,7 @@ func (t summaryText) endsAt(end int, name string, ordinary bool) bool {
 // "config".
 const maxExtension = 6
 
-// isExtension says that a text begins with the extension of a file's name.
+// isExtension reports whether a text begins with the extension of a file's name.
 func isExtension(text string) bool {
 	n := strings.IndexFunc(text, func(r rune) bool { return !isWord(r) })
 	if n < 0 {
@@ -163,7 +163,7 @@ func isExtension(text string) bool {
 	return 0 < n && n <= maxExtension
 }
 
-// inCode says that a range stands in code marks.
+// inCode reports whether a range stands in code marks.
 func (t summaryText) inCode(from, to int) bool {
 	i, _ := slices.BinarySearchFunc(t.code, from, func(span [2]int, at int) int { return cmp.Compare(span[1], at+1) })
 	return i < len(t.code) && t.code[i][0] <= from && to <= t.code[i][1]
@@ -211,7 +211,7 @@ func closing(text string, at, n int) (int, bool) {
 // run is how many backticks a text begins with.
 func run(text string) int { return len(text) - len(strings.TrimLeft(text, "`")) }
 
-// isOrdinary says that a name may be a word of a sentence, or several: letters and
+// isOrdinary reports whether a name may be a word of a sentence, or several: letters and
 // digits, with capitals at the beginning only or throughout.
 func isOrdinary(name string) bool {
 	for word := range strings.FieldsSeq(name) {
@@ -224,7 +224,7 @@ func isOrdinary(name string) bool {
 	return true
 }
 
-// isWord says that a character may be within an identifier of any language.
+// isWord reports whether a character may be within an identifier of any language.
 func isWord(r rune) bool {
 	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }

@@ -3,6 +3,7 @@ package agentctx
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -16,9 +17,9 @@ const (
 	partEntries   = "entries"  // relevant rules, references and tools
 	partMemories  = "memories" // lessons and steps
 	partCode      = "code"
-	partCatalogue = "catalogue" // what the session holds
-	partTasks     = "tasks"     // the window
-	partRepeat    = "repeat"    // what the answer to a repeated request has no text of
+	partCatalogue = "catalogue" // entries of the session
+	partTasks     = "tasks"     // the task summary
+	partRepeat    = "repeat"    // items of a repeated request whose text is gone
 )
 
 // searchResult is the result of a search. The zero value is that of no search.
@@ -65,7 +66,7 @@ func (s *Contexts) search(ctx context.Context, project memory.Project, message s
 		})
 	}
 	wg.Wait()
-	// After the end of the request nobody waits for a partial answer.
+	// A cancelled request has no use for a partial answer.
 	if ctx.Err() != nil {
 		return searchResult{}, ctx.Err()
 	}
@@ -73,13 +74,13 @@ func (s *Contexts) search(ctx context.Context, project memory.Project, message s
 	f := searchResult{settings: &memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{}}, factors: map[string]*memory.RankFactors{}}
 	if len(entries.kinds) > 0 {
 		if matchErr != nil {
-			f.lacks(partEntries, memory.AsError(matchErr).Message)
+			f.degrade(partEntries, memory.AsError(matchErr).Message)
 			f.incomplete = memory.AsError(matchErr).Message
 			s.opts.Logger.Warn("relevant entries cannot be found", "part", "session", "project", project.ID, "error", matchErr)
 		} else {
 			f.entries, f.incomplete = matches, matches.Incomplete
 			f.kinds = append(f.kinds, entries.kinds...)
-			f.tells(matches.Degraded, matches.Spaces, matches.Calibration, &matches.Settings, matches.Seq)
+			f.merge(matches.Degraded, matches.Spaces, matches.Calibration, &matches.Settings, matches.Seq)
 		}
 	}
 	for i, a := range answers {
@@ -88,13 +89,13 @@ func (s *Contexts) search(ctx context.Context, project memory.Project, message s
 			if slices.Contains(questions[i].Kinds, memory.Chunk) {
 				part = partCode
 			}
-			f.lacks(part, memory.AsError(a.err).Message)
+			f.degrade(part, memory.AsError(a.err).Message)
 			f.incomplete = cmp.Or(f.incomplete, memory.AsError(a.err).Message)
 			s.opts.Logger.Warn("relevant memories cannot be found", "part", "session", "project", project.ID, "missing", part, "error", a.err)
 			continue
 		}
 		f.kinds = append(f.kinds, questions[i].Kinds...)
-		f.tells(a.answer.Degraded, a.receipt.Spaces, a.receipt.Calibration, a.receipt.Settings, a.receipt.Seq)
+		f.merge(a.answer.Degraded, a.receipt.Spaces, a.receipt.Calibration, a.receipt.Settings, a.receipt.Seq)
 		f.withheld = append(f.withheld, a.answer.Withheld...)
 		f.incomplete = cmp.Or(f.incomplete, a.answer.Why)
 		for _, item := range a.answer.Items {
@@ -105,18 +106,18 @@ func (s *Contexts) search(ctx context.Context, project memory.Project, message s
 	return f, nil
 }
 
-// lacks adds a missing part, once however many answers lack it.
-func (f *searchResult) lacks(part, reason string) {
+// degrade adds a missing part, once however many answers lack it.
+func (f *searchResult) degrade(part, reason string) {
 	if d := (memory.Degraded{Part: part, Reason: reason}); !slices.Contains(f.degraded, d) {
 		f.degraded = append(f.degraded, d)
 	}
 }
 
-// tells adds what one answer says about itself. The sequence number of the context is the
+// merge adds what one answer reports about itself. The sequence number of the context is the
 // smallest of its answers.
-func (f *searchResult) tells(degraded []memory.Degraded, spaces []string, calibration string, settings *memory.AnswerSettings, seq uint64) {
+func (f *searchResult) merge(degraded []memory.Degraded, spaces []string, calibration string, settings *memory.AnswerSettings, seq uint64) {
 	for _, d := range degraded {
-		f.lacks(d.Part, d.Reason)
+		f.degrade(d.Part, d.Reason)
 	}
 	for _, space := range spaces {
 		if !slices.Contains(f.spaces, space) {
@@ -130,8 +131,6 @@ func (f *searchResult) tells(degraded []memory.Degraded, spaces []string, calibr
 	if settings != nil {
 		f.settings.VectorWeight, f.settings.Embedder = settings.VectorWeight, settings.Embedder
 		f.settings.Code, f.settings.CodeBytes = max(f.settings.Code, settings.Code), max(f.settings.CodeBytes, settings.CodeBytes)
-		for kind, floor := range settings.MinRelevance {
-			f.settings.MinRelevance[kind] = floor
-		}
+		maps.Copy(f.settings.MinRelevance, settings.MinRelevance)
 	}
 }

@@ -143,6 +143,6 @@ func (s *Contexts) find(ctx context.Context, which memory.SessionRef) (memory.Pr
 	if err != nil {
 		return memory.Project{}, memory.Session{}, err
 	}
-	meant, err := s.opts.Sessions.FindSession(project.ID, which.SessionID, which.Caller)
-	return project, meant, err
+	session, err := s.opts.Sessions.FindSession(project.ID, which.SessionID, which.Caller)
+	return project, session, err
 }

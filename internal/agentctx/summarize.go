@@ -15,7 +15,7 @@ import (
 // summarize lets the chat model write the summary of a session. A refused summary is
 // requested once more, with the reason; a second refusal is returned. CodeUnavailable if no
 // model is configured or it does not answer.
-func (s *Contexts) summarize(ctx context.Context, meant memory.Session, wc *memory.WorkingContext, tools []memory.ToolRef, transcript string) (text, model string, err error) {
+func (s *Contexts) summarize(ctx context.Context, session memory.Session, wc *memory.WorkingContext, tools []memory.ToolRef, transcript string) (text, model string, err error) {
 	if s.opts.Summarizer == nil {
 		return "", "", &memory.Error{
 			Code: memory.CodeUnavailable, Field: "summary", Message: "no summary is given, and no model is configured to write one",
@@ -25,11 +25,11 @@ func (s *Contexts) summarize(ctx context.Context, meant memory.Session, wc *memo
 	ctx, cancel := context.WithTimeout(ctx, s.opts.SummaryTimeout)
 	defer cancel()
 	steps, err := s.opts.Recall.SummarizeSession(ctx, memory.SummarizeRequest{
-		Project: meant.Project, Scope: &memory.Scope{Session: meant.ID},
+		Project: session.Project, Scope: &memory.Scope{Session: session.ID},
 	})
 	if err != nil {
 		// The conversation can be summarized without steps.
-		s.opts.Logger.Warn("a summary is written without the steps", "part", "session", "session", meant.ID, "error", err)
+		s.opts.Logger.Warn("a summary is written without the steps", "part", "session", "session", session.ID, "error", err)
 		steps = &memory.Summary{}
 	}
 	// Secrets are removed before the text is cut, because half a secret is not recognized.
@@ -39,16 +39,16 @@ func (s *Contexts) summarize(ctx context.Context, meant memory.Session, wc *memo
 		return text
 	}
 	prompt := clean(prompt(summaryInput{
-		goal: meant.Goal, before: wc.Summary, steps: steps, entities: wc.Entities, transcript: newest(clean(transcript), maxTranscript),
+		goal: session.Goal, before: wc.Summary, steps: steps, entities: wc.Entities, transcript: newest(clean(transcript), maxTranscript),
 	}))
 	tools = slices.Concat(tools, wc.UsedTools, wc.DiscoveredTools)
 	var refused error
 	for _, again := range []bool{false, true} {
-		asked := prompt
+		query := prompt
 		if again {
-			asked = fmt.Sprintf("%s\n\nA summary was written before and refused: %v. Write it so that this is not so.\n", prompt, refused)
+			query = fmt.Sprintf("%s\n\nA summary was written before and refused: %v. Write it so that this is not so.\n", prompt, refused)
 		}
-		if text, model, err = s.opts.Summarizer.Summarize(ctx, asked); err != nil {
+		if text, model, err = s.opts.Summarizer.Summarize(ctx, query); err != nil {
 			return "", "", notWritten(err)
 		}
 		if text, _ = s.opts.Writer.Clean(text, memory.MaxSummary); text == "" {

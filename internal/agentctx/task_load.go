@@ -10,8 +10,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// LoadTasks implements memory.WorkingMemory. What is held already stays as it is.
-// Over the bounds the newest tasks are kept, whether held or loaded; loaded blockers
+// LoadTasks implements memory.WorkingMemory. Stored tasks and blockers stay as they are.
+// Over the bounds the newest tasks are kept, whether stored or loaded; loaded blockers
 // fill the room that the active ones leave, the newest first. Tasks that were forgotten
 // and blockers that were resolved do not come back.
 func (s *Tasks) LoadTasks(ctx context.Context, req memory.LoadTasksRequest) (*memory.TasksLoaded, error) {
@@ -113,12 +113,12 @@ func (l *taskLoading) batch(ctx context.Context, project string, e *memory.TaskE
 	out := memory.TasksLoaded{Project: l.out.Project, ProjectName: l.out.ProjectName, Redacted: l.out.Redacted, Known: l.twice}
 	var fresh []memory.Record // newest first
 	for _, r := range slices.Backward(slices.Concat(l.tasks, l.blockers)) {
-		_, held := st.bytes[r.ID]
+		_, known := st.bytes[r.ID]
 		settled, err := l.s.isSettled(r)
 		switch {
 		case err != nil:
 			return none, err
-		case held:
+		case known:
 			out.Known++
 		case settled:
 			out.Settled++
@@ -144,7 +144,7 @@ func (l *taskLoading) batch(ctx context.Context, project string, e *memory.TaskE
 			full = st.checkBlockers() != nil
 		}
 		if full { // for all older ones as well
-			st.take(r)
+			st.remove(r)
 			out.Dropped++
 			continue
 		}

@@ -116,16 +116,16 @@ func (s *Tasks) TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	held, err := s.records(ctx, p.ID)
+	records, err := s.records(ctx, p.ID)
 	if err != nil {
 		return nil, err
 	}
 	w := &memory.TaskWindow{
 		Project: p.ID, ProjectName: p.Name,
-		Tasks: make([]memory.CompletedTask, 0, len(held)), Blockers: make([]memory.BlockedTask, 0, len(held)),
+		Tasks: make([]memory.CompletedTask, 0, len(records)), Blockers: make([]memory.BlockedTask, 0, len(records)),
 	}
-	for i := range held {
-		if r := &held[i]; r.Kind == memory.Blocker {
+	for i := range records {
+		if r := &records[i]; r.Kind == memory.Blocker {
 			w.Blockers = append(w.Blockers, blockerOf(r))
 		} else {
 			w.Tasks = append(w.Tasks, taskOf(r))

@@ -19,14 +19,14 @@ type taskState struct {
 // {"completed_tasks":[],"active_blockers":[]}.
 const stateFrame = 43
 
-// taskState reads the state of a project.
+// state reads the state of a project.
 func (s *Tasks) state(ctx context.Context, project string) (taskState, error) {
 	st := taskState{bytes: map[string]int{}}
-	held, err := s.records(ctx, project)
+	records, err := s.records(ctx, project)
 	if err != nil {
 		return st, err
 	}
-	for _, r := range held {
+	for _, r := range records {
 		st.bytes[r.ID] = jsonSize(r)
 		if r.Kind == memory.Blocker {
 			st.blockers = append(st.blockers, r)
@@ -46,7 +46,7 @@ func (s *Tasks) records(ctx context.Context, project string) ([]memory.Record, e
 	for _, kind := range []memory.Kind{memory.Task, memory.Blocker} {
 		for r, err := range s.opts.Store.ProjectRecords(ctx, project, kind) {
 			if memory.CodeOf(err) == memory.CodeCorrupt && err != nil {
-				continue // perhaps not even of the project; doctor tells of it
+				continue // perhaps not even of the project; doctor reports it
 			}
 			if err != nil {
 				return nil, fmt.Errorf("read tasks: %w", err)
@@ -82,8 +82,8 @@ func (st *taskState) put(records ...memory.Record) {
 	slices.SortFunc(*list, byAge)
 }
 
-// take removes a blocker.
-func (st *taskState) take(r memory.Record) {
+// remove removes a blocker.
+func (st *taskState) remove(r memory.Record) {
 	st.blockers = slices.DeleteFunc(st.blockers, func(x memory.Record) bool { return x.ID == r.ID })
 }
 

@@ -145,7 +145,7 @@ func (s *Tasks) UnblockTask(ctx context.Context, req memory.UnblockTaskRequest) 
 		i := slices.IndexFunc(st.blockers, func(r memory.Record) bool { return r.ID == out.ID })
 		if i < 0 {
 			return memory.Batch{}, &memory.Error{Code: memory.CodeNotFound, Field: "task_id",
-				Message: "the task " + memory.Quote(req.TaskID) + " is not blocked", Hint: "the window of tasks lists the active blockers"}
+				Message: "the task " + memory.Quote(req.TaskID) + " is not blocked", Hint: "the task summary lists the active blockers"}
 		}
 		r := st.blockers[i]
 		e.Blocker = jsonOf(r)
@@ -210,7 +210,7 @@ func (s *Tasks) cleanBlocker(b *memory.BlockedTask) (redacted int, err error) {
 // would have one name.
 func (s *Tasks) withoutSecret(field, name string, most int) error {
 	if _, n := s.opts.Writer.Clean(name, most); n > 0 {
-		return memory.Invalid(field, "a name without secrets", "it holds what looks like a secret")
+		return secretName(field)
 	}
 	return nil
 }
@@ -228,11 +228,11 @@ func (s *Tasks) saved(ctx context.Context, caller memory.Caller, out *memory.Tas
 	if e.Event != memory.TaskUnblocked {
 		out.Dropped = done.Dropped
 	}
-	held, err := s.records(ctx, out.Project)
+	records, err := s.records(ctx, out.Project)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range held {
+	for _, r := range records {
 		if r.Kind == memory.Blocker {
 			out.Blocked++
 		} else {

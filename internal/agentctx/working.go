@@ -15,11 +15,11 @@ func (s *Contexts) WorkingContext(ctx context.Context, req memory.WorkingContext
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	project, meant, err := s.find(ctx, req.SessionRef)
+	_, session, err := s.find(ctx, req.SessionRef)
 	if err != nil {
 		return nil, err
 	}
-	wc, _, err := s.load(memory.SessionKey{Project: project.ID, ID: meant.ID})
+	wc, _, err := s.load(session.Key())
 	return wc, err
 }
 
@@ -30,12 +30,12 @@ func (s *Contexts) Report(ctx context.Context, req memory.ReportRequest) (*memor
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	project, meant, err := s.find(ctx, req.SessionRef)
+	project, session, err := s.find(ctx, req.SessionRef)
 	if err != nil {
 		return nil, err
 	}
 	entities := s.withoutSecrets(req.Entities)
-	w, err := s.update(ctx, project, meant.ID, req.RequestID, func(wc *memory.WorkingContext, _ *memory.Batch) (bool, error) {
+	w, err := s.update(ctx, project, session.ID, req.RequestID, func(wc *memory.WorkingContext, _ *memory.Batch) (bool, error) {
 		changed := false
 		if req.ClearDiscovered && len(wc.DiscoveredTools) > 0 {
 			wc.DiscoveredTools, changed = []memory.ToolRef{}, true
