@@ -143,8 +143,8 @@ var layers = []layer{
 	{"internal/eval", []string{"internal/memory"},
 		"it measures the paths that users take, through the service interfaces, and not parts of them"},
 
-	{"internal/metrics", []string{"internal/memory"},
-		"it writes a status for Prometheus; what is counted is counted where it happens"},
+	{"internal/metrics", []string{"internal/memory", "internal/render"},
+		"it counts runs and answers and writes a status for Prometheus; render is how many tokens a text has"},
 	{"internal/api", []string{"internal/memory", "internal/metrics", "internal/render", "internal/service"},
 		"a transport knows the service interface only, so that all of them answer alike; metrics is how one of its routes writes the status"},
 	{"internal/mcp", []string{"internal/memory", "internal/memory/strict", "internal/render", "internal/service"},

@@ -65,7 +65,7 @@ func (d *Daemon) Files(ctx context.Context, req memory.FilesRequest) (*memory.Fi
 // codeShown counts an answer, and keeps which files it showed: what is used stays
 // when the index has to be pruned.
 func (d *Daemon) codeShown(req memory.RecallRequest, a *memory.RecallResponse) {
-	d.tally.answer(req, a)
+	d.codeQueries.Answer(req, a)
 	d.codeUsed(a.Items)
 }
 

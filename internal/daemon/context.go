@@ -120,10 +120,7 @@ func (d *Daemon) Assemble(ctx context.Context, req memory.AssembleRequest) (*mem
 	if err != nil {
 		return nil, err
 	}
-	d.core.QuoteFilter.Add(a.Text)
-	for _, item := range a.Memories {
-		d.core.QuoteFilter.Add(item.Text)
-	}
+	d.core.QuoteFilter.AddAnswer(a.Text, a.Memories)
 	d.codeUsed(a.Memories)
 	return a, nil
 }

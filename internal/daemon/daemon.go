@@ -134,22 +134,22 @@ type Daemon struct {
 	tcp      string   // the address, if it listens on TCP
 	notes    []string // what the settings have left aside; see note
 
-	core       *Core
-	sandboxes  *code.Sandboxes
-	files      *repofiles.Service
-	adaptation *adaptation.Service
-	models     *models.Service
-	pool       *worker.Pool
-	runs       metrics.Runs
-	tally      tally
-	savings    savings
-	pausing    sync.Mutex // keeps what is paused and what is filled in step
-	ownTools   ownTools
-	mcp        *mcp.Server
-	server     *httpserver.Server
-	socket     *httpserver.Socket
-	second     *httpserver.Socket // nil, or see listenToo
-	handler    http.Handler       // what sockets serve
+	core        *Core
+	sandboxes   *code.Sandboxes
+	files       *repofiles.Service
+	adaptation  *adaptation.Service
+	models      *models.Service
+	pool        *worker.Pool
+	runs        metrics.Runs
+	codeQueries metrics.CodeQueries
+	savings     metrics.Savings
+	pausing     sync.Mutex // keeps what is paused and what is filled in step
+	ownTools    ownTools
+	mcp         *mcp.Server
+	server      *httpserver.Server
+	socket      *httpserver.Socket
+	second      *httpserver.Socket // nil, or see listenToo
+	handler     http.Handler       // what sockets serve
 
 	loaded   chan struct{} // closed when the indexes are loaded
 	stopOnce sync.Once

@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 
-	"github.com/recalld/recalld/internal/fingerprint"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -115,45 +114,10 @@ func (d *Daemon) advise(ctx context.Context, req memory.RecordStepRequest, step 
 	return answer
 }
 
-// handedOut remembers what an answer contained: its text, so that the quote filter takes it
-// out of what agents store, and lessons about an error that the question quotes, whose
-// outcome the next steps of the session show. Those are the lessons that match the error
-// exactly, otherwise the best one.
+// handedOut reports an answer to the write path.
 func (d *Daemon) handedOut(req memory.RecallRequest, a *memory.RecallResponse) {
-	d.core.QuoteFilter.Add(a.Text)
-	for _, item := range a.Items {
-		d.core.QuoteFilter.Add(item.Text)
-	}
-	errors := fingerprint.Of(req.Query)
-	if len(errors) == 0 {
-		return
-	}
-	session := memory.SessionKey{Project: a.Project, ID: req.Caller.Session}
-	if session.ID == "" {
-		current, ok, err := d.core.Store.CurrentSession(a.Project, req.Caller)
-		if err != nil || !ok {
-			return
-		}
-		session = current.Key()
-	}
-	receipt, err := d.core.Store.Receipt(a.Receipt)
-	if err != nil {
-		return
-	}
-	var same, lessons []string
-	for _, item := range receipt.Items {
-		if item.Kind != memory.Lesson {
-			continue
-		}
-		lessons = append(lessons, item.ID)
-		if item.RankFactors != nil && item.RankFactors.Error {
-			same = append(same, item.ID)
-		}
-	}
-	if len(same) == 0 {
-		same = lessons[:min(1, len(lessons))]
-	}
-	d.core.Ingest.HandedOut(session, errors, same)
+	d.core.QuoteFilter.AddAnswer(a.Text, a.Items)
+	d.core.Ingest.Answered(req, a, d.core.Store.Receipt)
 }
 
 // SearchSteps carries out service.SearchSteps.

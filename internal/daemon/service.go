@@ -33,7 +33,7 @@ func (d *Daemon) awaitLoad(ctx context.Context) {
 
 // afterRecall is what follows the answer to a question, in order.
 var afterRecall = []func(*Daemon, memory.RecallRequest, *memory.RecallResponse){
-	(*Daemon).handedOut,   // the quote filter learns the text, outcomes of lessons are awaited
+	(*Daemon).handedOut,   // ingest learns the text, and which lessons may have an outcome
 	(*Daemon).countSaving, // tokens that the answer saved
 	(*Daemon).codeShown,   // the code that was shown is used
 	(*Daemon).noticeRoot,  // the repository of the caller is followed
@@ -55,7 +55,7 @@ func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.
 
 // countSaving counts the tokens that an answer saved.
 func (d *Daemon) countSaving(_ memory.RecallRequest, a *memory.RecallResponse) {
-	d.savings.answer(a, d.core.Store.LessonLogSize(a.Project))
+	d.savings.Answer(a, d.core.Store.LessonLogSize(a.Project))
 }
 
 // noticeRoot has the repository of the caller followed.

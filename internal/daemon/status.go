@@ -60,8 +60,8 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 		d.log.Error("sandboxes cannot be counted", attrPart, "daemon", attrError, err)
 	}
 	s.Code.Waiting = q.ByKind[indexJob].Waiting
-	d.tally.fill(&s.Code)
-	s.Savings = d.savings.state()
+	d.codeQueries.Fill(&s.Code)
+	s.Savings = d.savings.State()
 	return s, nil
 }
 

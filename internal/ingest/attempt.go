@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/recalld/recalld/internal/fingerprint"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/steptext"
 )
@@ -114,6 +115,42 @@ func (a *attempts) handOut(session memory.SessionKey, errors, lessons []string) 
 // against them.
 func (s *Service) HandedOut(session memory.SessionKey, errors, lessons []string) {
 	s.attempts.handOut(session, errors, lessons)
+}
+
+// Answered calls HandedOut for the lessons of an answer about an error that the query
+// quotes: those that match the error exactly, otherwise the best one. It is a no-op for
+// other queries, and without a session.
+func (s *Service) Answered(req memory.RecallRequest, a *memory.RecallResponse, receiptOf func(id string) (memory.Receipt, error)) {
+	errors := fingerprint.Of(req.Query)
+	if len(errors) == 0 {
+		return
+	}
+	session := memory.SessionKey{Project: a.Project, ID: req.Caller.Session}
+	if session.ID == "" {
+		current, ok, err := s.opts.Sessions.CurrentSession(a.Project, req.Caller)
+		if err != nil || !ok {
+			return
+		}
+		session = current.Key()
+	}
+	receipt, err := receiptOf(a.Receipt)
+	if err != nil {
+		return
+	}
+	var same, lessons []string
+	for _, item := range receipt.Items {
+		if item.Kind != memory.Lesson {
+			continue
+		}
+		lessons = append(lessons, item.ID)
+		if item.RankFactors != nil && item.RankFactors.Error {
+			same = append(same, item.ID)
+		}
+	}
+	if len(same) == 0 {
+		same = lessons[:min(1, len(lessons))]
+	}
+	s.HandedOut(session, errors, same)
 }
 
 // Settle counts what a step that was just recorded says of the lessons that were

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/memory"
 )
 
 // Recalled stands in a step for lines that recall handed out.
@@ -73,6 +75,14 @@ func (e *QuoteFilter) Add(answerText string) {
 		e.ring[e.next] = h
 		e.place[h] = e.next
 		e.next = (e.next + 1) % maxEchoLines
+	}
+}
+
+// AddAnswer adds the text of an answer, and the whole texts of its items.
+func (e *QuoteFilter) AddAnswer(text string, items []memory.Item) {
+	e.Add(text)
+	for _, item := range items {
+		e.Add(item.Text)
 	}
 }
 

@@ -1,7 +1,8 @@
 // Package metrics writes how the daemon is doing for Prometheus: a memory.Status
 // becomes a page in its text format, version 0.0.4. The core has no counters of its
 // own for this, so status and metrics cannot differ, and two daemons in one test
-// process do not share a registry.
+// process do not share a registry. Runs, Savings and CodeQueries count since the daemon's
+// start; the daemon owns one of each.
 //
 // Vocabulary. A family is a metric with its name, help and type. A sample is one
 // line of it: labels and a value. Names follow Prometheus' own rules: base units

@@ -1,12 +1,13 @@
-package daemon
+package metrics_test
 
 import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/metrics"
 )
 
-func TestTallyCountsQuestionsForCode(t *testing.T) {
+func TestCodeQueries(t *testing.T) {
 	chunk := []memory.Item{{Kind: memory.Lesson}, {Kind: memory.Chunk}}
 	light := []memory.Degraded{{Part: "code", Reason: "searched by file names only: not indexed yet"}}
 	for _, c := range []struct {
@@ -23,10 +24,10 @@ func TestTallyCountsQuestionsForCode(t *testing.T) {
 		{"a model missing", nil, memory.RecallResponse{Degraded: []memory.Degraded{{Part: "vector/ollama/x"}}}, memory.CodeState{Asked: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var counted tally
-			counted.answer(memory.RecallRequest{Kinds: c.kinds}, &c.answer)
+			var counted metrics.CodeQueries
+			counted.Answer(memory.RecallRequest{Kinds: c.kinds}, &c.answer)
 			var got memory.CodeState
-			if counted.fill(&got); got != c.want {
+			if counted.Fill(&got); got != c.want {
 				t.Errorf("counted %+v, want %+v", got, c.want)
 			}
 		})

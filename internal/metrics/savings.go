@@ -1,4 +1,4 @@
-package daemon
+package metrics
 
 import (
 	"cmp"
@@ -12,16 +12,16 @@ import (
 // maxSavings bounds the projects whose savings status lists.
 const maxSavings = 20
 
-// savings counts what answers have saved against reading the lessons' log, since the
-// daemon started.
-type savings struct {
+// Savings counts the tokens that answers have saved against reading the lessons' log. The
+// zero value is ready, and safe for concurrent use.
+type Savings struct {
 	mu       sync.Mutex
 	projects map[string]memory.Saving // by id; guarded by mu
 }
 
-// answer counts an answer that holds lessons of its project, whose log takes so many
+// Answer counts an answer that holds lessons of its project, whose log takes so many
 // bytes: the tokens of the log less those of the answer.
-func (s *savings) answer(a *memory.RecallResponse, logSize int64) {
+func (s *Savings) Answer(a *memory.RecallResponse, logSize int64) {
 	own := func(i memory.Item) bool { return i.Kind == memory.Lesson && i.Project == a.Project }
 	if !slices.ContainsFunc(a.Items, own) {
 		return
@@ -38,8 +38,8 @@ func (s *savings) answer(a *memory.RecallResponse, logSize int64) {
 	s.projects[a.Project] = p
 }
 
-// state returns the sum, and the projects with the most; nil before the first answer.
-func (s *savings) state() *memory.Savings {
+// State returns the sum, and the projects with the most; nil before the first answer.
+func (s *Savings) State() *memory.Savings {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.projects) == 0 {
