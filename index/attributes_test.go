@@ -216,7 +216,7 @@ func TestAttributesConcurrently(t *testing.T) {
 			for i := range 500 {
 				clause := Clause{Key: "n", Values: []string{fmt.Sprint(i % 7), "1"}}
 				if got := a.Match(one("kind", "lesson")); !got.Contains(0) {
-					t.Error("a document that nobody touches is not matched")
+					t.Error("a document that was not changed is not matched")
 				}
 				a.Match(one("kind", "lesson"), clause)
 				a.Match(below("n", fmt.Sprint(i%20)))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// testID is a distinct id for each n; that of 0 is all zeros, which is valid.
+// testID is a distinct id for each n; the id for 0 is all zeros, which is valid.
 func testID(n int) (id [16]byte) {
 	binary.BigEndian.PutUint64(id[:], uint64(n))
 	return id

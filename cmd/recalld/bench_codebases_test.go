@@ -27,9 +27,9 @@ func codeBases(b *testing.B, otherwise ...string) []string {
 }
 
 // BenchmarkCodeBases lives through a day with each git repository that
-// RECALLD_BENCH_REPOS names, in a clone of its own: the first run over it, one
+// RECALLD_BENCH_REPOS names, in a separate clone: the first run over it, one
 // without changes, saved files, a second worktree, a switch to another commit.
-// The daemon is a process of its own with the settings that everybody has, but
+// The daemon is a separate process with default settings, but
 // for Ollama.
 func BenchmarkCodeBases(b *testing.B) {
 	bases := codeBases(b)
@@ -163,7 +163,7 @@ func (c *codeBase) again(b *testing.B) {
 }
 
 // save measures from the moment a file is written until recall shows what is new
-// in it: found by the watcher, nobody tells the daemon.
+// in it: the watcher finds it without a request to the daemon.
 func (c *codeBase) save(b *testing.B) {
 	c.ready(b)
 	var took []time.Duration

@@ -86,7 +86,7 @@ func (d *benchDaemon) meanwhile(b *testing.B, root string) *callers {
 	return c
 }
 
-// call calls until it is told to end, and hands over what each call took.
+// call calls until it is stopped, and reports the duration of each call.
 func (c *callers) call(took chan<- []time.Duration, failed chan<- error, do func(n int) error) {
 	var times []time.Duration
 	var err error

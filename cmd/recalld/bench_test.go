@@ -117,7 +117,7 @@ func Benchmark100k(b *testing.B) {
 }
 
 // benchDaemon is a data folder with, between start and stop, a daemon over it
-// that is a process of its own.
+// that is a separate process.
 type benchDaemon struct {
 	data   string
 	client *client.Client

@@ -11,7 +11,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// coined is a word that nobody else uses.
+// coined is a word that occurs nowhere else.
 func coined(begin string, n int) string {
 	ends := strings.Fields("zor vex mur den hoy wib kro fen sag jep")
 	return begin + ends[n/10%10] + ends[n%10]

@@ -167,7 +167,7 @@ func TestE2EClientSession(t *testing.T) {
 	}
 
 	// The agent edits the file: the old line is never shown again, and the new
-	// one is found without anybody asking for an index.
+	// one is found without a request to index it.
 	write(t, filepath.Join(dir, "mail", "mail.go"), "package mail\n\n// Refund returns the money to a buyer whose parcel went astray.\nfunc Refund() {}\n")
 	first := ask(question)
 	if strings.Contains(shown(first), "confirms the order") || !first.Stale {

@@ -41,7 +41,7 @@ func sentTexts(fake *ollamatest.Fake) int {
 	return n
 }
 
-// warehouse is a repository of git of so many files, each with something of its own.
+// warehouse is a repository of git of so many files, each with distinct content.
 func warehouse(t *testing.T, files int) (dir string, git func(...string)) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -247,7 +247,7 @@ func TestE2EBranchSwitch(t *testing.T) {
 	e := m.watch(dir)
 	before := e.until("settled", settled(dir))
 	git("switch", "-q", "barrels")
-	// Nobody asks meanwhile: an answer that meets changed code has it looked at again.
+	// No query meanwhile: an answer that meets changed code has it looked at again.
 	e.until("noticed", func(st memory.Status) bool { return st.Code.Runs > before.Code.Runs })
 	after := e.until("settled", settled(dir))
 	if runs := after.Code.Runs - before.Code.Runs; runs != 1 {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestE2EPrivate: whatever the umask, nobody else can read what the daemon keeps;
+// TestE2EPrivate: whatever the umask, no other user can read the daemon's data;
 // what it writes into a repository is as open as the repository.
 func TestE2EPrivate(t *testing.T) {
 	m, dir := newMachine(t), shop(t)

@@ -200,7 +200,7 @@ func TestE2EStory(t *testing.T) {
 		}
 	})
 	t.Run("the lesson by its error", func(t *testing.T) {
-		// B fails as A did, with other figures, and is told what A learned.
+		// B fails as A did, with other figures, and gets A's lesson.
 		var found memory.RecallResponse
 		must(t, b, "recall", map[string]any{"query": strings.ReplaceAll(failure, "15000", "9000"), "kinds": []string{"lesson"}}, &found)
 		if len(found.Items) == 0 || found.Items[0].ID != lesson.ID {

@@ -147,7 +147,7 @@ func TestE2ETwoWindows(t *testing.T) {
 	}
 
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
-		return // nobody knows there which window a hook is of
+		return // the window of a hook is unknown there
 	}
 	c, d := m.window(dir, "hooked-c"), m.window(dir, "hooked-d")
 	for id, w := range map[string]*client.Client{"hooked-c": c, "hooked-d": d} {

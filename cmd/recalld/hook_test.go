@@ -37,7 +37,7 @@ func runHook(tb testing.TB, cmd *exec.Cmd, payload string) (out string, took tim
 	return stdout.String(), took
 }
 
-// TestE2EHooks: what Claude Code does is found by whoever asks, and a failure is
+// TestE2EHooks: Claude Code's steps are found by every client, and a failure is
 // answered with the lesson about it. How long a hook takes is reported, and held
 // against a bound that a machine under load keeps too.
 func TestE2EHooks(t *testing.T) {

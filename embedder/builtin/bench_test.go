@@ -98,7 +98,7 @@ func ownTexts(b *testing.B) []string {
 	return texts
 }
 
-// plain is the least that embeds with a table: words at what is no letter or digit, in
+// plain is the least that embeds with a table: words split at other characters than letters and digits, in
 // lower case, looked up in a map; their vectors added in floating point and the sum
 // scaled to length 1. It splits no identifiers, weighs nothing and knows every word.
 type plain struct {

@@ -76,7 +76,7 @@ func TestGolden(t *testing.T) {
 	case !*update:
 		t.Errorf("the vectors changed (-want +got):\n%s", diff)
 	case name(string(want)) == builtin.Name:
-		// Whoever has vectors of this name takes the new ones for the same.
+		// A store with vectors of this name would mix them with the new ones.
 		t.Errorf("other vectors need another name than %s; remove %s if no release ever had that name", builtin.Name, file)
 	default:
 		if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {

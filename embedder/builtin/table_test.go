@@ -47,13 +47,13 @@ func TestTable(t *testing.T) {
 	}
 	sum := binary.LittleEndian.Uint32(b[len(b)-4:])
 	if want := fmt.Sprintf("%d bytes, %d bits a component, CRC-32C %08x", len(b), m.Bits(), sum); !strings.Contains(string(card), want) {
-		t.Errorf("docs/model.md tells of another table: measure its figures anew and have it say %q", want)
+		t.Errorf("docs/model.md describes another table: measure its figures again and write %q", want)
 	}
 	// A byte of it that is changed anywhere is noticed.
 	for at := 0; at < len(b); at += len(b)/100 + 1 {
 		b[at] ^= 0x10
 		if _, err := table.Read(b); err == nil {
-			t.Errorf("nobody notices that byte %d was changed", at)
+			t.Errorf("a change of byte %d is not noticed", at)
 		}
 		b[at] ^= 0x10
 	}

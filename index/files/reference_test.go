@@ -66,7 +66,7 @@ type naiveHit struct {
 	rank float64
 }
 
-// order is that of an answer.
+// order is the order of results.
 func order(hits []naiveHit, limit int) []uint32 {
 	slices.SortFunc(hits, func(a, b naiveHit) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(len(a.path), len(b.path)), strings.Compare(a.path, b.path), cmp.Compare(a.id, b.id))

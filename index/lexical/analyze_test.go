@@ -72,7 +72,7 @@ func TestAnalyzeForgets(t *testing.T) {
 		t.Errorf("after forgetting: got %q, want %q", got, want)
 	}
 	if len(a.runs) > 100 {
-		t.Errorf("%d runs remembered, want only those of the last text", len(a.runs))
+		t.Errorf("%d runs remembered, want only the runs of the last text", len(a.runs))
 	}
 }
 

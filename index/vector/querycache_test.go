@@ -109,7 +109,7 @@ func TestQueryCacheEmbedsOnceForAll(t *testing.T) {
 }
 
 // A model that takes half a minute to load is asked with a quarter of a second of
-// patience: it comes all the same, for the first who asks after that.
+// patience: it completes, for the first query after that.
 func TestQueryCacheOutlivesThoseWhoAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &counting{gate: make(chan struct{})}
@@ -206,7 +206,7 @@ func TestQueryCacheSurvivesAPanic(t *testing.T) {
 		return toyEmbed(ctx, text)
 	}, toyDim, 2)
 	if _, err := c.vector(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "broken embedder") {
-		t.Errorf("a panic of the embedder: got error %v, want one that tells of it", err)
+		t.Errorf("a panic of the embedder: got error %v, want one that mentions it", err)
 	}
 	broken = false
 	if _, err := c.vector(t.Context(), "a"); err != nil {
@@ -238,7 +238,7 @@ func TestRetrieverAnswer(t *testing.T) {
 		t.Errorf("got %+v, want document 7 with a cosine of 1, Best 1 and 50 searched", res)
 	}
 	if res.Mean < -.2 || res.Mean > .2 || res.Deviation < .1 || res.Deviation > .3 {
-		t.Errorf("mean %v and deviation %v are not those of unrelated words", res.Mean, res.Deviation)
+		t.Errorf("mean %v and deviation %v are not typical of unrelated words", res.Mean, res.Deviation)
 	}
 	if e.count("a") != 0 || e.count("word7") != 1 {
 		t.Errorf("embedded %v, want only what had to be", e.calls)

@@ -183,7 +183,7 @@ func checkSpace(t *testing.T, s *Collection, model map[uint32][]float32) {
 }
 
 // TestShortlistRecall holds the shortlist to what it is there for, on vectors
-// like those of real models, also after they changed their nature.
+// like vectors of real models, also after the topics change.
 func TestShortlistRecall(t *testing.T) {
 	const documents, queries, k = 6_000, 40, 10
 	s := openSpace(t, Options{Name: "m", Dim: 256})

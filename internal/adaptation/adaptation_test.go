@@ -181,7 +181,7 @@ func TestOneAtATime(t *testing.T) {
 		}})
 	_, err := s.Adapt(t.Context(), memory.AdaptRequest{}, func(p memory.AdaptProgress) {
 		if at := s.Running(); at == nil || *at != p { // the one who listens may ask
-			t.Errorf("told of %+v, it is at %+v", p, at)
+			t.Errorf("reported %+v, it is at %+v", p, at)
 		}
 	})
 	if e := memory.AsError(err); e.Code != memory.CodeConflict || !strings.Contains(e.Message, "at least 2000") || !strings.Contains(e.Hint, "recalld index") {

@@ -240,7 +240,7 @@ func TestFindNamesTheClients(t *testing.T) {
 	}
 }
 
-// TestApplyKeeps: links, modes and what somebody else wrote meanwhile.
+// TestApplyKeeps: links, modes and concurrent changes.
 func TestApplyKeeps(t *testing.T) {
 	r := newRig(t, "gemini-cli")
 	path := r.path(whatServer)
@@ -275,7 +275,7 @@ func TestApplyKeeps(t *testing.T) {
 		t.Errorf("a file that was changed since the plan: %v, want a conflict", err)
 	}
 	if read(t, target) != `{"theirs": 1}` {
-		t.Error("what somebody else wrote is gone")
+		t.Error("the concurrent change is lost")
 	}
 }
 

@@ -139,7 +139,7 @@ func FuzzJSONEntry(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !unique(text) { // of two names, one is whoever's reads it
+		if !unique(text) { // which of two equal names counts depends on the reader
 			return
 		}
 		checkEntry(t, "fuzz", text, with)

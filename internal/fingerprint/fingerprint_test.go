@@ -144,7 +144,7 @@ func explain(text string) string {
 	return b.String()
 }
 
-// TestNone lists what tells of no error, or of none in particular.
+// TestNone lists texts without an error, or without a specific one.
 func TestNone(t *testing.T) {
 	for _, text := range []string{
 		"", "\n\n", "ok", "npm install finished in 3.2s", "added 120 packages in 4s", "All tests passed", "0 errors, 2 warnings", "no errors found",

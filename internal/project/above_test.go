@@ -22,7 +22,7 @@ func TestBelowListsRepositoriesOnly(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "lost", ".git"), []byte("gitdir: ../gone/.git/worktrees/lost\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// A link to itself cannot be followed, whoever asks.
+	// A link to itself cannot be followed by any user.
 	if err := os.Symlink(".git", filepath.Join(dir, "odd", ".git")); err != nil {
 		t.Skipf("no symbolic links: %v", err)
 	}

@@ -14,7 +14,7 @@ import (
 
 const secretAddress = "git@git.example.org:org/private.git"
 
-// claims makes a repository that names a remote and has a history of its own.
+// claims makes a repository that names a remote and has an unrelated history.
 func claims(t *testing.T, root, remote, commit string) {
 	t.Helper()
 	repo(t, root, remote)
@@ -24,7 +24,7 @@ func claims(t *testing.T, root, remote, commit string) {
 	gittest.Commit(t, filepath.Join(root, ".git"), commit)
 }
 
-// apart returns why the project of a folder is one of its own.
+// apart returns why the project of a folder is separate.
 func (m *mover) apart(name string) string {
 	m.t.Helper()
 	p, _, err := m.r.Resolve(m.t.Context(), "", memory.Caller{Dir: m.at(name)})
@@ -66,7 +66,7 @@ func TestClaimedRemote(t *testing.T) {
 	m.other("another folder that claims the remote, once all others are gone", m.visit("evil2"), private)
 }
 
-// TestClaimBeforeTheClone: whoever claims a remote first keeps what it has, and the
+// TestClaimBeforeTheClone: the first to claim a remote keeps its memories, and the
 // real clones, which have nothing in common with it, find one another.
 func TestClaimBeforeTheClone(t *testing.T) {
 	m := newMover(t)
@@ -205,7 +205,7 @@ func TestGitFolderOfAnother(t *testing.T) {
 		make(m)
 		m.other(what, m.visit("evil"), private)
 		if m.apart("evil") == "" {
-			t.Errorf("%s: nothing says why the folder is a project of its own", what)
+			t.Errorf("%s: nothing says why the folder is a separate project", what)
 		}
 		if p := m.known.projects[0]; len(p.Folders) != 1 || slices.ContainsFunc(m.known.projects[1:], func(k memory.Project) bool { return len(k.History) > 0 }) {
 			t.Errorf("%s: stored are %+v, want no history but the project's own", what, m.known.projects)

@@ -27,7 +27,7 @@ func TestMissingFolder(t *testing.T) {
 	}
 	r.clock.advance(23 * time.Hour)
 	looks := 0
-	until("nobody looks", func() bool { looks++; return looks == 3 })
+	until("no run looks", func() bool { looks++; return looks == 3 })
 	write(t, away, "b.go", "package changed\n")
 	must(t, os.Rename(away, q.Root))
 	r.changed(q)

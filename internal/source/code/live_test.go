@@ -200,7 +200,7 @@ func TestSavedFileIsFoundSoon(t *testing.T) {
 }
 
 // TestWatchedIsNotStale: a quiet repository that is watched is up to date, however
-// long ago anybody looked at it.
+// long ago it was last indexed.
 func TestWatchedIsNotStale(t *testing.T) {
 	r := live(t, rigOptions{staleAfter: time.Minute})
 	q, other := r.settle(folder(t, map[string]string{"a.go": "package a\n"})), r.settle(folder(t, map[string]string{"b.go": "package b\n"}))

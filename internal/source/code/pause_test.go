@@ -162,7 +162,7 @@ func TestResumeWithoutFolder(t *testing.T) {
 	}
 }
 
-// TestWhyCodeIsMissing: a question is told why the index has no code of a project, and
+// TestWhyCodeIsMissing: an answer says why the index has no code of a project, and
 // nothing once one of its worktrees is indexed.
 func TestWhyCodeIsMissing(t *testing.T) {
 	r := newRig(t, rigOptions{})

@@ -289,7 +289,7 @@ func TestRefreshIsLimited(t *testing.T) {
 	r.runNext()
 
 	// Both were just looked at. Questions are answered in turn, so that the
-	// third project is found only after the first two were passed over.
+	// third project is found only after the first two were skipped.
 	three := r.ask(folder(t, map[string]string{"c.go": "package c\n"}))
 	expect("requested", three)
 	r.runNext()

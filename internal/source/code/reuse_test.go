@@ -15,7 +15,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// manyFiles are some batches of files, each with a text of its own.
+// manyFiles are some batches of files, each with a different text.
 func manyFiles() map[string]string {
 	files := map[string]string{}
 	for i := range 150 {

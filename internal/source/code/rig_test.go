@@ -272,7 +272,7 @@ const patience = 30 * time.Second
 // deadEnd gives a job up.
 var deadEnd = worker.Settlement{Outcome: worker.Dead, Error: "given up"}
 
-// queue puts runs into the store's queue, as the daemon does, and tells of each.
+// queue puts runs into the store's queue, as the daemon does, and reports each.
 type queue struct {
 	queue worker.Queue
 	asked chan code.RunRequest

@@ -290,7 +290,7 @@ func TestIndexHints(t *testing.T) {
 			t.Errorf("indexed %q, want %q", s.paths(), want)
 		}
 		if s.files["a.go"].Hash != before.Hash {
-			t.Error("a.go was looked at, though nobody said that it changed")
+			t.Error("a.go was read, though it was not in the changes")
 		}
 		put(t, root, ".gitignore", "b/\n*.tmp\n")
 		if opts.Git == "none" {

@@ -42,7 +42,7 @@ func TestSkipped(t *testing.T) {
 		}
 	}
 	if _, err := r.boxes.Skipped(t.Context(), memory.SkippedRequest{Path: "x"}); memory.CodeOf(err) != memory.CodeInvalidInput {
-		t.Errorf("a relative path of nobody: %v", err)
+		t.Errorf("a relative path without a caller: %v", err)
 	}
 }
 

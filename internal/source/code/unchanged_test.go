@@ -38,7 +38,7 @@ func TestTimesSetBack(t *testing.T) {
 			s := newShelf()
 			index(t, root, s, nil, settings(Options{Now: later}))
 			if r := index(t, root, s, changed, settings(Options{Now: later})); r.Read != 0 {
-				t.Errorf("%d files are read again that nobody wrote", r.Read)
+				t.Errorf("%d unchanged files are read again", r.Read)
 			}
 			if err := rewrite(path, "package b // 2\n"); err != nil {
 				t.Fatal(err)

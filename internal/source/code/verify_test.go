@@ -204,7 +204,7 @@ func TestVerifyWhileReplaced(t *testing.T) {
 		v, err := NewVerifier().Verify(t.Context(), at)
 		if err == nil {
 			shown++
-			// Both files hold the text there; only that of the sandbox is short.
+			// Both files hold the text there; only the sandbox's is short.
 			if v.Moved || v.StartLine != 8 {
 				t.Fatalf("shown from elsewhere: %+v", v)
 			}

@@ -89,7 +89,7 @@ func TestDocumentedExample(t *testing.T) {
 	}
 }
 
-// What is wrong is told with its line, and what is right is taken all the same.
+// An error is reported with its line, and the valid entries are read.
 func TestContextYAMLProblems(t *testing.T) {
 	const good = "rules:\n- name: A\n  content: a\n"
 	for name, test := range map[string]struct {

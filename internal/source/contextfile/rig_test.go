@@ -72,7 +72,7 @@ func (r *repo) clean() Result {
 	return found
 }
 
-// entries are those of all files, by type and name.
+// entries are the entries of all files, by type and name.
 func entries(f Result) map[memory.Ref]memory.CatalogueEntry {
 	all := map[memory.Ref]memory.CatalogueEntry{}
 	for _, file := range f.Files {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A pipe without a writer is not waited for, and a file that may not be read is told.
+// The scan does not wait for a pipe without a writer, and reports a file that may not be read.
 func TestOddFiles(t *testing.T) {
 	r := newRepo(t, map[string]string{"AGENTS.md": "be kind", "CLAUDE.md": "be brief"})
 	if err := syscall.Mkfifo(r.path(".cursorrules"), 0o644); err != nil {

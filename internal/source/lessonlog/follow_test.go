@@ -94,7 +94,7 @@ func TestPoll(t *testing.T) {
 		{"a torn line stays torn", `{"lesson":"a"}`, func(t *testing.T, log string) { mustAppend(t, log, " ") }, nil, nil},
 		{"a torn line that another writer ends", line("a") + `{"les`, func(t *testing.T, log string) { mustAppend(t, log, "\n"+line("b")) },
 			[]string{"r.jsonl:1 a"}, []string{"r.jsonl:3 b", "r.jsonl:2!"}},
-		{"bad lines are passed over once", "bad\n" + line("a") + "{}\n\n \n", func(t *testing.T, log string) { mustAppend(t, log, line("b")) },
+		{"bad lines are skipped once", "bad\n" + line("a") + "{}\n\n \n", func(t *testing.T, log string) { mustAppend(t, log, line("b")) },
 			[]string{"r.jsonl:2 a", "r.jsonl:1!", "r.jsonl:3!"}, []string{"r.jsonl:6 b"}},
 		{"a byte order mark and CRLF", "\uFEFF{\"lesson\":\"a\"}\r\n", func(t *testing.T, log string) { mustAppend(t, log, "{\"lesson\":\"b\"}\r\n") },
 			[]string{"r.jsonl:1 a"}, []string{"r.jsonl:2 b"}},
@@ -329,7 +329,7 @@ func TestReadFileFails(t *testing.T) {
 	}
 }
 
-// BenchmarkPollUnchanged is the price of looking at logs that nobody writes to.
+// BenchmarkPollUnchanged measures a poll of unchanged logs.
 func BenchmarkPollUnchanged(b *testing.B) {
 	dir := b.TempDir()
 	for i := range 20 {

@@ -62,7 +62,7 @@ func TestParse(t *testing.T) {
 				t.Fatalf("Parse(%s): %v", test.line, err)
 			}
 			if got.Hash != Hash(got) || got.Hash.IsZero() {
-				t.Errorf("hash is %s, want that of the line, %s", got.Hash, Hash(got))
+				t.Errorf("hash is %s, want the hash of the line, %s", got.Hash, Hash(got))
 			}
 			got.Hash = memory.DocID{}
 			if !reflect.DeepEqual(got, test.want) {

@@ -190,7 +190,7 @@ func TestExportKeepsFoldersApart(t *testing.T) {
 	seen := map[string]bool{}
 	for _, e := range entries {
 		if name := strings.ToLower(e.Name()); seen[name] || strings.HasPrefix(name, "nul.") {
-			t.Errorf("%s is no folder of its own on every system", e.Name())
+			t.Errorf("%s is not a separate folder on every system", e.Name())
 		} else {
 			seen[name] = true
 		}

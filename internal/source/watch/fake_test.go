@@ -28,7 +28,7 @@ func TestDebounce(t *testing.T) {
 		tell("a.go")
 		expect(t, w, "a.go")
 		if took := time.Since(began); took != 100*time.Millisecond {
-			t.Errorf("one change is told of after %s, want 100ms", took)
+			t.Errorf("one change is reported after %s, want 100ms", took)
 		}
 		began = time.Now()
 		done := make(chan struct{})
@@ -41,7 +41,7 @@ func TestDebounce(t *testing.T) {
 		}()
 		b := next(t, w)
 		if took := time.Since(began); took != 500*time.Millisecond || len(b.Paths) < 8 {
-			t.Errorf("changes without an end are told of after %s as %q, want 500ms", took, b.Paths)
+			t.Errorf("changes without an end are reported after %s as %q, want 500ms", took, b.Paths)
 		}
 		<-done
 		next(t, w)
@@ -68,7 +68,7 @@ func TestOverflowIsEverything(t *testing.T) {
 			roots[b.Root] = true
 		}
 		if !roots[one] || !roots[two] {
-			t.Errorf("told of %v, want both roots", roots)
+			t.Errorf("reported %v, want both roots", roots)
 		}
 		synctest.Wait()
 		if s := w.State(one); s.String() != "events" || !s.Live() {
@@ -171,7 +171,7 @@ func TestNoConnection(t *testing.T) {
 	})
 }
 
-// TestNothingIsLostUntaken: batches that nobody takes are joined, and events go on
+// TestNothingIsLostUntaken: batches that are not received are joined, and events go on
 // being heard.
 func TestNothingIsLostUntaken(t *testing.T) {
 	root := tempDir(t)

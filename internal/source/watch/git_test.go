@@ -14,7 +14,7 @@ import (
 )
 
 // TestGitWorkIsOneBatch: whatever git does to the files of a worktree, in however
-// many steps, is told of once.
+// many steps, is reported once.
 func TestGitWorkIsOneBatch(t *testing.T) {
 	needGit(t)
 	const files = 40
@@ -135,7 +135,7 @@ func TestGitHolds(t *testing.T) {
 				close(stop)
 				steps.Wait()
 				if took < test.want || took > test.want+200*time.Millisecond {
-					t.Errorf("told of after %s, want %s", took, test.want)
+					t.Errorf("reported after %s, want %s", took, test.want)
 				}
 				must(t, w.Close())
 			})

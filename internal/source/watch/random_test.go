@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// mirror is what somebody knows of a root who looks only where batches say.
+// mirror is the known state of a root for a reader that looks only where batches say.
 type mirror struct {
 	root  string
 	files map[string]string // text by path
@@ -45,7 +45,7 @@ func (m *mirror) take(t *testing.T, b Batch) {
 func onDisk(t *testing.T, root, rel string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	// What is changed while it is read is told of again.
+	// A change during the reading is reported again.
 	_ = filepath.WalkDir(filepath.Join(root, rel), func(at string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return nil
@@ -133,7 +133,7 @@ func TestRandomChanges(t *testing.T) {
 			case <-time.After(patience):
 				close(stop)
 				<-taken
-				t.Error("the last change is not told of")
+				t.Error("the last change is not reported")
 			}
 			for _, root := range roots {
 				want := onDisk(t, root, ".")

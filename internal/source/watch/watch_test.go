@@ -186,7 +186,7 @@ func TestNestedRoots(t *testing.T) {
 		told[b.Root] = fmt.Sprint(b.Paths)
 	}
 	if told[outer] != "[inner/a.go]" || told[inner] != "[a.go]" {
-		t.Errorf("told of %v", told)
+		t.Errorf("reported %v", told)
 	}
 	w.Remove(outer)
 	w.Remove(outer)
@@ -211,7 +211,7 @@ func TestManyPathsAreEverything(t *testing.T) {
 	}
 }
 
-// TestBatchesAreJoined: nobody takes them, and nothing is lost by that.
+// TestBatchesAreJoined: batches that are not received are joined, and no change is lost.
 func TestBatchesAreJoined(t *testing.T) {
 	for _, test := range []struct {
 		name         string

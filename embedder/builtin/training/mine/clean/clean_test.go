@@ -121,7 +121,7 @@ func TestHeld(t *testing.T) {
 		}
 	}
 	if _, in := new(clean.Held).In(long); in {
-		t.Error("a text is in sets that nobody read")
+		t.Error("a text is in sets that were not read")
 	}
 	for name, files := range map[string]map[string]string{
 		"damaged": {"corpus.jsonl.gz": `{"id"`, "queries.jsonl.gz": ""},

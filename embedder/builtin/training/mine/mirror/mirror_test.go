@@ -11,7 +11,7 @@ import (
 	"github.com/recalld/recalld/embedder/builtin/training/mine/mirror"
 )
 
-// git runs git in a folder, as somebody at a time, so that commits are always
+// git runs git in a folder, with a fixed author and time, so that commits are always
 // the same.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()

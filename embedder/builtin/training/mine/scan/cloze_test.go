@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// passageAbout returns four sentences that differ from those of other numbers.
+// passageAbout returns four sentences, different for each number.
 func passageAbout(n int) []string {
 	return []string{
 		fmt.Sprintf("The village number %d lies between two green hills and a river.", n),
