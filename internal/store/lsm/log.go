@@ -180,7 +180,7 @@ func zeros(b []byte) bool {
 	return true
 }
 
-// salvageLog calls fn with all readable entries except those of a last transaction without
+// salvageLog calls fn with all readable entries except the entries of a last transaction without
 // an end, which was never acknowledged.
 func salvageLog(path string, fn func(*Entry)) {
 	b, err := os.ReadFile(path)
