@@ -110,6 +110,8 @@ var layers = []layer{
 		"it is what tests ask whether to run in full"},
 	{"internal/testkit/golden", nil,
 		"it compares texts with files, whatever they are"},
+	{"internal/testkit/backend", []string{"embedder/builtin", "index", "index/lexical", "internal/indexer", "internal/ingest", "internal/memory", "internal/project", "internal/recall", "internal/source/code", "internal/store", "worker"},
+		"it opens the real parts for tests of what is above them"},
 	{"internal/git/gittest", nil,
 		"it makes repositories, also such as no reader should trust"},
 	{"internal/project", []string{"internal/git", "internal/memory", "internal/fsx"},

@@ -2,25 +2,23 @@ package agentctx
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/redact"
 	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/store"
+	"github.com/recalld/recalld/internal/testkit/backend"
 )
 
 // catalogueRig is a catalogue over the real write path, a real store and real indexes.
 type catalogueRig struct {
 	t         testing.TB
+	parts     *backend.Parts
 	catalogue *Catalogue
 	ingest    *ingest.Service
 	store     *store.Store
@@ -34,18 +32,11 @@ type catalogueRig struct {
 func newCatalogueRig(t testing.TB) *catalogueRig {
 	t.Helper()
 	r := &catalogueRig{t: t, dir: t.TempDir()}
-	repo := filepath.Join(t.TempDir(), "demo")
-	if err := os.MkdirAll(filepath.Join(repo, ".git"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(repo, ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	r.caller = memory.Caller{Dir: repo, Client: "host"}
+	r.caller = memory.Caller{Dir: backend.Repo(t), Client: "host"}
 	r.open()
 	t.Cleanup(r.close)
 	var err error
-	if r.project, _, err = project.NewResolver(r.store).Resolve(t.Context(), "", r.caller); err != nil {
+	if r.project, _, err = r.parts.Projects.Resolve(t.Context(), "", r.caller); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -53,39 +44,18 @@ func newCatalogueRig(t testing.TB) *catalogueRig {
 
 func (r *catalogueRig) open() {
 	r.t.Helper()
+	r.parts = backend.Open(r.t, backend.Options{Dir: r.dir, MemTableSize: 16 << 20, Redact: redact.Redact, RedactValue: redact.Value})
+	r.store, r.index, r.ingest = r.parts.Store, r.parts.Index, r.parts.Ingest
 	var err error
-	if r.index, err = indexer.New(indexer.Options{Builtin: builtin.New()}); err != nil {
-		r.t.Fatal(err)
-	}
-	if r.store, err = store.Open(store.Options{Dir: r.dir, NoSync: true, Apply: r.index.Apply, Follow: r.index.Follow}); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := r.index.Load(r.t.Context(), r.store); err != nil {
-		r.t.Fatal(err)
-	}
-	r.ingest, err = ingest.New(r.t.Context(), ingest.Options{
-		Committer: r.store, Projects: project.NewResolver(r.store), Sessions: r.store, Records: r.store,
-		Analyze: indexer.Analyze, Embedder: builtin.New(), Held: r.index.Held, Redact: redact.Redact, RedactValue: redact.Value,
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
 	r.catalogue, err = NewCatalogue(Ports{
-		Writer: r.ingest, Records: r.index, Store: r.store, Projects: project.NewResolver(r.store), Clock: func() time.Time { return testTime },
+		Writer: r.ingest, Records: r.index, Store: r.store, Projects: r.parts.Projects, Clock: func() time.Time { return testTime },
 	})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-func (r *catalogueRig) close() {
-	if err := r.store.Check(); err != nil {
-		r.t.Errorf("the store is not sound: %v", err)
-	}
-	if err := r.store.Close(); err != nil {
-		r.t.Errorf("close store: %v", err)
-	}
-}
+func (r *catalogueRig) close() { r.parts.Close(r.t) }
 
 // register must be accepted, and is the caller's unless it says otherwise.
 func (r *catalogueRig) register(req memory.RegisterRequest) *memory.Registered {

@@ -2,8 +2,6 @@ package agentctx
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -12,6 +10,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/redact"
+	"github.com/recalld/recalld/internal/testkit/backend"
 )
 
 var deskTime = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -43,14 +42,7 @@ func newDesk(t testing.TB, change ...func(*ContextOptions)) *desk {
 // begin opens the desk's repository, everything over it, and a session.
 func (d *desk) begin() {
 	t := d.t
-	repo := filepath.Join(t.TempDir(), "demo")
-	if err := os.MkdirAll(filepath.Join(repo, ".git"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(repo, ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	d.caller = memory.Caller{Dir: repo, Client: "host"}
+	d.caller = memory.Caller{Dir: backend.Repo(t), Client: "host"}
 	d.open()
 	t.Cleanup(d.close)
 	state, err := d.ingest.StartSession(t.Context(), memory.StartSessionRequest{Goal: "test contexts", Caller: d.caller})
@@ -68,11 +60,8 @@ func (d *desk) now() time.Time { return deskTime.Add(time.Duration(d.ticks.Add(1
 
 func (d *desk) open() {
 	d.t.Helper()
-	d.parts = openParts(d.t, making{
-		dir: d.dir, sync: d.sync, clock: d.now, redact: redact.Redact,
-		// Whenever a test registers an entry, it was there when the session started.
-		registered: func() time.Time { return deskTime },
-	})
+	// Whenever a test registers an entry, it was there when the session started.
+	d.parts = openParts(d.t, backend.Options{Dir: d.dir, Sync: d.sync, Clock: d.now, Redact: redact.Redact}, func() time.Time { return deskTime })
 	var err error
 	opts := d.options(d.now)
 	for _, c := range d.change {
@@ -85,7 +74,7 @@ func (d *desk) open() {
 
 func (d *desk) close() {
 	d.t.Helper()
-	d.parts.close(d.t)
+	d.parts.Close(d.t)
 }
 
 // reopen closes everything and opens it anew, as another process would.

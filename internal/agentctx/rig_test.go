@@ -2,11 +2,11 @@ package agentctx
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/backend"
 )
 
 var testTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -39,12 +39,9 @@ func newRig(t testing.TB, configure ...func(*rig, *ContextOptions)) *rig {
 func (r *rig) open() {
 	r.t.Helper()
 	clock := func() time.Time { return r.now }
-	r.parts = openParts(r.t, making{
-		dir: r.dir, sync: r.sync, clock: clock, turn: func(key memory.SessionKey) int { return r.Turn(key) },
-		redact: func(text string) (string, int) {
-			return strings.ReplaceAll(text, "hunter2", "[redacted]"), strings.Count(text, "hunter2")
-		},
-	})
+	r.parts = openParts(r.t, backend.Options{
+		Dir: r.dir, Sync: r.sync, Clock: clock, Turn: func(key memory.SessionKey) int { return r.Turn(key) }, Redact: backend.RedactSecret,
+	}, nil)
 	opts := r.options(clock)
 	if r.configure != nil {
 		r.configure(r, &opts)
@@ -58,7 +55,7 @@ func (r *rig) open() {
 // close checks and closes all parts.
 func (r *rig) close() {
 	r.t.Helper()
-	r.parts.close(r.t)
+	r.parts.Close(r.t)
 }
 
 // reopen closes all parts and opens them anew, as another process would.

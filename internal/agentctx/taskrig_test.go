@@ -4,20 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/redact"
 	"github.com/recalld/recalld/internal/store"
+	"github.com/recalld/recalld/internal/testkit/backend"
 )
 
 var taskTime = time.Date(2026, 1, 11, 9, 55, 30, 0, time.UTC)
@@ -39,43 +36,13 @@ type taskRig struct {
 // replace what working memory is made of.
 func newTaskRig(t testing.TB, change ...func(*taskRig, *TaskOptions)) *taskRig {
 	t.Helper()
-	r := &taskRig{t: t, repo: filepath.Join(t.TempDir(), "demo"), now: taskTime}
-	if err := os.MkdirAll(filepath.Join(r.repo, ".git"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(r.repo, ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	r := &taskRig{t: t, repo: backend.Repo(t), now: taskTime}
 	r.caller = memory.Caller{Dir: r.repo, Client: "test"}
-	var err error
-	if r.index, err = indexer.New(indexer.Options{Builtin: builtin.New()}); err != nil {
-		t.Fatal(err)
-	}
 	clock := func() time.Time { return r.now }
-	r.store, err = store.Open(store.Options{Dir: t.TempDir(), NoSync: true, Apply: r.index.Apply, Follow: r.index.Follow, Clock: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := r.store.Check(); err != nil {
-			t.Errorf("the store is not sound: %v", err)
-		}
-		if err := r.store.Close(); err != nil {
-			t.Errorf("close store: %v", err)
-		}
-	})
-	if err := r.index.Load(t.Context(), r.store); err != nil {
-		t.Fatal(err)
-	}
-	projects := project.NewResolver(r.store)
-	r.ingest, err = ingest.New(t.Context(), ingest.Options{
-		Committer: r.store, Projects: projects, Sessions: r.store, Records: r.store,
-		Analyze: indexer.Analyze, Embedder: builtin.New(), Held: r.index.Held, Redact: redact.Redact, RedactValue: redact.Value, Clock: clock,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	opts := TaskOptions{Ports: Ports{Writer: r.ingest, Projects: projects, Records: r.index, Store: r.store, Clock: clock}}
+	parts := backend.New(t, backend.Options{Clock: clock, Redact: redact.Redact, RedactValue: redact.Value})
+	r.store, r.index, r.ingest = parts.Store, parts.Index, parts.Ingest
+	var err error
+	opts := TaskOptions{Ports: Ports{Writer: r.ingest, Projects: parts.Projects, Records: r.index, Store: r.store, Clock: clock}}
 	for _, c := range change {
 		c(r, &opts)
 	}

@@ -4,17 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recalld/recalld/embedder/builtin"
-	"github.com/recalld/recalld/index"
-	"github.com/recalld/recalld/index/lexical"
 	"github.com/recalld/recalld/internal/agentctx"
-	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/recall"
-	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/internal/store"
+	"github.com/recalld/recalld/internal/testkit/backend"
 )
 
 var replayTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -44,29 +39,10 @@ func newReplayRig(t testing.TB) *replayRig {
 			t.Fatalf("%s: %v", what, err)
 		}
 	}
-	indexes, err := indexer.New(indexer.Options{Builtin: builtin.New()})
-	fail("make indexer", err)
-	r.store, err = store.Open(store.Options{Dir: t.TempDir(), NoSync: true, Apply: indexes.Apply, Follow: indexes.Follow, Clock: clock})
-	fail("open store", err)
-	t.Cleanup(func() {
-		indexes.Close()
-		if err := r.store.Close(); err != nil {
-			t.Errorf("close store: %v", err)
-		}
-	})
-	fail("load", indexes.Load(t.Context(), r.store))
-	projects := project.NewResolver(r.store)
-	r.ingest, err = ingest.New(t.Context(), ingest.Options{
-		Committer: r.store, Projects: projects, Sessions: r.store, Records: r.store,
-		Analyze: indexer.Analyze, Embedder: builtin.New(), Held: indexes.Held, Clock: clock,
-	})
-	fail("make write path", err)
-	r.recall, err = recall.New(recall.Options{
-		Corpus: indexes, Sessions: indexes, Current: r.store, Projects: projects, Verifier: code.NewVerifier(), Ledger: r.store,
-		Analyze: func(text string) index.Terms { return lexical.Analyze(text) }, Content: lexical.Content, Clock: clock,
-	})
-	fail("make read path", err)
-	ports := agentctx.Ports{Writer: r.ingest, Projects: projects, Records: indexes, Store: r.store, Clock: clock}
+	parts := backend.New(t, backend.Options{Clock: clock})
+	r.store, r.ingest, r.recall = parts.Store, parts.Ingest, parts.Recall
+	ports := agentctx.Ports{Writer: r.ingest, Projects: parts.Projects, Records: parts.Index, Store: r.store, Clock: clock}
+	var err error
 	r.catalogue, err = agentctx.NewCatalogue(ports)
 	fail("make catalogue", err)
 	tasks, err := agentctx.NewTasks(agentctx.TaskOptions{Ports: ports})
@@ -75,7 +51,7 @@ func newReplayRig(t testing.TB) *replayRig {
 		Ports: ports, Sessions: r.ingest, Receipts: r.store, Catalogue: r.catalogue, Recall: r.recall, Tasks: tasks,
 	})
 	fail("make contexts", err)
-	r.replayer, err = New(Options{Recall: r.recall, Store: r.store, Writer: r.ingest, Projects: projects, Sessions: r.ingest, Catalogue: r.catalogue})
+	r.replayer, err = New(Options{Recall: r.recall, Store: r.store, Writer: r.ingest, Projects: parts.Projects, Sessions: r.ingest, Catalogue: r.catalogue})
 	fail("make replayer", err)
 	return r
 }

@@ -2,20 +2,14 @@ package ledger
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/recalld/recalld/embedder/builtin"
-	"github.com/recalld/recalld/index"
-	"github.com/recalld/recalld/index/lexical"
-	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/recall"
-	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/internal/store"
+	"github.com/recalld/recalld/internal/testkit/backend"
 )
 
 // rig is a ledger over a real store, with the real paths of writing and reading.
@@ -35,42 +29,10 @@ func newRig(t testing.TB) *rig {
 	t.Helper()
 	r := &rig{t: t, project: memory.Project{ID: "p-demo", Name: "demo", Names: []string{"demo"}}, now: testTime, caller: memory.Caller{Client: "test"}}
 	clock := func() time.Time { return r.now }
-	index0, err := indexer.New(indexer.Options{Builtin: builtin.New()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.store, err = store.Open(store.Options{Dir: t.TempDir(), NoSync: true, Apply: index0.Apply, Follow: index0.Follow, Clock: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		index0.Close()
-		if err := r.store.Check(); err != nil {
-			t.Errorf("the store is not sound: %v", err)
-		}
-		if err := r.store.Close(); err != nil {
-			t.Errorf("close store: %v", err)
-		}
-	})
-	if err := index0.Load(t.Context(), r.store); err != nil {
-		t.Fatal(err)
-	}
-	projects := project.NewResolver(r.store)
-	r.ingest, err = ingest.New(t.Context(), ingest.Options{
-		Committer: r.store, Projects: projects, Sessions: r.store, Records: r.store,
-		Analyze: indexer.Analyze, Embedder: builtin.New(), Held: index0.Held, Redact: redactSecret, Clock: clock,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.recall, err = recall.New(recall.Options{
-		Corpus: index0, Sessions: index0, Current: r.store, Projects: projects, Verifier: code.NewVerifier(), Ledger: r.store,
-		Analyze: func(text string) index.Terms { return lexical.Analyze(text) }, Content: lexical.Content, Clock: clock,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.ledger, err = New(Options{Store: r.store, Writer: r.ingest, Projects: projects, Sessions: r.ingest, Recall: r.recall, Catalogue: noEntries{}, Clock: clock})
+	parts := backend.New(t, backend.Options{Clock: clock, Redact: backend.RedactSecret})
+	r.store, r.ingest, r.recall = parts.Store, parts.Ingest, parts.Recall
+	var err error
+	r.ledger, err = New(Options{Store: r.store, Writer: r.ingest, Projects: parts.Projects, Sessions: r.ingest, Recall: r.recall, Catalogue: noEntries{}, Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,11 +44,6 @@ func newRig(t testing.TB) *rig {
 type noEntries struct{}
 
 func (noEntries) Items(string) []memory.EntryState { return nil }
-
-// redactSecret takes out one word, so that a test sees where it was looked for.
-func redactSecret(text string) (string, int) {
-	return strings.ReplaceAll(text, "hunter2", "[redacted]"), strings.Count(text, "hunter2")
-}
 
 func (r *rig) write(b memory.Batch) memory.Committed {
 	r.t.Helper()
