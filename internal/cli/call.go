@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -116,7 +117,7 @@ func (a *App) listOperations() error {
 		rows = append(rows, []string{op.Name, op.Title})
 	}
 	return a.answer(map[string]any{"operations": list}, func(w io.Writer) {
-		table(w, rows)
+		render.Table(w, rows)
 		fmt.Fprintln(w, "\nTheir fields: recalld call NAME --schema")
 	})
 }
@@ -153,7 +154,7 @@ func (a *App) describeOperation(op *service.Spec) error {
 			}
 			rows = append(rows, []string{f.Name, typ, f.Limit, f.About})
 		}
-		table(w, rows)
+		render.Table(w, rows)
 	})
 }
 

@@ -67,7 +67,7 @@ func writeCatalogue(w io.Writer, list *memory.EntryList, content bool) {
 			writeEntry(w, &list.Entries[i])
 		}
 	} else if len(list.Entries) > 0 {
-		fitTable(w, entryRows(list.Entries))
+		render.FitTable(w, entryRows(list.Entries))
 	}
 	if len(list.Servers) > 0 {
 		if len(list.Entries) > 0 {
@@ -75,9 +75,9 @@ func writeCatalogue(w io.Writer, list *memory.EntryList, content bool) {
 		}
 		rows := [][]string{{"SERVER", "MODE", "ENABLED"}}
 		for _, s := range list.Servers {
-			rows = append(rows, []string{foreignLine(s.Name, 40), string(s.Include), enabledText(s.Enabled == nil || *s.Enabled)})
+			rows = append(rows, []string{render.ForeignLine(s.Name, 40), string(s.Include), enabledText(s.Enabled == nil || *s.Enabled)})
 		}
-		table(w, rows)
+		render.Table(w, rows)
 	}
 }
 
@@ -85,8 +85,8 @@ func writeCatalogue(w io.Writer, list *memory.EntryList, content bool) {
 func entryRows(entries []memory.EntryState) [][]string {
 	rows := [][]string{{"TYPE", "NAME", "MODE", "ENABLED", "DESCRIPTION"}}
 	for _, e := range entries {
-		rows = append(rows, []string{string(e.Type), shortText(entryName(e.ServerName, e.Name), 40), entryMode(&e), enabledText(e.On),
-			foreignLine(cmp.Or(e.Description, e.Content), 200)})
+		rows = append(rows, []string{string(e.Type), render.ShortLine(entryName(e.ServerName, e.Name), 40), entryMode(&e), enabledText(e.On),
+			render.ForeignLine(cmp.Or(e.Description, e.Content), 200)})
 	}
 	return rows
 }
@@ -101,11 +101,11 @@ func writeEntry(w io.Writer, e *memory.EntryState) {
 		fmt.Fprint(w, ", core")
 	}
 	if e.Source != "" {
-		fmt.Fprintf(w, ", from %s", printable(e.Source))
+		fmt.Fprintf(w, ", from %s", render.Printable(e.Source))
 	}
 	fmt.Fprintln(w)
 	for _, text := range []string{e.Description, e.Content, e.Guidance, string(e.InputSchema)} {
-		writeLines(w, "  ", text)
+		render.WriteLines(w, "  ", text)
 	}
 }
 
@@ -128,7 +128,7 @@ func enabledText(on bool) string {
 var entryTypes = []string{string(memory.Rule), string(memory.Reference), string(memory.Tool)}
 
 // entryName writes an entry as contexts show it: "filesystem:read_file" for a tool.
-func entryName(server, name string) string { return printable(render.Name(server, name)) }
+func entryName(server, name string) string { return render.Printable(render.Name(server, name)) }
 
 // modeText writes an include mode as contract 6 does.
 func modeText(mode memory.Include) string {

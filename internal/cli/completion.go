@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -155,7 +156,7 @@ func (a *App) completeSession(c *cobra.Command, args []string, typed string) ([]
 			return nil
 		}
 		for _, s := range list.Sessions {
-			names = append(names, cobra.CompletionWithDesc(s.SessionID, shortText(s.Goal, 60)))
+			names = append(names, cobra.CompletionWithDesc(s.SessionID, render.ShortLine(s.Goal, 60)))
 		}
 		return names
 	})
@@ -203,7 +204,7 @@ func (a *App) completeReceipt(c *cobra.Command, args []string, typed string) ([]
 			return nil
 		}
 		for _, r := range list.Receipts {
-			names = append(names, cobra.CompletionWithDesc(r.ID, shortText(r.Request.Asked(), 60)))
+			names = append(names, cobra.CompletionWithDesc(r.ID, render.ShortLine(r.Request.Asked(), 60)))
 		}
 		return names
 	})

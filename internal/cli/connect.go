@@ -16,6 +16,7 @@ import (
 	"github.com/recalld/recalld/internal/connect"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/source/lessonlog"
 )
 
@@ -215,7 +216,7 @@ func writeClients(w io.Writer, all []clientState) {
 		fmt.Fprintf(w, "None of the clients known is on this machine: %s\n", strings.Join(clientNames(), ", "))
 		return
 	}
-	table(w, rows)
+	render.Table(w, rows)
 	fmt.Fprintln(w, "\nConnect one with: recalld connect CLIENT")
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -160,7 +161,7 @@ func checkNoDaemon(d *diagnosis, paths config.Paths, why error) {
 	}
 	// The record of an owner that was killed stays; the daemon overwrites it.
 	d.add("daemon", FindingNote, "see "+paths.Log, "does not answer (%v); the data folder was last held by pid %d, version %s, since %s",
-		why, owner.PID, owner.Version, timeText(owner.Since, "?"))
+		why, owner.PID, owner.Version, render.Time(owner.Since, "?"))
 }
 
 // adaptedModel says why the adapted model is not used.
@@ -252,9 +253,9 @@ func (d *diagnosis) checkIndex(r memory.SandboxState) {
 	label := memory.ProjectLabel(r.ProjectName, r.Project)
 	switch {
 	case !r.GoneAt.IsZero():
-		d.add("index "+label, FindingNote, "", "%s: %s", printable(r.Root), goneText(&r))
+		d.add("index "+label, FindingNote, "", "%s: %s", render.Printable(r.Root), goneText(&r))
 	case r.Paused:
-		d.add("index "+label, FindingNote, "recalld resume "+shellWord(r.Root), "indexing of %s is held", printable(r.Root))
+		d.add("index "+label, FindingNote, "recalld resume "+shellWord(r.Root), "indexing of %s is held", render.Printable(r.Root))
 	case r.LastErrorAt.After(r.IndexedAt):
 		d.add("index "+label, FindingFailed, "recalld index "+shellWord(r.Root)+" --wait", "%s", r.LastError)
 	}
@@ -393,14 +394,14 @@ func writeDiagnosis(w io.Writer, d *diagnosis) {
 			rows = append(rows, []string{"", "", "→ " + f.Hint})
 		}
 	}
-	table(w, rows)
+	render.Table(w, rows)
 	if len(d.Dead) > 0 {
 		fmt.Fprintln(w)
 		jobs := [][]string{{"JOB", "KIND", "KEY", "ATTEMPTS", "LAST ERROR"}}
 		for _, j := range d.Dead {
 			jobs = append(jobs, []string{j.ID, j.Kind, j.Key, fmt.Sprint(j.Attempts), j.LastError})
 		}
-		table(w, jobs)
+		render.Table(w, jobs)
 	}
 	for _, id := range d.Requeued {
 		fmt.Fprintf(w, "Job %s gets another try.\n", id)

@@ -11,6 +11,7 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // repaired is what doctor --repair answers.
@@ -88,7 +89,7 @@ func writeLosses(w io.Writer, r repaired) {
 			rows = append(rows, []string{kind, fmt.Sprintf("%d more than there should be, %d in all", -n, r.Kept[kind])})
 		}
 	}
-	table(w, rows)
+	render.Table(w, rows)
 }
 
 func writeRepaired(w io.Writer, r repaired) {
@@ -101,5 +102,5 @@ func writeRepaired(w io.Writer, r repaired) {
 		fmt.Fprintln(w, "\nNothing was changed. To go on with what can be read: "+memory.RepairCommand+" --yes")
 		return
 	}
-	fmt.Fprintf(w, "\nThe store has what could be read. The damaged one is kept in %s\nand can be removed; %s.json says what was damaged.\n", printable(r.Aside), printable(r.Aside))
+	fmt.Fprintf(w, "\nThe store has what could be read. The damaged one is kept in %s\nand can be removed; %s.json says what was damaged.\n", render.Printable(r.Aside), render.Printable(r.Aside))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/recalld/recalld/internal/eval"
 	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // evalResult is what eval answers.
@@ -125,7 +126,7 @@ func writeEval(w io.Writer, r *evalResult) {
 		by += " (" + r.Embedder + ")"
 	}
 	figure := func(x float64) string { return fmt.Sprintf("%.4f", x) }
-	table(w, [][]string{
+	render.Table(w, [][]string{
 		{"SET", "RETRIEVER", "DOCUMENTS", "QUESTIONS", "R@5", "R@10", "MRR@10", "nDCG@10"},
 		{r.Set, by, fmt.Sprint(r.Documents), fmt.Sprint(r.Queries), figure(r.R5), figure(r.R10), figure(r.MRR10), figure(r.NDCG10)},
 	})

@@ -66,5 +66,5 @@ func writeFeedback(w io.Writer, f *memory.FeedbackResult) {
 	for _, i := range f.Items {
 		rows = append(rows, []string{i.ID, string(i.Kind), i.SuccessRate, render.Verdicts(i.Verdicts)})
 	}
-	table(w, rows)
+	render.Table(w, rows)
 }

@@ -54,7 +54,7 @@ func writeFiles(w io.Writer, list *memory.FileList) {
 	if list.Total == 0 {
 		fmt.Fprintf(w, "No matching files in project %s.\n", project)
 	} else {
-		table(w, fileRows(list.Files))
+		render.Table(w, fileRows(list.Files))
 		fmt.Fprintf(w, "%d of %s of project %s\n", len(list.Files), memory.Count(list.Total, "file"), project)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(list.Withheld)) {
@@ -76,16 +76,16 @@ func fileRows(files []memory.FileMatch) [][]string {
 	width := 0
 	rows := make([][]string, len(files))
 	for i, f := range files {
-		path := printable(f.Path)
+		path := render.Printable(f.Path)
 		if several {
-			path = printable(f.Sandbox) + "/" + path
+			path = render.Printable(f.Sandbox) + "/" + path
 		}
 		rows[i] = []string{path, f.Lang}
 		width = max(width, utf8.RuneCountInString(path)+utf8.RuneCountInString(f.Lang)+4)
 	}
 	for i, f := range files {
 		first, _, _ := strings.Cut(strings.TrimSpace(f.Head), "\n")
-		rows[i] = append(rows[i], shortText(printable(first), max(render.TerminalWidth-width, minFirstLine)))
+		rows[i] = append(rows[i], render.ShortLine(render.Printable(first), max(render.TerminalWidth-width, minFirstLine)))
 	}
 	return rows
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -76,7 +77,7 @@ func (a *App) confirmForget(ctx context.Context, project string) (bool, error) {
 	repos := slices.DeleteFunc(known.Repos, func(r memory.SandboxState) bool { return r.Project != project && r.ProjectName != project })
 	fmt.Fprintf(a.opts.Err, "Everything of project %s will be removed for good: lessons, sessions with their steps, and the index of code.\n", project)
 	for _, r := range repos {
-		fmt.Fprintf(a.opts.Err, "  %s: %s, %s\n", printable(r.Root), memory.Count(r.Files, "file"), memory.Count(r.Chunks, "chunk"))
+		fmt.Fprintf(a.opts.Err, "  %s: %s, %s\n", render.Printable(r.Root), memory.Count(r.Files, "file"), memory.Count(r.Chunks, "chunk"))
 	}
 	yes, err := a.confirm("The files on disk stay. Go on?")
 	if err == nil && !yes {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -197,7 +198,7 @@ func TestAgeText(t *testing.T) {
 		-time.Second: "0s", 59 * time.Second: "59s", time.Minute: "1m", 59 * time.Minute: "59m", time.Hour: "1h", 47 * time.Hour: "47h",
 		48 * time.Hour: "2d", 1000 * time.Hour: "41d",
 	} {
-		if got := ageText(d); got != want {
+		if got := render.Age(d); got != want {
 			t.Errorf("ageText(%v) = %q, want %q", d, got, want)
 		}
 	}
@@ -211,7 +212,7 @@ func TestShortText(t *testing.T) {
 	}{
 		{"a\n b\tc", 10, "a b c"}, {"größe", 5, "größe"}, {"größer", 5, "größ…"}, {"", 3, ""}, {"\u65e5\u672c\u8a9e", 2, "\u65e5…"},
 	} {
-		if got := shortText(tt.text, tt.max); got != tt.want {
+		if got := render.ShortLine(tt.text, tt.max); got != tt.want {
 			t.Errorf("shortText(%q, %d) = %q, want %q", tt.text, tt.max, got, tt.want)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -65,7 +66,7 @@ place in the queue. With --wait, show progress until it is done.`,
 // writeQueued says that a run waits, and whether that is for long.
 func writeQueued(w io.Writer, q *memory.IndexQueued, repos []memory.SandboxState) {
 	fmt.Fprintf(w, "Queued %s (project %s), %s. Watch it with: recalld status\n",
-		printable(q.Root), memory.ProjectLabel(q.ProjectName, q.Project), q.Turn())
+		render.Printable(q.Root), memory.ProjectLabel(q.ProjectName, q.Project), q.Turn())
 	at := slices.IndexFunc(repos, func(r memory.SandboxState) bool { return r.ID == q.Sandbox })
 	if at < 0 {
 		return
@@ -97,7 +98,7 @@ func heldError(what, resume string) *memory.Error {
 func held(r *memory.SandboxState) *memory.Error {
 	switch {
 	case r.Paused:
-		return heldError("indexing of "+printable(r.Root), "recalld resume "+shellWord(r.Root))
+		return heldError("indexing of "+render.Printable(r.Root), "recalld resume "+shellWord(r.Root))
 	case r.Progress != nil && r.Progress.Phase == "paused": // and not by itself
 		return heldError("all work in the background", "recalld resume")
 	}
@@ -130,14 +131,14 @@ func (a *App) waitIndexed(ctx context.Context, sandbox string, asked time.Time) 
 		switch {
 		case !r.IndexedAt.Before(asked) && missing(r.Root):
 			// Its files went while they were read, one after the other.
-			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("the folder %s vanished while it was indexed", printable(r.Root)),
+			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("the folder %s vanished while it was indexed", render.Printable(r.Root)),
 				Hint: "what was indexed of it is not shown; when it is back: recalld index " + shellWord(r.Root)}
 		case !r.IndexedAt.Before(asked):
 			return &r, nil
 		case !r.LastErrorAt.Before(asked):
 			return nil, runError(&r)
 		case !r.GoneAt.IsZero() && missing(r.Root):
-			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("the folder %s is missing", printable(r.Root)),
+			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("the folder %s is missing", render.Printable(r.Root)),
 				Hint: "what is indexed of it stays for a while; when it is back: recalld index " + shellWord(r.Root)}
 		case held(&r) != nil:
 			return nil, held(&r)
@@ -159,7 +160,7 @@ func (a *App) waitIndexed(ctx context.Context, sandbox string, asked time.Time) 
 
 // runError says why a run failed, and what can be done.
 func runError(r *memory.SandboxState) error {
-	e := &memory.Error{Code: memory.CodeInternal, Message: fmt.Sprintf("indexing %s failed: %s", printable(r.Root), r.LastError),
+	e := &memory.Error{Code: memory.CodeInternal, Message: fmt.Sprintf("indexing %s failed: %s", render.Printable(r.Root), r.LastError),
 		Hint: "it is tried again in the background; see recalld status"}
 	if missing(r.Root) {
 		e.Code, e.Hint = memory.CodeNotFound, "the folder is gone; when it is back: recalld index "+shellWord(r.Root)
@@ -177,10 +178,10 @@ func missing(folder string) bool {
 // writeIndexed says what an indexing run came to, and how long it was waited for:
 // the state's last run may be a second look, which found nothing to do.
 func writeIndexed(w io.Writer, r *memory.SandboxState, took time.Duration) {
-	fmt.Fprintf(w, "Indexed %s (project %s): %s, %s, %s in %s\n", printable(r.Root), memory.ProjectLabel(r.ProjectName, r.Project),
-		memory.Count(r.Files, "file"), memory.Count(r.Chunks, "chunk"), bytesText(r.Bytes), took.Round(time.Millisecond))
+	fmt.Fprintf(w, "Indexed %s (project %s): %s, %s, %s in %s\n", render.Printable(r.Root), memory.ProjectLabel(r.ProjectName, r.Project),
+		memory.Count(r.Files, "file"), memory.Count(r.Chunks, "chunk"), render.Bytes(r.Bytes), took.Round(time.Millisecond))
 	if r.Note != "" {
-		fmt.Fprintf(w, "Note: %s\n", printable(noteText(r)))
+		fmt.Fprintf(w, "Note: %s\n", render.Printable(noteText(r)))
 	}
 	if text := skippedText(r.Skipped); text != "" {
 		fmt.Fprintf(w, "%s See: recalld repos --skipped %s\n", text, shellWord(r.Root))

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -43,7 +44,7 @@ says otherwise.`,
 					fmt.Fprintln(w, "No step passes the filters.")
 					return
 				}
-				table(w, stepRows(last.Steps))
+				render.Table(w, stepRows(last.Steps))
 			})
 		},
 	}

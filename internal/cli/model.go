@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -48,7 +49,7 @@ func modelListCommand(a *App) *cobra.Command {
 					}
 					rows = append(rows, []string{m.Name, m.State, width, m.Note})
 				}
-				table(w, rows)
+				render.Table(w, rows)
 			})
 		},
 	}

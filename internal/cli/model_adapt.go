@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -72,7 +73,7 @@ func writeAdaptation(w io.Writer, m *memory.Adaptation) {
 	row := func(name string, n int, f memory.ModelFigures) []string {
 		return []string{name, fmt.Sprint(n), fmt.Sprintf("%.3f", f.R1), fmt.Sprintf("%.3f", f.R10), fmt.Sprintf("%.3f", f.MRR)}
 	}
-	table(w, [][]string{
+	render.Table(w, [][]string{
 		{"FINDS OF", "PAIRS", "FIRST", "IN TEN", "MRR"},
 		row("yours, before", m.Judged, m.Before), row("yours, after", m.Judged, m.After),
 		row("general, before", m.General, m.GeneralBefore), row("general, after", m.General, m.GeneralAfter),

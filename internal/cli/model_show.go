@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -34,7 +35,7 @@ func writeBuiltin(w io.Writer, m *memory.BuiltinModel) {
 		rows = append(rows, []string{"next", m.Next + ", from the next start on (recalld stop)"})
 	}
 	if m.Adapted != nil {
-		rows = append(rows, []string{"adapted", timeText(m.Adapted.At, "?") + ", from " + m.Adapted.Base})
+		rows = append(rows, []string{"adapted", render.Time(m.Adapted.At, "?") + ", from " + m.Adapted.Base})
 	}
 	if m.Trouble != "" {
 		rows = append(rows, []string{"trouble", m.Trouble})
@@ -42,7 +43,7 @@ func writeBuiltin(w io.Writer, m *memory.BuiltinModel) {
 	if m.Running != nil {
 		rows = append(rows, []string{"running", adaptingText(m.Running)})
 	}
-	table(w, rows)
+	render.Table(w, rows)
 	if m.Adapted != nil {
 		io.WriteString(w, "\n")
 		writeAdaptation(w, m.Adapted)

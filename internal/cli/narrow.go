@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // narrowFlags say whose steps a question is about. recall and the commands that
@@ -105,7 +106,7 @@ func writeIncomplete(w io.Writer, incomplete bool, why string) {
 		if memory.IsIncomplete(why) {
 			again = " Ask again in a moment."
 		}
-		fmt.Fprintf(w, "Not all could be searched: %s.%s\n", foreignLine(why, 200), again)
+		fmt.Fprintf(w, "Not all could be searched: %s.%s\n", render.ForeignLine(why, 200), again)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/mattn/go-isatty"
@@ -96,7 +95,7 @@ func shellWord(path string) string {
 	plain := "/._-+@:,=~" + string(filepath.Separator)
 	for _, r := range path {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(plain, r) {
-			return "'" + strings.ReplaceAll(printable(path), "'", `'\''`) + "'"
+			return "'" + strings.ReplaceAll(render.Printable(path), "'", `'\''`) + "'"
 		}
 	}
 	return path
@@ -128,16 +127,3 @@ func writeNotes(w io.Writer, redacted bool, what, file, warning string) {
 		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
 }
-
-// Short names for the functions of package render that most commands use.
-
-func table(w io.Writer, rows [][]string)           { render.Table(w, rows) }
-func fitTable(w io.Writer, rows [][]string)        { render.FitTable(w, rows) }
-func bytesText(n int64) string                     { return render.Bytes(n) }
-func timeText(t time.Time, none string) string     { return render.Time(t, none) }
-func agoText(t, now time.Time, none string) string { return render.Ago(t, now, none) }
-func ageText(d time.Duration) string               { return render.Age(d) }
-func shortText(text string, n int) string          { return render.ShortLine(text, n) }
-func printable(text string) string                 { return render.Printable(text) }
-func foreignLine(text string, n int) string        { return render.ForeignLine(text, n) }
-func writeLines(w io.Writer, indent, text string)  { render.WriteLines(w, indent, text) }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -58,6 +59,6 @@ func writePaused(w io.Writer, p *memory.Paused) {
 		fmt.Fprintln(w, "All work in the background is held. Let it go on with: recalld resume")
 	}
 	for _, root := range p.Sandboxes {
-		fmt.Fprintf(w, "Indexing of %s is held. Let it go on with: recalld resume %s\n", printable(root), shellWord(root))
+		fmt.Fprintf(w, "Indexing of %s is held. Let it go on with: recalld resume %s\n", render.Printable(root), shellWord(root))
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/recalld/recalld/internal/render"
 )
 
 // quietInterval is the pause between two lines of progress where no bar can be
@@ -50,7 +52,7 @@ type progressLine struct {
 // yet.
 func (p *progress) show(phase string, done, total int64) {
 	if p.terminal {
-		p.draw(printable(phase), done, total)
+		p.draw(render.Printable(phase), done, total)
 		return
 	}
 	if phase == p.phase && p.now().Sub(p.last) < quietInterval {
@@ -67,7 +69,7 @@ func (p *progress) show(phase string, done, total int64) {
 	case total <= 0:
 		fmt.Fprintf(p.out, "%s\n", phase)
 	case p.unit == "":
-		fmt.Fprintf(p.out, "%s: %s of %s\n", phase, bytesText(done), bytesText(total))
+		fmt.Fprintf(p.out, "%s: %s of %s\n", phase, render.Bytes(done), render.Bytes(total))
 	default:
 		fmt.Fprintf(p.out, "%s: %d of %d %s\n", phase, done, total, p.unit)
 	}

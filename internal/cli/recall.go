@@ -59,7 +59,7 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 				fmt.Fprintln(w, strings.TrimRight(render.Bare(answer.Text), "\n"))
 				if f.ids && len(answer.Items) > 0 {
 					fmt.Fprintln(w)
-					table(w, idRows(answer.Items))
+					render.Table(w, idRows(answer.Items))
 				}
 			})
 		},
@@ -98,7 +98,7 @@ func idRows(items []memory.Item) [][]string {
 		if i.Source.Path != "" {
 			text = i.Source.Path
 		}
-		rows = append(rows, []string{i.ID, string(i.Kind), shortText(text, 60)})
+		rows = append(rows, []string{i.ID, string(i.Kind), render.ShortLine(text, 60)})
 	}
 	return rows
 }

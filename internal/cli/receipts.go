@@ -109,10 +109,10 @@ func writeReceipts(w io.Writer, list *memory.ReceiptList, now time.Time) {
 		if r.Turn > 0 {
 			turn = strconv.Itoa(r.Turn)
 		}
-		rows = append(rows, []string{r.ID, ageText(now.Sub(r.At)), purposeWord(r.Purpose), turn, strconv.Itoa(len(r.Items)), strconv.Itoa(len(r.Withheld)),
-			strconv.Itoa(r.Tokens), foreignLine(r.Request.Asked(), 200)})
+		rows = append(rows, []string{r.ID, render.Age(now.Sub(r.At)), purposeWord(r.Purpose), turn, strconv.Itoa(len(r.Items)), strconv.Itoa(len(r.Withheld)),
+			strconv.Itoa(r.Tokens), render.ForeignLine(r.Request.Asked(), 200)})
 	}
-	fitTable(w, rows)
+	render.FitTable(w, rows)
 	if list.More {
 		fmt.Fprintln(w, "There are older ones; see --limit and --since.")
 	}

@@ -123,7 +123,7 @@ func writeReplayed(w io.Writer, r *memory.Replayed) {
 
 // writeReplayedAnswer writes what differs of one answer.
 func writeReplayedAnswer(w io.Writer, answer *memory.ReplayedAnswer) {
-	fmt.Fprintf(w, "\n%s  %s  %s\n", answer.Receipt, timeText(answer.At, "?"), foreignLine(answer.Query, 60))
+	fmt.Fprintf(w, "\n%s  %s  %s\n", answer.Receipt, render.Time(answer.At, "?"), render.ForeignLine(answer.Query, 60))
 	if answer.Error != "" {
 		fmt.Fprintf(w, "  could not be asked: %s\n", answer.Error)
 		return
@@ -133,7 +133,7 @@ func writeReplayedAnswer(w io.Writer, answer *memory.ReplayedAnswer) {
 		if item.Recorded == item.Before && item.Before == item.After {
 			continue
 		}
-		what := foreignLine(item.Title, 50)
+		what := render.ForeignLine(item.Title, 50)
 		if what == "" {
 			what = item.ID
 		}
@@ -142,7 +142,7 @@ func writeReplayedAnswer(w io.Writer, answer *memory.ReplayedAnswer) {
 		}
 		rows = append(rows, []string{"  " + rankText(item.Recorded), rankText(item.Before), rankText(item.After), string(item.Kind), what})
 	}
-	fitTable(w, rows)
+	render.FitTable(w, rows)
 }
 
 // rankText writes a rank; one that is 0 was not shown.

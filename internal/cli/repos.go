@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -64,7 +65,7 @@ func (a *App) listRepos(ctx context.Context, wide bool) error {
 			return
 		}
 		if wide {
-			table(w, wideRows(repos, a.opts.Now()))
+			render.Table(w, wideRows(repos, a.opts.Now()))
 		} else {
 			writeRepos(w, repos, a.opts.Now())
 		}
@@ -81,14 +82,14 @@ const pausedText = "All work in the background is held. Let it go on with: recal
 // writeSkipped lists the files that are left out.
 func writeSkipped(w io.Writer, list *memory.SkippedList) {
 	if list.Total == 0 {
-		fmt.Fprintf(w, "Nothing of %s is left out.\n", printable(list.Root))
+		fmt.Fprintf(w, "Nothing of %s is left out.\n", render.Printable(list.Root))
 		return
 	}
 	rows := [][]string{{"REASON", "FILE"}}
 	for _, f := range list.Files {
-		rows = append(rows, []string{strings.ReplaceAll(f.Reason, "_", " "), printable(f.Path)})
+		rows = append(rows, []string{strings.ReplaceAll(f.Reason, "_", " "), render.Printable(f.Path)})
 	}
-	table(w, rows)
+	render.Table(w, rows)
 	if more := list.Total - len(list.Files); more > 0 {
 		fmt.Fprintf(w, "and %d more\n", more)
 	}
@@ -105,19 +106,19 @@ func writeRepos(w io.Writer, repos []memory.SandboxState, now time.Time) {
 	rows := [][]string{{"PROJECT", "STATE", "FILES", "CHUNKS", "INDEX", "INDEXED"}}
 	for _, r := range repos {
 		rows = append(rows, []string{
-			shortText(printable(memory.ProjectLabel(r.ProjectName, r.Project)), maxProjectName), r.IndexState(),
-			strconv.Itoa(r.Files), strconv.Itoa(r.Chunks), bytesText(r.IndexBytes), agoText(r.IndexedAt, now, "never"),
+			render.ShortLine(render.Printable(memory.ProjectLabel(r.ProjectName, r.Project)), maxProjectName), r.IndexState(),
+			strconv.Itoa(r.Files), strconv.Itoa(r.Chunks), render.Bytes(r.IndexBytes), render.Ago(r.IndexedAt, now, "never"),
 		})
 	}
 	var text strings.Builder
-	table(&text, rows)
+	render.Table(&text, rows)
 	at := -1 // the heading
 	for line := range strings.Lines(text.String()) {
 		io.WriteString(w, line)
 		if at >= 0 {
-			fmt.Fprintf(w, "  %s\n", printable(repos[at].Root))
+			fmt.Fprintf(w, "  %s\n", render.Printable(repos[at].Root))
 			for _, remark := range remarks(repos[at], now) {
-				fmt.Fprintf(w, "  %s\n", printable(remark))
+				fmt.Fprintf(w, "  %s\n", render.Printable(remark))
 			}
 		}
 		at++
@@ -133,9 +134,9 @@ func wideRows(repos []memory.SandboxState, now time.Time) [][]string {
 			remarks = append(remarks, noteText(&r))
 		}
 		rows = append(rows, []string{
-			printable(memory.ProjectLabel(r.ProjectName, r.Project)), r.IndexState(), strconv.Itoa(r.Files), strconv.Itoa(r.Chunks),
-			bytesText(r.Bytes), bytesText(r.IndexBytes), agoText(r.IndexedAt, now, "never"), r.LastRun.Duration().Round(time.Millisecond).String(),
-			agoText(r.UsedAt, now, "never"), strconv.Itoa(r.Pruned), r.Watch, printable(r.Root), printable(strings.Join(remarks, "; ")),
+			render.Printable(memory.ProjectLabel(r.ProjectName, r.Project)), r.IndexState(), strconv.Itoa(r.Files), strconv.Itoa(r.Chunks),
+			render.Bytes(r.Bytes), render.Bytes(r.IndexBytes), render.Ago(r.IndexedAt, now, "never"), r.LastRun.Duration().Round(time.Millisecond).String(),
+			render.Ago(r.UsedAt, now, "never"), strconv.Itoa(r.Pruned), r.Watch, render.Printable(r.Root), render.Printable(strings.Join(remarks, "; ")),
 		})
 	}
 	return rows
@@ -162,7 +163,7 @@ const maxNote = 400
 
 // noteText says how the files of a sandbox were found if not as usual.
 func noteText(r *memory.SandboxState) string {
-	return "files were found by ignore files alone: " + shortText(r.Note, maxNote)
+	return "files were found by ignore files alone: " + render.ShortLine(r.Note, maxNote)
 }
 
 // trouble says why the index of a sandbox is not up to date, with the next step.
@@ -175,7 +176,7 @@ func trouble(r memory.SandboxState, now time.Time) []string {
 		out = append(out, "indexing is held; let it go on with: recalld resume "+shellWord(r.Root))
 	}
 	if r.GoneAt.IsZero() && r.LastErrorAt.After(r.IndexedAt) { // else that is why it failed
-		out = append(out, fmt.Sprintf("failed %s: %s", agoText(r.LastErrorAt, now, "?"), r.LastError))
+		out = append(out, fmt.Sprintf("failed %s: %s", render.Ago(r.LastErrorAt, now, "?"), r.LastError))
 	}
 	return out
 }
@@ -183,7 +184,7 @@ func trouble(r memory.SandboxState, now time.Time) []string {
 // goneText says since when a folder is missing and what becomes of its index. To
 // forget the project is no advice: it may have other folders, and has lessons.
 func goneText(r *memory.SandboxState) string {
-	text := fmt.Sprintf("the folder is missing since %s; ", timeText(r.GoneAt, "?"))
+	text := fmt.Sprintf("the folder is missing since %s; ", render.Time(r.GoneAt, "?"))
 	if r.Files == 0 {
 		return text + "nothing is indexed of it any more"
 	}
@@ -199,13 +200,13 @@ func totalText(repos []memory.SandboxState) string {
 		files, chunks, size = files+r.Files, chunks+r.Chunks, size+r.Bytes
 	}
 	return fmt.Sprintf("%s of %s: %s, %s, %s of text", memory.Count(len(repos), "folder"), memory.Count(len(projects), "project"),
-		memory.Count(files, "file"), memory.Count(chunks, "chunk"), bytesText(size))
+		memory.Count(files, "file"), memory.Count(chunks, "chunk"), render.Bytes(size))
 }
 
 // indexSize says what the index of all code takes, and may take.
 func indexSize(c *memory.CodeState) string {
 	if c.MaxBytes > 0 {
-		return fmt.Sprintf("%s of %s", bytesText(c.IndexBytes), bytesText(c.MaxBytes))
+		return fmt.Sprintf("%s of %s", render.Bytes(c.IndexBytes), render.Bytes(c.MaxBytes))
 	}
-	return bytesText(c.IndexBytes)
+	return render.Bytes(c.IndexBytes)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -119,7 +120,7 @@ func (a *App) readInput(field string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", field, err)
 	case len(text) > maxInput:
-		return nil, memory.Invalid(field, "at most "+bytesText(maxInput), "is too long")
+		return nil, memory.Invalid(field, "at most "+render.Bytes(maxInput), "is too long")
 	}
 	return text, nil
 }

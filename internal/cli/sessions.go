@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -44,7 +45,7 @@ have a step there. Look into one with: recalld summarize SESSION`,
 			return a.recorded(list, len(list.Sessions) > 0, func(w io.Writer) {
 				switch {
 				case len(list.Sessions) > 0:
-					table(w, sessionRows(list.Sessions, a.opts.Now()))
+					render.Table(w, sessionRows(list.Sessions, a.opts.Now()))
 				case r.Filters != nil:
 					fmt.Fprintln(w, "No session passes the filters.")
 				default:
@@ -64,7 +65,7 @@ func sessionRows(sessions []memory.SessionView, now time.Time) [][]string {
 	rows := [][]string{{"SESSION", "AGE", "GOAL", "TAGS", "BRANCH"}}
 	for _, s := range sessions {
 		tags := strings.Join(slices.Concat(s.FlowTags, s.Tags), ",")
-		rows = append(rows, []string{s.SessionID, ageText(now.Sub(s.CreatedAt)), followedText(s.Provenance) + shortText(s.Goal, 60), shortText(tags, 40), shortText(s.Git.Branch, 40)})
+		rows = append(rows, []string{s.SessionID, render.Age(now.Sub(s.CreatedAt)), followedText(s.Provenance) + render.ShortLine(s.Goal, 60), render.ShortLine(tags, 40), render.ShortLine(s.Git.Branch, 40)})
 	}
 	return rows
 }

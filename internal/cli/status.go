@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -36,7 +37,7 @@ func statusCommand(a *App) *cobra.Command {
 // writeStatus writes one table per concern and leaves out those that are empty.
 func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 	rows := [][]string{
-		{"daemon", fmt.Sprintf("%s, version %s, protocol %d, pid %d, since %s", s.State, s.Version, s.Protocol, s.PID, timeText(s.StartedAt, "?"))},
+		{"daemon", fmt.Sprintf("%s, version %s, protocol %d, pid %d, since %s", s.State, s.Version, s.Protocol, s.PID, render.Time(s.StartedAt, "?"))},
 		{"data", s.Data},
 		{"socket", s.Socket},
 	}
@@ -45,7 +46,7 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 	}
 	rows = append(rows, []string{"memories", countsText(s)})
 	if s.RSSBytes > 0 || s.DiskBytes > 0 {
-		rows = append(rows, []string{"size", fmt.Sprintf("%s in memory, %s on disk", bytesText(s.RSSBytes), bytesText(s.DiskBytes))})
+		rows = append(rows, []string{"size", fmt.Sprintf("%s in memory, %s on disk", render.Bytes(s.RSSBytes), render.Bytes(s.DiskBytes))})
 	}
 	queue := fmt.Sprintf("%d waiting, %d running", s.Queue.Waiting, s.Queue.Running)
 	if s.Queue.Dead > 0 {
@@ -72,7 +73,7 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 		rows = append(rows, []string{"note", note})
 	}
 	rows = append(rows, waitingRows(s.Waiting)...)
-	table(w, rows)
+	render.Table(w, rows)
 
 	if len(s.Collections) > 0 {
 		fmt.Fprintln(w)
@@ -80,7 +81,7 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 		for _, space := range s.Collections {
 			spaces = append(spaces, []string{space.Name, space.Text(), strconv.Itoa(space.Embedded), strconv.Itoa(space.Documents), space.Error})
 		}
-		table(w, spaces)
+		render.Table(w, spaces)
 	}
 	if len(s.Projects) > 0 {
 		fmt.Fprintln(w)
@@ -93,9 +94,9 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 		fmt.Fprintln(w)
 		errors := [][]string{{"ERROR AT", "PART", "MESSAGE"}}
 		for _, e := range s.Errors {
-			errors = append(errors, []string{timeText(e.At, "?"), e.Part, e.Message})
+			errors = append(errors, []string{render.Time(e.At, "?"), e.Part, e.Message})
 		}
-		table(w, errors)
+		render.Table(w, errors)
 	}
 }
 

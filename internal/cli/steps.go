@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -44,7 +45,7 @@ sessions before any step is ranked.`,
 			return a.recorded(found, len(found.Matches) > 0, func(w io.Writer) {
 				switch {
 				case len(found.Matches) > 0:
-					table(w, stepRows(found.Matches))
+					render.Table(w, stepRows(found.Matches))
 				case !found.Incomplete:
 					fmt.Fprintln(w, "No step matches.")
 				}
@@ -75,7 +76,7 @@ func stepRows(steps []memory.StepView) [][]string {
 	rows := [][]string{{"TIME", "TOOL", "TARGET", "ENDED", "SCREEN", "SESSION", "STEP"}}
 	for _, s := range steps {
 		rows = append(rows, []string{
-			timeText(s.Timestamp, ""), shortText(s.Tool, 30), shortText(s.Target, 40), endedText(s.StepEnd), shortText(s.Screen, 30), s.SessionID, followedText(s.Provenance) + shortText(s.Snippet, 200),
+			render.Time(s.Timestamp, ""), render.ShortLine(s.Tool, 30), render.ShortLine(s.Target, 40), endedText(s.StepEnd), render.ShortLine(s.Screen, 30), s.SessionID, followedText(s.Provenance) + render.ShortLine(s.Snippet, 200),
 		})
 	}
 	return rows
@@ -89,7 +90,7 @@ func endedText(e memory.StepEnd) string {
 	case e.Error == nil:
 		return "failed"
 	}
-	return "failed: " + shortText(cmp.Or(e.Error.Code, e.Error.Message), 40)
+	return "failed: " + render.ShortLine(cmp.Or(e.Error.Code, e.Error.Message), 40)
 }
 
 // followedText marks what is from the repository's files.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -58,7 +59,7 @@ session always gives the same summary; no model is asked.`,
 func writeSummary(w io.Writer, s *memory.Summary) {
 	fmt.Fprintf(w, "Session %s, %s", s.SessionID, memory.Count(s.StepCount, "step"))
 	if !s.CreatedAt.IsZero() {
-		fmt.Fprintf(w, ", %s to %s", timeText(s.CreatedAt, ""), timeText(s.EndedAt, "now"))
+		fmt.Fprintf(w, ", %s to %s", render.Time(s.CreatedAt, ""), render.Time(s.EndedAt, "now"))
 	}
 	fmt.Fprintln(w)
 	if s.Goal != "" {

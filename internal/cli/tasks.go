@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -46,7 +47,7 @@ func writeWindow(w io.Writer, t *memory.TaskWindow) {
 		fmt.Fprintf(w, "No task is done or blocked in project %s. Report one with: recalld call complete_task\n", memory.ProjectLabel(t.ProjectName, t.Project))
 		return
 	}
-	writeLines(w, "", t.Text)
+	render.WriteLines(w, "", t.Text)
 	if more := t.Total - len(t.Tasks); more > 0 {
 		fmt.Fprintf(w, "\n%d older, see: recalld tasks --limit %d\n", more, min(t.Total, memory.MaxTasks))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -58,11 +59,11 @@ func writeTrust(w io.Writer, s *memory.TrustState, revoked bool) {
 	switch {
 	case s.Root != "" && revoked:
 		fmt.Fprintf(w, "The files of %s are no longer read. %s from them removed from the memory; the files are as they were.\n",
-			printable(s.Root), memory.Count(s.Removed, "record"))
+			render.Printable(s.Root), memory.Count(s.Removed, "record"))
 		return
 	case s.Root != "":
 		fmt.Fprintf(w, "The lesson logs, sessions and context files of %s are read from now on.\nTake that back with: recalld trust --revoke %s\n",
-			printable(s.Root), shellWord(s.Root))
+			render.Printable(s.Root), shellWord(s.Root))
 		return
 	}
 	if len(s.Trusted) == 0 {
@@ -70,21 +71,21 @@ func writeTrust(w io.Writer, s *memory.TrustState, revoked bool) {
 	} else {
 		rows := [][]string{{"TRUSTED", "PROJECT", "SINCE"}}
 		for _, t := range s.Trusted {
-			since := timeText(t.At, "")
+			since := render.Time(t.At, "")
 			if t.Setting {
 				since = "sources.trusted in the settings"
 			}
-			rows = append(rows, []string{printable(t.Folder), printable(t.ProjectName), since})
+			rows = append(rows, []string{render.Printable(t.Folder), render.Printable(t.ProjectName), since})
 		}
-		table(w, rows)
+		render.Table(w, rows)
 	}
 	if len(s.Waiting) > 0 {
 		fmt.Fprintln(w)
 		rows := [][]string{{"NOT READ", "WHAT WAITS"}}
 		for _, x := range s.Waiting {
-			rows = append(rows, []string{printable(x.Root), x.Text()})
+			rows = append(rows, []string{render.Printable(x.Root), x.Text()})
 		}
-		table(w, rows)
+		render.Table(w, rows)
 		fmt.Fprintln(w, "\nAgree with: recalld trust PATH")
 	}
 }
@@ -92,7 +93,7 @@ func writeTrust(w io.Writer, s *memory.TrustState, revoked bool) {
 // waitingText says what of a repository waits, and how to agree.
 func waitingText(x memory.WaitingFiles) string {
 	return fmt.Sprintf("%s of %s are not read: they come from another author. Agree with: recalld trust %s",
-		x.Text(), printable(x.Root), shellWord(x.Root))
+		x.Text(), render.Printable(x.Root), shellWord(x.Root))
 }
 
 // waitingRows are those of status.
@@ -126,14 +127,14 @@ func (a *App) waitingIn(ctx context.Context, root string) (*memory.WaitingFiles,
 func (a *App) offerTrust(ctx context.Context, root string) error {
 	if !a.opts.Interactive || a.json {
 		return a.answerMore(func(w io.Writer) {
-			fmt.Fprintf(w, "\nThe lesson logs, sessions and context files of %s are read once you agree: recalld trust %s\n", printable(root), shellWord(root))
+			fmt.Fprintf(w, "\nThe lesson logs, sessions and context files of %s are read once you agree: recalld trust %s\n", render.Printable(root), shellWord(root))
 		})
 	}
 	waiting, err := a.waitingIn(ctx, root)
 	if err != nil || waiting == nil {
 		return err
 	}
-	yes, err := a.confirm(fmt.Sprintf("\n%s of %s are not read: they come from another author. Read them from now on?", waiting.Text(), printable(root)))
+	yes, err := a.confirm(fmt.Sprintf("\n%s of %s are not read: they come from another author. Read them from now on?", waiting.Text(), render.Printable(root)))
 	if err != nil || !yes {
 		return err
 	}
