@@ -57,9 +57,9 @@ type Model struct {
 	Probes [][]float32
 }
 
-// Space names the model's vector space by name, width and fingerprint. Models with the
+// Collection names the model's vector space by name, width and fingerprint. Models with the
 // same space can share vectors; other models only if SameModel says so.
-func (m Model) Space() string { return fmt.Sprintf("%s@%d-%s", m.Name, m.Dim, m.Fingerprint) }
+func (m Model) Collection() string { return fmt.Sprintf("%s@%d-%s", m.Name, m.Dim, m.Fingerprint) }
 
 // Reason says in a few words, for people and agents, why a model is not used. Errors that
 // are not of this package are quoted.

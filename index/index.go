@@ -81,8 +81,8 @@ type Source struct {
 	Name string
 	// Retriever is nil if it cannot answer.
 	Retriever Retriever
-	// Space names the collection of a vector retriever; empty for a lexical one.
-	Space string
+	// Collection names the collection of a vector retriever; empty for a lexical one.
+	Collection string
 	// Weight is the weight of a lexical retriever's scores in Fuse; 0 means 1.
 	Weight float64
 	// Degraded says why the retriever cannot answer, or why its last use failed; otherwise

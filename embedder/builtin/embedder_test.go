@@ -58,7 +58,7 @@ func TestModel(t *testing.T) {
 		if m.Name != "builtin/random" {
 			t.Errorf("the model is called %s", m.Name)
 		}
-		spaces[m.Space()] = true
+		spaces[m.Collection()] = true
 	}
 	if loads != 2 || len(spaces) != 2 {
 		t.Errorf("two embedders load their tables %d times and have %d spaces, want 2 and 2", loads, len(spaces))

@@ -51,7 +51,7 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintln(&got, m.Space())
+		fmt.Fprintln(&got, m.Collection())
 		for _, text := range append(varied(), embedder.Probes...) {
 			v, err := embed(e, text)
 			if err != nil {

@@ -40,7 +40,7 @@ func TestReal(t *testing.T) {
 			t.Errorf("the model is %+v, want ollama/tiny of width %d and context %d", m, ollamatest.Dim, ollamatest.Context)
 		}
 		tagged, err := open(t, ollama.Options{ServerOptions: at, Model: "tiny:latest"}).Model(t.Context())
-		if err != nil || tagged.Space() != m.Space() {
+		if err != nil || tagged.Collection() != m.Collection() {
 			t.Errorf("with its tag it is %+v, %v, want %+v", tagged, err, m)
 		}
 	})

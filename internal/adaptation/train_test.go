@@ -146,8 +146,8 @@ func TestLearns(t *testing.T) {
 		t.Errorf("the model is %q, reported %q, %v", m.Name, out.Model, err)
 	}
 	shipped, err := builtin.New().Model(t.Context())
-	if err != nil || embedder.SameModel(shipped.Probes, m.Probes) && m.Space() == shipped.Space() {
-		t.Errorf("the adapted model's space is %s, the shipped one's %s, %v", m.Space(), shipped.Space(), err)
+	if err != nil || embedder.SameModel(shipped.Probes, m.Probes) && m.Collection() == shipped.Collection() {
+		t.Errorf("the adapted model's space is %s, the shipped one's %s, %v", m.Collection(), shipped.Collection(), err)
 	}
 }
 

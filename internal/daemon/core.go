@@ -115,7 +115,7 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	// Before the first write, which may come before Load has opened the spaces.
 	own, err := opts.Builtin.Model(ctx)
 	if err == nil {
-		err = c.Store.OpenCollection(ctx, own.Space(), nil)
+		err = c.Store.OpenCollection(ctx, own.Collection(), nil)
 	}
 	if err != nil {
 		return nil, errors.Join(builtinFailed(err), c.Store.Close())

@@ -288,7 +288,7 @@ func (w *historyWriter) commit(b *testing.B) {
 		if !seen[r.Doc] {
 			seen[r.Doc] = true
 			w.batch.Docs = append(w.batch.Docs, memory.Doc{
-				ID: r.Doc, Terms: indexer.Analyze(memory.Document{Text: r.Text}), Vectors: map[string][]float32{m.Space(): vectors[i]},
+				ID: r.Doc, Terms: indexer.Analyze(memory.Document{Text: r.Text}), Vectors: map[string][]float32{m.Collection(): vectors[i]},
 			})
 		}
 	}

@@ -34,7 +34,7 @@ func benchStore(b *testing.B, n int) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := s.OpenCollection(context.Background(), m.Space(), nil); err != nil {
+	if err := s.OpenCollection(context.Background(), m.Collection(), nil); err != nil {
 		b.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -53,7 +53,7 @@ func benchStore(b *testing.B, n int) string {
 			for i := range v {
 				v[i] = float32(rng.NormFloat64())
 			}
-			d.Vectors = map[string][]float32{m.Space(): v}
+			d.Vectors = map[string][]float32{m.Collection(): v}
 			batch.Docs = append(batch.Docs, d)
 			f.Chunks = append(f.Chunks, memory.FileChunk{Doc: d.ID, End: text.Len()})
 		}

@@ -91,7 +91,7 @@ func (x *Indexer) collectionOf(m embedder.Model) string {
 			return stored
 		}
 	}
-	return m.Space()
+	return m.Collection()
 }
 
 // openCollections opens the built-in collection and the stored ones of expected
@@ -101,7 +101,7 @@ func (x *Indexer) openCollections(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open built-in model: %w", err)
 	}
-	if err := x.open(ctx, m.Space(), x.opts.Builtin, false); err != nil {
+	if err := x.open(ctx, m.Collection(), x.opts.Builtin, false); err != nil {
 		return err
 	}
 	for _, name := range x.store.Collections() {
@@ -184,7 +184,7 @@ func (x *Indexer) checkModel(ctx context.Context, s *collection) error {
 	if err != nil {
 		return err
 	}
-	if m.Space() != s.name && x.collectionOf(m) != s.name {
+	if m.Collection() != s.name && x.collectionOf(m) != s.name {
 		return errOtherModel
 	}
 	return nil
@@ -291,7 +291,7 @@ func (x *Indexer) Sources() []index.Source {
 		sources = append(sources, index.Source{Name: w.Name(), Retriever: w.wordIndex, Weight: w.weight})
 	}
 	for _, s := range x.collections.list() {
-		src := index.Source{Name: s.retriever.Name(), Retriever: s.retriever, Space: s.name}
+		src := index.Source{Name: s.retriever.Name(), Retriever: s.retriever, Collection: s.name}
 		src.Missing, src.Degraded = x.missingFrom(s)
 		sources = append(sources, src)
 	}

@@ -62,7 +62,7 @@ func TestTheSameWeightsKeepTheirSpace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Space() == old {
+	if m.Collection() == old {
 		t.Fatal("the model has the name of before: this tests nothing")
 	}
 	if got := r.attach(); got != old {
@@ -252,7 +252,7 @@ func TestQuestionIsWeighedWhereItIsAsked(t *testing.T) {
 	for _, project := range []string{"p-1", "p-2"} {
 		allow, universe := r.index.Select(memory.Selection{Project: project})
 		for _, s := range r.index.Sources() {
-			if s.Space == "" {
+			if s.Collection == "" {
 				continue
 			}
 			q := index.Query{Text: "when does nightjar start", Allow: allow, Universe: universe, Limit: 5}

@@ -22,7 +22,7 @@ func collectionName(t *testing.T, e embedder.Embedder) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m.Space()
+	return m.Collection()
 }
 
 // switchTo opens the rig's store with another built-in model.

@@ -141,7 +141,7 @@ func (r *rig) attach() string {
 
 // vectors returns the sources that search vectors, the built-in one first.
 func (r *rig) vectors() []index.Source {
-	return slices.DeleteFunc(r.index.Sources(), func(s index.Source) bool { return s.Space == "" })
+	return slices.DeleteFunc(r.index.Sources(), func(s index.Source) bool { return s.Collection == "" })
 }
 
 // fill runs the jobs that fill the background collections.
@@ -244,7 +244,7 @@ func docBy(t testing.TB, e embedder.Embedder, text string) memory.Doc {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Vectors = map[string][]float32{m.Space(): vs[0]}
+	d.Vectors = map[string][]float32{m.Collection(): vs[0]}
 	return d
 }
 

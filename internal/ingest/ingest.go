@@ -169,7 +169,7 @@ func New(ctx context.Context, opts Options) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open built-in model: %w", err)
 	}
-	return &Service{opts: opts, space: m.Space(), dim: m.Dim}, nil
+	return &Service{opts: opts, space: m.Collection(), dim: m.Dim}, nil
 }
 
 // documents analyses and embeds texts, those that are stored already left out

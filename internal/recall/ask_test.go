@@ -119,7 +119,7 @@ func TestEmbedderChoosesRetrievers(t *testing.T) {
 	var mu sync.Mutex // guards asked: all are asked at once
 	asked := map[string]bool{}
 	source := func(model string) index.Source {
-		return index.Source{Name: "vector/" + model, Space: model, Retriever: retriever(func(context.Context, index.Query) (index.Result, error) {
+		return index.Source{Name: "vector/" + model, Collection: model, Retriever: retriever(func(context.Context, index.Query) (index.Result, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			asked[model] = true

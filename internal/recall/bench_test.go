@@ -29,7 +29,7 @@ func BenchmarkStages(b *testing.B) {
 		return retriever(func(context.Context, index.Query) (index.Result, error) { return res, nil })
 	}
 	s.lexical.Retriever = answer(0)
-	s.more = []index.Source{{Name: "vector/builtin", Space: "builtin", Retriever: answer(100)}}
+	s.more = []index.Source{{Name: "vector/builtin", Collection: "builtin", Retriever: answer(100)}}
 	service := s.service(b)
 	req := memory.RecallRequest{Query: "why does the needle break", MinRelevance: new(0.0)}
 	b.ReportAllocs()

@@ -75,7 +75,7 @@ func (r *run) retrieve() {
 			continue
 		}
 		within := r.ctx
-		if src.Space != "" {
+		if src.Collection != "" {
 			within = brief
 		}
 		wg.Go(func() { results[i], errs[i] = src.Retriever.Retrieve(within, q) })
@@ -84,7 +84,7 @@ func (r *run) retrieve() {
 
 	r.rankings = make([]index.Ranking, 0, len(sources))
 	for i, src := range sources {
-		reason, words := "", src.Space == ""
+		reason, words := "", src.Collection == ""
 		switch err := errs[i]; {
 		case src.Retriever == nil:
 			if reason = src.Degraded; words {
@@ -101,9 +101,9 @@ func (r *run) retrieve() {
 		default:
 			reason = src.Lacks(allow)
 			ranking := index.Ranking{Name: src.Name, Result: results[i], Form: index.Lexical, Weight: cmp.Or(src.Weight, 1)}
-			if src.Space != "" {
+			if src.Collection != "" {
 				ranking.Form, ranking.Weight = index.ZScore, r.settings.VectorWeight
-				r.spaces = append(r.spaces, src.Space)
+				r.spaces = append(r.spaces, src.Collection)
 			}
 			r.rankings = append(r.rankings, ranking)
 		}

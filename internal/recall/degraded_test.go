@@ -19,7 +19,7 @@ import (
 
 // failing is a vector source that answers with err, or hangs without one.
 func failing(name string, err error) index.Source {
-	return index.Source{Name: name, Space: name + "@4-00", Retriever: retriever(func(ctx context.Context, _ index.Query) (index.Result, error) {
+	return index.Source{Name: name, Collection: name + "@4-00", Retriever: retriever(func(ctx context.Context, _ index.Query) (index.Result, error) {
 		if err == nil {
 			<-ctx.Done()
 			return index.Result{}, fmt.Errorf("embed query: %w", ctx.Err())
@@ -31,13 +31,13 @@ func failing(name string, err error) index.Source {
 // failingWords is a source of words that answers with err, or hangs without one.
 func failingWords(err error) index.Source {
 	src := failing("lexical", err)
-	src.Space = ""
+	src.Collection = ""
 	return src
 }
 
 // working is a vector source that answers, though documents may be missing.
 func working(name, degraded string, missing ...uint32) index.Source {
-	return index.Source{Name: name, Space: name + "@4-00", Degraded: degraded, Missing: roaring.BitmapOf(missing...), Retriever: retriever(func(context.Context, index.Query) (index.Result, error) {
+	return index.Source{Name: name, Collection: name + "@4-00", Degraded: degraded, Missing: roaring.BitmapOf(missing...), Retriever: retriever(func(context.Context, index.Query) (index.Result, error) {
 		return index.Result{Best: 1, Searched: 9, Mean: 0.1, Deviation: 0.1, Hits: []index.Hit{{Doc: 1, Score: 0.9}}}, nil
 	})}
 }
@@ -100,7 +100,7 @@ func TestLoading(t *testing.T) {
 	s := newShelf()
 	s.many(3)
 	s.lexical = index.Source{Name: "lexical", Degraded: "loading"}
-	s.more = []index.Source{{Name: "vector/m", Space: "m@4-00", Degraded: "loading"}}
+	s.more = []index.Source{{Name: "vector/m", Collection: "m@4-00", Degraded: "loading"}}
 	a := s.ask(t, memory.RecallRequest{})
 	if a.NothingRelevant || len(a.Items) > 0 {
 		t.Errorf("while loading: nothing relevant %v, items %v; want neither", a.NothingRelevant, a.Items)
@@ -131,7 +131,7 @@ func TestNothingRelevant(t *testing.T) {
 		}, 0, false},
 		"words failed, vectors did not": {func(s *shelf) {
 			s.lexical = failingWords(errors.New("broken"))
-			s.more = []index.Source{{Name: "vector/m", Space: "m@4-00", Retriever: retriever(func(context.Context, index.Query) (index.Result, error) {
+			s.more = []index.Source{{Name: "vector/m", Collection: "m@4-00", Retriever: retriever(func(context.Context, index.Query) (index.Result, error) {
 				return index.Result{Searched: 9, Mean: 0.1, Deviation: 0.1}, nil
 			})}}
 		}, 0, false},
