@@ -57,7 +57,7 @@ type Model struct {
 	Probes [][]float32
 }
 
-// Collection names the model's vector space by name, width and fingerprint. Models with the
+// Collection names the model's vector collection by name, width and fingerprint. Models with the
 // same space can share vectors; other models only if SameModel says so.
 func (m Model) Collection() string { return fmt.Sprintf("%s@%d-%s", m.Name, m.Dim, m.Fingerprint) }
 

@@ -21,15 +21,15 @@ func (v View) Audit() iter.Seq2[[]memory.AuditEntry, error] {
 	return scan(v, prefixAudit, func(_, b []byte) ([]memory.AuditEntry, error) { return decode[[]memory.AuditEntry](b) })
 }
 
-// AuditBack walks the audit log backwards, from before an update on or, with 0, from its
-// end: the lines of one update at a time. It reads no more than it yields; lines that are
-// damaged are passed over.
+// AuditBack walks the audit log backwards, the lines of one update at a time. It begins
+// before the given sequence number; 0 is the end. It reads no more than it yields, and
+// skips damaged lines.
 func (s *Store) AuditBack(before uint64) iter.Seq2[[]memory.AuditEntry, error] {
 	return func(yield func([]memory.AuditEntry, error) bool) {
 		err := s.View(func(v View) error {
 			it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefixAudit, Reverse: true})
 			defer it.Close()
-			// Backwards, a search stops at the key itself or at the one before it.
+			// A reverse Seek stops at the key or at the one before it.
 			from := keyAudit(before - 1)
 			if before == 0 {
 				from = keyAudit(math.MaxUint64)
@@ -57,19 +57,20 @@ func (s *Store) AuditBack(before uint64) iter.Seq2[[]memory.AuditEntry, error] {
 	}
 }
 
-// about are the lines of the audit log that are about some ids, as far as the log was
-// read: they are found before the update that erases their details, which others wait for.
+// about lists the audit lines about some ids. They are searched before the update that
+// erases their details, because other updates wait for that one.
 type about struct {
 	ids   map[string]bool
 	lines [][]byte // by their keys
-	next  uint64   // from which on the log was not read
+	next  uint64   // the first sequence number that was not searched
 }
 
 func (a *about) has(l *memory.AuditEntry) bool {
 	return slices.ContainsFunc(l.About, func(id string) bool { return a.ids[id] })
 }
 
-// linesAbout reads the whole log: forgetting is rare.
+// linesAbout searches the whole log, which is acceptable because records are rarely
+// forgotten.
 func (s *Store) linesAbout(ids []string) (*about, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -81,7 +82,7 @@ func (s *Store) linesAbout(ids []string) (*about, error) {
 	return a, s.View(func(v View) error {
 		for lines, err := range v.Audit() {
 			if s.damaged(err) || len(lines) == 0 {
-				continue // nobody can read it either
+				continue
 			}
 			a.next = lines[0].Seq + 1
 			if slices.ContainsFunc(lines, func(l memory.AuditEntry) bool { return a.has(&l) }) {
@@ -92,8 +93,7 @@ func (s *Store) linesAbout(ids []string) (*about, error) {
 	})
 }
 
-// eraseDetails takes the details out of the lines that are about some ids: of those
-// that were found, and of those that were written since.
+// eraseDetails erases the details of the lines in a and of later lines about its ids.
 func (tx *Tx) eraseDetails(a *about) error {
 	if a == nil {
 		return nil
@@ -113,7 +113,7 @@ func (tx *Tx) eraseDetails(a *about) error {
 			return err
 		}
 		k := keyAudit(lines[0].Seq)
-		// There may be more of them than fit a transaction.
+		// There may be more lines than fit a transaction.
 		tx.add(&tx.preWrites, write{key: k, value: seal(k, b)})
 		return nil
 	}
@@ -143,7 +143,7 @@ func (tx *Tx) eraseDetails(a *about) error {
 	return nil
 }
 
-// auditFrom walks the audit log from a sequence number on.
+// auditFrom walks the audit log beginning at a sequence number.
 func (v View) auditFrom(seq uint64) iter.Seq2[[]memory.AuditEntry, error] {
 	return scanFrom(v, prefixAudit, keyAudit(seq), func(_, b []byte) ([]memory.AuditEntry, error) { return decode[[]memory.AuditEntry](b) })
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Check reads the whole store and returns everything that is wrong with it: values that
-// fail their checksum or do not decode, references to missing documents, documents and
-// chunk sets without a reference, vectors without terms, sessions under a wrong key,
-// states, turns and uses without their session, receipt or file, steps without a
-// session, and differences between memory and disk. It must not run beside updates.
+// Check reads the whole store and returns all its errors: values with a wrong checksum or
+// payload, references to missing documents, documents and chunk sets without a reference,
+// vectors without terms, sessions under a wrong key, states, turns and times of use without
+// their session, receipt or file, steps without a session, and differences between memory
+// and disk. No update may run at the same time.
 func (s *Store) Check() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -87,7 +87,7 @@ func (s *Store) Check() error {
 	return errors.Join(errs...)
 }
 
-// checkVectors walks the vectors of all spaces, those that are not known included.
+// checkVectors checks the vectors of all collections, including unknown ones.
 func (s *Store) checkVectors(v View, terms map[memory.DocID]bool, bad func(string, ...any)) {
 	names := map[collectionKey]string{}
 	for _, name := range s.Collections() {
@@ -102,14 +102,14 @@ func (s *Store) checkVectors(v View, terms map[memory.DocID]bool, bad func(strin
 		name, known := names[collectionKey(k[len(prefixVector):at])]
 		doc := memory.DocID(k[at:])
 		if !known {
-			bad("document %s: it has a vector in a space that was dropped", doc)
+			bad("document %s: it has a vector in a collection that was dropped", doc)
 		} else if !terms[doc] {
 			bad("document %s: it has a vector in %s and no terms", doc, name)
 		}
 	}
 }
 
-// checkValues verifies the checksum of every value, whatever it holds.
+// checkValues verifies the checksum of every value.
 func (s *Store) checkValues(v View, bad func(string, ...any)) error {
 	it := v.txn.NewIterator(badger.DefaultIteratorOptions)
 	defer it.Close()
@@ -142,6 +142,6 @@ func (s *Store) checkCounts(refs map[memory.DocID]int32, stored totals, logs log
 		bad("%ss: %d are stored, %d more are counted", kind, stored[kind], n)
 	}
 	if !maps.Equal(logs, s.logSizes) {
-		bad("the logs of lessons take %v bytes, %v are counted", logs, s.logSizes)
+		bad("lesson logs: %v bytes are stored, %v are counted", logs, s.logSizes)
 	}
 }

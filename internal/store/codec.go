@@ -14,9 +14,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// A value on disk is: format version (1 byte), payload, CRC-32C over key and
-// the bytes before it (4 bytes, big endian). Payloads are CBOR unless said
-// otherwise beside their type.
+// A value on disk is a format version (1 byte), the payload, and a CRC-32C over the key and
+// these bytes (4 bytes, big endian). Payloads are CBOR unless their type says otherwise.
 const (
 	valueVersion  = 1
 	valueOverhead = 5
@@ -55,7 +54,7 @@ func corrupt(key []byte, what string) error {
 	return memory.Errorf(memory.CodeCorrupt, "stored value %q: %s", key, what)
 }
 
-// get reads a key and hands its payload to fn, which must not keep it.
+// get reads a key and passes its payload to fn, which must not keep it.
 func get(txn *badger.Txn, key []byte, fn func(payload []byte) error) error {
 	item, err := txn.Get(key)
 	if err != nil {
@@ -104,10 +103,9 @@ func decode[T any](payload []byte) (T, error) {
 	return v, nil
 }
 
-// encodeVector writes the direction of a vector as one signed byte a component:
-// a quarter of the size at a cosine error below .001. What is searched is always
-// what decodeVector gives, so that an index filled at ingest equals one rebuilt
-// from disk.
+// encodeVector encodes the direction of a vector with one signed byte per component: a
+// quarter of the size at a cosine error below .001. The indexes only get vectors that were
+// encoded and decoded, so an index filled at ingest equals one rebuilt from disk.
 func encodeVector(v []float32) []byte {
 	var most float64
 	for _, x := range v {
@@ -122,7 +120,7 @@ func encodeVector(v []float32) []byte {
 	return out
 }
 
-// decodeVector reads what encodeVector wrote and gives it unit length.
+// decodeVector decodes a vector and scales it to unit length.
 func decodeVector(codes []byte) ([]float32, error) {
 	var sum int64
 	for _, c := range codes {

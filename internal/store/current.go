@@ -9,15 +9,15 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// CurrentSession returns the open session of a project that is the caller's own,
-// and whether there is one: the newest of its client and window; of two as new, the
-// first by id. Without one it is the only open session of the client that belongs to
-// no window, as those of scripts and of older versions do. Where there are several of
-// these it is CodeInvalidInput with their ids, caused by memory.ErrSeveralSessions.
-// A session that belongs to another window is never returned.
+// CurrentSession returns the caller's open session in a project, and whether there is one.
+// It is the newest session of the caller's client and window; if two are equally new, the
+// one with the smaller id. If the window has none, it is the client's only open session
+// without a window; scripts and older versions start such sessions. If the client has
+// several of them, the error is CodeInvalidInput with their ids, caused by
+// memory.ErrSeveralSessions. A session of another window is never returned.
 //
-// It is asked for with every step and answers from memory; what the session points to
-// must not be written to.
+// Every step calls it, so it reads from memory. Callers must not change what the session
+// points to.
 func (s *Store) CurrentSession(project string, caller memory.Caller) (memory.Session, bool, error) {
 	of := owner{project, caller.Client, caller.Window}
 	s.mu.Lock()
@@ -37,8 +37,8 @@ func (s *Store) CurrentSession(project string, caller memory.Caller) (memory.Ses
 	return all.of(of)
 }
 
-// keepOpen keeps open sessions that were read when sessionsAt was at, unless
-// some have changed since. It is called with mu held.
+// keepOpen caches open sessions that were read when sessionsAt was at, unless sessions
+// have changed since. It is called with mu held.
 func (s *Store) keepOpen(all openSessions, at uint64) {
 	all.sort()
 	if s.sessionsAt == at {
@@ -58,9 +58,9 @@ func (s *Store) readOpen() (openSessions, error) {
 	})
 }
 
-// settleSessions brings the open sessions up to date with committed changes. It
-// is called with mu held. Reading them all again for every start of a session
-// would cost a program with thousands of them more than the start itself.
+// settleSessions applies committed changes to the cache of open sessions. It is called
+// with mu held. With thousands of open sessions, reading all of them again would cost more
+// than the start of a session.
 func (s *Store) settleSessions(changes []memory.Change) {
 	for _, c := range changes {
 		if len(c.Sessions) > 0 {
@@ -80,16 +80,16 @@ func (s *Store) settleSessions(changes []memory.Change) {
 	}
 }
 
-// openSessions are the sessions that have not ended by their owners, oldest
-// first: the newest, which come and go, are at the end. Its owner locks.
+// openSessions are the sessions that have not ended, by owner, oldest first, because
+// sessions are mostly added and removed at the end. Callers lock.
 type openSessions map[owner][]*memory.Session
 
-// owner is whose current session is asked for. A window that is empty is none.
+// owner is a client with its window in a project. An empty window is none.
 type owner struct{ project, client, window string }
 
 func ownerOf(x *memory.Session) owner { return owner{x.Project, x.Client, x.Window} }
 
-// add takes a session in if it is open; sort puts all that were added in order.
+// add adds a session if it is open, without order: call sort afterwards.
 func (o openSessions) add(x *memory.Session) {
 	if x.Open() {
 		o[ownerOf(x)] = append(o[ownerOf(x)], x)
@@ -102,21 +102,21 @@ func (o openSessions) sort() {
 	}
 }
 
-// put takes a session in, in its place, if it is open.
+// put inserts a session in order if it is open.
 func (o openSessions) put(x *memory.Session) {
 	if !x.Open() {
 		return
 	}
 	of := ownerOf(x)
 	at, found := slices.BinarySearchFunc(o[of], x, olderSession)
-	if found { // read after the commit that is being settled
+	if found { // it was read after the commit that is being applied
 		o[of][at] = x
 		return
 	}
 	o[of] = slices.Insert(o[of], at, x)
 }
 
-// drop takes out a session as it was put in.
+// drop removes a session.
 func (o openSessions) drop(x *memory.Session) {
 	of := ownerOf(x)
 	at, found := slices.BinarySearchFunc(o[of], x, olderSession)
@@ -128,7 +128,7 @@ func (o openSessions) drop(x *memory.Session) {
 	}
 }
 
-// of returns an owner's session as CurrentSession does.
+// of returns an owner's session by the rules of CurrentSession.
 func (o openSessions) of(of owner) (memory.Session, bool, error) {
 	if own := o[of]; len(own) > 0 && of.window != "" {
 		return *own[len(own)-1], true, nil
@@ -144,11 +144,11 @@ func (o openSessions) of(of owner) (memory.Session, bool, error) {
 	}
 }
 
-// maxChoices is how many sessions a refusal lists.
+// maxChoices is how many sessions an error lists.
 const maxChoices = 10
 
-// severalSessions refuses a call that could mean several sessions, with their ids,
-// newest first.
+// severalSessions is the error of a call that could mean several sessions. It lists their
+// ids, newest first.
 func severalSessions(open []*memory.Session) error {
 	var ids []string
 	for _, x := range slices.Backward(open[max(0, len(open)-maxChoices):]) {
@@ -163,12 +163,12 @@ func severalSessions(open []*memory.Session) error {
 	return e
 }
 
-// olderSession puts, of two as old, the first by id last.
+// olderSession orders sessions by age; of two equally old ones, the smaller id is last.
 func olderSession(a, b *memory.Session) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(b.ID, a.ID))
 }
 
-// checkCurrent compares the open sessions that are kept with those stored.
+// checkCurrent compares the cached open sessions with the stored ones.
 func (s *Store) checkCurrent(sessions map[memory.SessionKey]memory.Session, bad func(string, ...any)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +180,7 @@ func (s *Store) checkCurrent(sessions map[memory.SessionKey]memory.Session, bad 
 		kept += len(list)
 		for _, x := range list {
 			if stored, ok := sessions[x.Key()]; !ok || !stored.Open() || ownerOf(&stored) != ownerOf(x) {
-				bad("session %s: it is kept as open and is not stored so", x.ID)
+				bad("session %s: it is cached as open, but not stored as open", x.ID)
 			}
 		}
 	}
@@ -189,6 +189,6 @@ func (s *Store) checkCurrent(sessions map[memory.SessionKey]memory.Session, bad 
 		open += btoi(x.Open())
 	}
 	if kept != open {
-		bad("sessions: %d open ones are stored, %d are kept", open, kept)
+		bad("sessions: %d open ones are stored, %d are cached", open, kept)
 	}
 }

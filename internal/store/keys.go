@@ -8,19 +8,19 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// The layout. Every key starts with one letter and a slash; ids hold no NUL.
+// The layout. Every key starts with a letter and a slash. Ids contain no NUL.
 //
-//	m/…                     schema version, sequence number and the one of the commit before,
-//	                        which store it is, whether work is held
+//	m/…                     schema version, sequence number and its predecessor, the store's
+//	                        id, whether background work is paused
 //	r/<record>              a record
 //	p/<project>             a project
 //	s/<sandbox>             a sandbox
-//	f/<sandbox> 0 <path>    a file, which names its cut or holds its chunks
-//	c/<cut:16>              what a text was cut into: its chunks
+//	f/<sandbox> 0 <path>    a file, with its chunks or the id of its chunk set
+//	c/<chunk set:16>        the chunks of a text
 //	u/<sandbox> 0 <path>    when code of a file was last shown
 //	t/<doc>                 a document's terms
-//	v/<space:8><doc>        a document's vector in a space
-//	x/<space:8>             a space: the model it belongs to
+//	v/<collection:8><doc>   a document's vector in a vector collection
+//	x/<collection:8>        a vector collection: its name and probes
 //	j/<job>, J/<job>        a waiting or running job, a dead letter
 //	n/<project> 0 <session> a session
 //	g/<project> 0 <kind> 0 <id>  a state: JSON as it came
@@ -33,7 +33,7 @@ var (
 	keySchema = []byte("m/schema")
 	keySeq    = []byte("m/seq")
 	keyID     = []byte("m/id")   // a random number that tells stores apart
-	keyPrev   = []byte("m/prev") // chains the commits: in logs a missing one shows
+	keyPrev   = []byte("m/prev") // chains the commits, so that a missing one is noticed
 	keyPaused = []byte("m/paused")
 
 	prefixRecord     = []byte("r/")
@@ -68,7 +68,7 @@ func keyUsed(k memory.FileKey) []byte {
 	return key(prefixUsed, k.Sandbox+"\x00"+k.Path)
 }
 
-// fileKeyOf reads the file that a key names behind its prefix.
+// fileKeyOf parses a key without its prefix.
 func fileKeyOf(rest []byte) memory.FileKey {
 	sandbox, path, _ := strings.Cut(string(rest), "\x00")
 	return memory.FileKey{Sandbox: sandbox, Path: path}
@@ -92,20 +92,20 @@ func prefixSessionTurns(k memory.SessionKey) []byte {
 
 func keyTerms(doc memory.DocID) []byte { return append(slices.Clone(prefixTerms), doc[:]...) }
 
-// collectionKey shortens a space's name to 8 bytes.
+// collectionKey is a collection's name shortened to 8 bytes.
 type collectionKey [8]byte
 
-func collectionKeyOf(space string) collectionKey {
-	id := memory.DocumentID(space)
+func collectionKeyOf(name string) collectionKey {
+	id := memory.DocumentID(name)
 	return collectionKey(id[:8])
 }
 
-func keyVector(space collectionKey, doc memory.DocID) []byte {
-	return append(prefixVectors(space), doc[:]...)
+func keyVector(c collectionKey, doc memory.DocID) []byte {
+	return append(prefixVectors(c), doc[:]...)
 }
 
-func prefixVectors(space collectionKey) []byte {
-	return append(slices.Clone(prefixVector), space[:]...)
+func prefixVectors(c collectionKey) []byte {
+	return append(slices.Clone(prefixVector), c[:]...)
 }
 
 func keyAudit(seq uint64) []byte {

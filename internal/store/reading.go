@@ -19,19 +19,19 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// handle is an open database and those who read from it. A store that was opened for
-// reading alone gets another one when it can be written.
+// handle is an open database with its number of readers. A store that was opened
+// read-only gets a new handle when it can be written.
 type handle struct {
 	*badger.DB
 	readOnly bool
 	users    sync.WaitGroup
-	// folder holds the copies that are read from, empty if it is the store's own; held
-	// lets it go.
+	// folder is the copy that is read; empty if the store's own folder is read. held
+	// releases its lock.
 	folder string
 	held   func()
 }
 
-// use returns the database to read from and what lets it go.
+// use returns the database to read from, and a function that releases it.
 func (s *Store) use() (*handle, func()) {
 	s.swap.RLock()
 	defer s.swap.RUnlock()
@@ -40,7 +40,7 @@ func (s *Store) use() (*handle, func()) {
 	return h, h.users.Done
 }
 
-// reading says that the store is open for reading alone.
+// reading reports whether the store is open read-only.
 func (s *Store) reading() bool {
 	s.swap.RLock()
 	defer s.swap.RUnlock()
@@ -62,8 +62,8 @@ func (h *handle) dropFolder() error {
 	return os.RemoveAll(h.folder)
 }
 
-// openDB opens the database for writing, or for reading alone where there is no room or
-// the disk is read-only. Where there is no store yet the error is that of the guard.
+// openDB opens the database for writing, or read-only if there is no room or the disk is
+// read-only. It returns the guard's error if there is no store yet.
 func openDB(o Options, x *examination) (*handle, error) {
 	if !o.NoSync {
 		g, err := newGuard(o.Dir)
@@ -77,7 +77,7 @@ func openDB(o Options, x *examination) (*handle, error) {
 		}
 	}
 	if x.last.Number == 0 && !x.empty {
-		x.notes = append(x.notes, "there is no witness of the store; it is made anew")
+		x.notes = append(x.notes, "the witness of the store is missing; it is created again")
 	}
 	for _, note := range append(x.notes, dropUnused(o.Dir)...) {
 		o.Logger.Warn(note, "part", "store")
@@ -86,17 +86,17 @@ func openDB(o Options, x *examination) (*handle, error) {
 }
 
 func openForWriting(o Options) (*handle, error) {
-	if err := setEmptyAside(o); err != nil {
+	if err := renameEmptyLogs(o); err != nil {
 		return nil, err
 	}
 	db, err := openBadger(badgerOptions(o))
 	return &handle{DB: db}, err
 }
 
-// setEmptyAside renames the empty logs that a kill leaves between the making of a file
-// and its first write: Badger refuses to open them, once. Nothing was ever acknowledged
-// of what was to be written there. The next log, which is made ahead, is removed.
-func setEmptyAside(o Options) error {
+// renameEmptyLogs renames the empty logs that a kill leaves between the creation of a file
+// and its first write, because Badger refuses to open them. They never held anything
+// acknowledged. A log that was only allocated in advance is removed.
+func renameEmptyLogs(o Options) error {
 	entries, err := os.ReadDir(o.Dir)
 	if err != nil {
 		return fmt.Errorf("read store: %w", err)
@@ -112,26 +112,26 @@ func setEmptyAside(o Options) error {
 			err = os.Remove(path)
 		} else {
 			err = os.Rename(path, path+".empty")
-			o.Logger.Warn("an empty log was set aside", "part", "store", "file", e.Name(), "as", e.Name()+".empty", "written", info.ModTime().UTC())
+			o.Logger.Warn("an empty log was renamed", "part", "store", "file", e.Name(), "as", e.Name()+".empty", "written", info.ModTime().UTC())
 		}
 		if err != nil {
-			return fmt.Errorf("set empty log aside: %w", err)
+			return fmt.Errorf("rename empty log: %w", err)
 		}
 	}
 	return nil
 }
 
-// openForReading opens the database without writing to its folder. Badger does not read
-// a log behind whose last transaction there is room, as there is after a kill: then a
-// folder in memory has copies of the logs, cut there, and links to the other files. A
-// store of an older layout is copied whole, and the copy is brought up to date.
+// openForReading opens the database without writing to its folder. After a kill, a log has
+// empty room after its last transaction, and Badger does not read such a log read-only.
+// Then a folder in memory gets shortened copies of the logs, and links to the other files.
+// A store with an older layout is copied as a whole, and the copy is migrated.
 func openForReading(o Options, x *examination) (*handle, error) {
 	h, err := openAsItIs(o)
 	if err != nil {
 		return nil, err
 	}
 	if version, err := schemaOf(h.DB); err != nil || version == 0 || version >= latest(migrations) {
-		return h, nil // what is wrong is for openSchema to say
+		return h, nil // openSchema reports the error
 	}
 	if err := h.close(); err != nil {
 		return nil, err
@@ -149,12 +149,12 @@ func openForReading(o Options, x *examination) (*handle, error) {
 		}
 		return errors.Join(migrate(db, migrations, o.Logger), db.Close())
 	}); err != nil {
-		return nil, fmt.Errorf("bring a copy of the store up to date: %w", err)
+		return nil, fmt.Errorf("migrate a copy of the store: %w", err)
 	}
 	return h, h.openFolder(o)
 }
 
-// openAsItIs opens the database for reading alone, whatever its layout.
+// openAsItIs opens the database read-only, in any layout.
 func openAsItIs(o Options) (*handle, error) {
 	logs, err := filepath.Glob(filepath.Join(o.Dir, "*.mem"))
 	if err != nil {
@@ -170,12 +170,12 @@ func openAsItIs(o Options) (*handle, error) {
 	return h, h.openFolder(o)
 }
 
-// openFolder opens the database that is read from.
+// openFolder opens the copy, or the store's own folder if there is none.
 func (h *handle) openFolder(o Options) error {
 	from := o
 	if h.folder != "" {
 		from.Dir = h.folder
-		h.held, _ = lockFolder(h.folder) // without it the copy of a killed process stays behind
+		h.held, _ = lockFolder(h.folder) // copies without a lock are removed
 	}
 	var err error
 	h.DB, err = openBadger(badgerOptions(from).WithReadOnly(true).WithBypassLockGuard(true))
@@ -195,35 +195,35 @@ func hasEmpty(dir string) bool {
 	return false
 }
 
-// memoryFolders are where copies are made, the first that takes them: they must be
-// somewhere else than on the disk that is full.
+// memoryFolders are the folders for copies, best first. They should not be on the disk
+// of the store, which may be full.
 func memoryFolders() []string { return []string{"/dev/shm", os.TempDir()} }
 
-// copyRoom is how much must be free, in bytes, for a copy of a store: its entries twice,
-// while tables are compacted, and a log.
+// copyRoom is the free room, in bytes, that a copy of a store needs: twice its size, while
+// tables are compacted, and a log.
 func copyRoom(dir string) int64 { return 2*sizeOf(dir) + reserveSize }
 
-// roomForCopy says why a folder has no room for a copy of need bytes, nil if it has. It is
-// asked before Badger writes one, since a full disk ends the process (see guard).
+// roomForCopy returns an error if a folder has no room for a copy of need bytes. Callers
+// check before Badger writes, because a full disk kills the process (see guard).
 func roomForCopy(parent string, need int64) error {
 	disk, err := lookAtDisk(parent)
 	switch {
 	case err != nil:
 		return err
 	case disk.readOnly:
-		return memory.Errorf(memory.CodeReadOnly, "what can be read cannot be copied: %s cannot be written", parent)
+		return memory.Errorf(memory.CodeReadOnly, "the store cannot be copied: %s cannot be written", parent)
 	case disk.free < need:
 		return &memory.Error{
 			Code: memory.CodeReadOnly, Limit: mebibytes(need) + " free",
-			Message: fmt.Sprintf("what can be read cannot be copied: the disk of %s has %s free, and %s are needed", parent, mebibytes(disk.free), mebibytes(need)),
+			Message: fmt.Sprintf("the store cannot be copied: the disk of %s has %s free, and %s are needed", parent, mebibytes(disk.free), mebibytes(need)),
 			Hint:    fmt.Sprintf("free %s there", mebibytes(need-disk.free)),
 		}
 	}
 	return nil
 }
 
-// copyElsewhere makes a folder in memory for a copy of need bytes of the store in dir, and
-// fills it. The names tell stores apart, so that copies that a kill has left are removed.
+// copyElsewhere creates a folder in memory for a copy of need bytes of the store in dir, and
+// calls fill to fill it. It first removes copies of the same store that a kill has left.
 func copyElsewhere(dir string, need int64, fill func(to string) error) (to string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err
@@ -235,7 +235,7 @@ func copyElsewhere(dir string, need int64, fill func(to string) error) (to strin
 		for _, path := range left {
 			if release, err := lockFolder(path); err == nil {
 				release()
-				_ = os.RemoveAll(path) // it may be of another user
+				_ = os.RemoveAll(path) // fails if it belongs to another user
 			}
 		}
 		if err = roomForCopy(parent, need); err == nil {
@@ -282,13 +282,13 @@ func copyInto(to, dir string) error {
 	return nil
 }
 
-// copyLog copies a log up to the end of its last whole transaction.
+// copyLog copies a log up to the end of its last complete transaction.
 func copyLog(to, path string) error {
 	in, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	defer in.Close() // it was only read
+	defer in.Close()
 	end, err := logEnd(in)
 	if err != nil {
 		return err
@@ -301,9 +301,8 @@ func copyLog(to, path string) error {
 	return errors.Join(err, out.Close())
 }
 
-// The header of a log, and the bits of an entry in it, as Badger has them: an entry is
-// meta, user's meta, lengths of key and value, time of expiry (the last three as
-// varints), key, value, CRC-32C of it all.
+// Badger's log format: a header, then entries. An entry is meta, user meta, the lengths of
+// key and value and the expiry time (three varints), key, value, and a CRC-32C of all this.
 const (
 	logHeader    = 20
 	logInTxn     = 1 << 6
@@ -312,11 +311,11 @@ const (
 	versionBytes = 8
 )
 
-// logEnd is where the last whole transaction of a log ends, where Badger would cut it.
+// logEnd returns where the last complete transaction of a log ends. Badger truncates there.
 func logEnd(log io.ReaderAt) (int64, error) {
 	end, at := int64(logHeader), int64(logHeader)
 	r := &summed{r: bufio.NewReader(io.NewSectionReader(log, logHeader, 1<<32))}
-	var version []byte // of the transaction at hand
+	var version []byte // of the current transaction
 	for {
 		meta, key, value, err := r.entry()
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errLogEnds) {
@@ -336,7 +335,7 @@ func logEnd(log io.ReaderAt) (int64, error) {
 				return end, nil
 			}
 		case meta&logEndsTxn != 0:
-			number := ^binary.BigEndian.Uint64(of) // versions are stored from above
+			number := ^binary.BigEndian.Uint64(of) // versions are stored inverted
 			if version == nil || !bytes.Equal(version, of) || string(value) != strconv.FormatUint(number, 10) {
 				return end, nil
 			}
@@ -349,10 +348,10 @@ func logEnd(log io.ReaderAt) (int64, error) {
 	}
 }
 
-// errLogEnds is returned where there is no whole entry.
+// errLogEnds is returned if there is no complete entry.
 var errLogEnds = errors.New("no entry")
 
-// summed reads entries with their checksums.
+// summed reads log entries and computes their checksums.
 type summed struct {
 	r   *bufio.Reader
 	sum uint32
@@ -373,7 +372,7 @@ func (s *summed) ReadByte() (byte, error) {
 	return b, err
 }
 
-// entry reads the next one.
+// entry reads the next entry and verifies its checksum.
 func (s *summed) entry() (meta byte, key, value []byte, err error) {
 	s.sum, s.n = 0, 0
 	if meta, err = s.ReadByte(); err != nil {
@@ -408,8 +407,8 @@ func (s *summed) entry() (meta byte, key, value []byte, err error) {
 	return meta, body[:lens[0]], body[lens[0]:], nil
 }
 
-// promote opens a store that is read alone for writing. What reads meanwhile goes on in
-// the database that it has; compactions, which remove files, wait for it (see gate).
+// promote opens a read-only store for writing. Running readers keep the old database;
+// compactions, which remove files, wait for them (see compactionGate).
 func (s *Store) promote() *memory.Error {
 	var failed error
 	err := s.betweenCommits(func() {
@@ -425,7 +424,7 @@ func (s *Store) promote() *memory.Error {
 			failed = errors.Join(failed, h.Close())
 			return
 		}
-		last, _ := readWitness(s.opts.Dir) // a damaged one is made anew
+		last, _ := readWitness(s.opts.Dir) // a damaged one is replaced
 		s.beginWitness(last)
 	})
 	if err = errors.Join(err, failed); err == nil {
@@ -437,8 +436,8 @@ func (s *Store) promote() *memory.Error {
 	})
 }
 
-// writeTo makes a database the one of the store, and lets the one before go once nobody
-// reads from it.
+// writeTo makes h the store's database, and closes the former one when its last reader is
+// done.
 func (s *Store) writeTo(h *handle) error {
 	a, err := newPreallocator(s.opts.Dir)
 	if err != nil {
@@ -454,7 +453,7 @@ func (s *Store) writeTo(h *handle) error {
 	s.retired.Go(func() {
 		defer held()
 		if err := before.close(); err != nil {
-			s.opts.Logger.Warn("the copy that was read from is left behind", "part", "store", "error", err)
+			s.opts.Logger.Warn("a copy of the store is left behind", "part", "store", "error", err)
 		}
 	})
 	return nil

@@ -11,14 +11,13 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// A migration brings the layout on disk from one version to the next. It may be
-// run again after a crash in its midst.
+// A migration changes the layout on disk from one version to the next. It must be safe to
+// run again after a crash.
 type migration func(*badger.DB) error
 
-// migrations lead from version 1 on, one version each. Keys and fields that only
-// add to the layout, as sessions, tombstones and steps do, need none: a store
-// without them reads as one that has none. Removing or reading otherwise what is
-// there needs one, and so do terms that are analysed in another way.
+// migrations lead from version 1 to the latest, one version each. New keys and fields need
+// no migration: an old store reads as one without them. Removing data, changing its
+// meaning and changing how terms are analysed need one.
 var migrations = []migration{
 	filesWithHeads,
 	filesWithCuts,
@@ -27,29 +26,27 @@ var migrations = []migration{
 	recordsWithProvenance,
 }
 
-// filesWithHeads leads to version 2, whose files have a head and may be pruned.
-// Files of version 1 are read as they are; the new version keeps an older program
-// from taking the new ones for damage.
+// filesWithHeads leads to version 2: files have a preview and may be pruned. Files of
+// version 1 can still be read. The new version keeps an older program from reporting the
+// new ones as damaged.
 func filesWithHeads(*badger.DB) error { return nil }
 
-// filesWithCuts leads to version 3, whose files name the cuts that they share. Those
-// of the versions before hold their chunks themselves, and keep them until they are
-// put again.
+// filesWithCuts leads to version 3: files reference shared chunk sets. Older files contain
+// their chunks until they are written again.
 func filesWithCuts(*badger.DB) error { return nil }
 
-// receiptsWithTurns leads to version 4, which has states, and turns of the receipts
-// that have a session; those of before have none. An older program would drop a
-// session and leave both.
+// receiptsWithTurns leads to version 4: there are states, and turns for new receipts with a
+// session. An older program would remove a session without its states and turns.
 func receiptsWithTurns(*badger.DB) error { return nil }
 
-// filesWithChangeTimes leads to version 5, whose files have a change time and an
-// inode. Those of before have none until they are put again.
+// filesWithChangeTimes leads to version 5: files have a change time and an inode. Older
+// files have none until they are written again.
 func filesWithChangeTimes(*badger.DB) error { return nil }
 
-// latest is the version of the layout that migrations lead to.
+// latest is the version after all migrations.
 func latest(steps []migration) uint64 { return 1 + uint64(len(steps)) }
 
-// migrate brings the layout of a database up to date.
+// migrate runs the missing migrations.
 func migrate(db *badger.DB, steps []migration, log *slog.Logger) error {
 	version, err := schemaOf(db)
 	switch {
@@ -85,12 +82,12 @@ func schemaOf(db *badger.DB) (uint64, error) {
 	case err != nil:
 		return 0, fmt.Errorf("read schema version: %w", err)
 	case version == 0:
-		return 0, corrupt(keySchema, "there is no version 0")
+		return 0, corrupt(keySchema, "version 0 is invalid")
 	}
 	return version, nil
 }
 
-// openSchema brings the layout up to date and reads the last sequence number.
+// openSchema migrates the store and reads its sequence number and id.
 func (s *Store) openSchema(steps []migration) error {
 	err := migrate(s.db.DB, steps, s.opts.Logger)
 	if err != nil {
@@ -106,7 +103,7 @@ func (s *Store) openSchema(steps []migration) error {
 		err = setMeta(s.db.DB, keyID, s.id)
 	}
 	if err != nil && !errors.Is(err, badger.ErrKeyNotFound) {
-		return fmt.Errorf("read which store it is: %w", err)
+		return fmt.Errorf("read store id: %w", err)
 	}
 	return nil
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// recordsWithProvenance leads to version 6, whose records say where they come from.
+// recordsWithProvenance leads to version 6: records have a provenance.
 //
-// Of those of before, what no file can have brought is told: a lesson that the audit log
-// names as remembered, or that was told in a session, the steps of sessions that were
-// started here, and what a host registered. Everything else came from a file, and whether
-// a command named that file or a repository had it was not kept. It counts as followed,
-// the lower trust: it stays in its own project, and a lesson's rate, which the file may
-// have claimed, stays in its history alone. Importing the file again raises it. An older
-// program would show what is followed in every project.
+// Old records that no file can have brought get OriginTold: lessons that the audit log has
+// as remembered, lessons of a session, steps of sessions that were started through the
+// daemon, and entries that a host registered. All others came from a file. Whether a
+// command named that file, or it was found in a repository, was not stored. They get
+// OriginFollowed, the lower trust: they stay in their own project, and a lesson's rate
+// moves to its history, because the file may have claimed it. Importing the file again
+// raises the trust. An older program would show followed records in every project.
 func recordsWithProvenance(db *badger.DB) error {
-	told, sessions, err := toldBefore(db)
+	remembered, sessions, err := reportedBefore(db)
 	if err != nil {
 		return err
 	}
@@ -37,10 +37,10 @@ func recordsWithProvenance(db *badger.DB) error {
 	err = db.View(func(txn *badger.Txn) error {
 		v := View{txn}
 		for r, err := range v.Records() {
-			if err != nil || r.Provenance.Origin != "" { // damage is for Check
+			if err != nil || r.Provenance.Origin != "" { // Check reports damage
 				continue
 			}
-			if !addProvenance(&r, told, sessions, now) {
+			if !addProvenance(&r, remembered, sessions, now) {
 				continue
 			}
 			if err := put(key(prefixRecord, r.ID), r); err != nil {
@@ -67,9 +67,9 @@ func recordsWithProvenance(db *badger.DB) error {
 	return nil
 }
 
-// toldBefore returns the ids of the lessons that the audit log names as remembered, and
-// the sessions that were started here.
-func toldBefore(db *badger.DB) (lessons map[string]bool, sessions map[memory.SessionKey]bool, err error) {
+// reportedBefore returns the ids of the lessons that the audit log has as remembered, and
+// the sessions that were started through the daemon.
+func reportedBefore(db *badger.DB) (lessons map[string]bool, sessions map[memory.SessionKey]bool, err error) {
 	lessons, sessions = map[string]bool{}, map[memory.SessionKey]bool{}
 	err = db.View(func(txn *badger.Txn) error {
 		v := View{txn}
@@ -94,12 +94,12 @@ func toldBefore(db *badger.DB) (lessons map[string]bool, sessions map[memory.Ses
 	return lessons, sessions, err
 }
 
-// addProvenance says whether there is anything to be written of a record.
-func addProvenance(r *memory.Record, told map[string]bool, sessions map[memory.SessionKey]bool, now time.Time) bool {
+// addProvenance sets the provenance of a record, and reports whether it changed the record.
+func addProvenance(r *memory.Record, remembered map[string]bool, sessions map[memory.SessionKey]bool, now time.Time) bool {
 	const file = "file:" // as session.FilePrefix
 	p := &r.Provenance
 	switch {
-	case r.Event != nil && (told[r.ID] || r.Session != ""):
+	case r.Event != nil && (remembered[r.ID] || r.Session != ""):
 		p.Origin, p.Agent, p.Session = memory.OriginTold, r.Event.AgentID, r.Session
 	case r.Event != nil:
 		p.Origin = memory.OriginFollowed
@@ -109,9 +109,9 @@ func addProvenance(r *memory.Record, told map[string]bool, sessions map[memory.S
 		}
 		event.Rate, event.RateAt = nil, time.Time{}
 		if event.Withdrawn != nil {
-			aside := *event.Withdrawn
-			aside.Followed = !told[aside.By]
-			event.Withdrawn = &aside
+			w := *event.Withdrawn
+			w.Followed = !remembered[w.By]
+			event.Withdrawn = &w
 		}
 		r.Event = &event
 	case r.Step != nil && sessions[memory.SessionKey{Project: r.Project, ID: r.Session}]:

@@ -8,19 +8,19 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// usage is when code of files was last shown. It is kept in memory and written
-// like receipts, without a sync of its own: a crash may lose the last second of it.
+// usage is when code of each file was last shown. Like receipts it is kept in memory and
+// written without a sync: a crash may lose the last second.
 type usage struct {
 	at map[memory.FileKey]time.Time
-	// unwritten are those whose time on disk is an older one.
+	// unwritten are the files whose time on disk is older.
 	unwritten map[memory.FileKey]bool
 }
 
-// usedBatch is how many times are written in one update.
+// usedBatch is how many files' times are written in one update.
 const usedBatch = 500
 
-// Used notes that code of files was shown. What is not indexed any more when that
-// is written down, within a second, is forgotten again.
+// Used notes that code of files was shown. The times are written within a second; files
+// that are not stored then are dropped.
 func (s *Store) Used(at time.Time, files ...memory.FileKey) {
 	at = at.UTC().Truncate(time.Millisecond)
 	s.mu.Lock()
@@ -34,8 +34,8 @@ func (s *Store) Used(at time.Time, files ...memory.FileKey) {
 	s.wantFlush()
 }
 
-// UsedAt returns when code of the files of a sandbox was last shown, by path;
-// files of which none ever was are left out.
+// UsedAt returns when code of a sandbox's files was last shown, by path. Files that were
+// never shown are left out.
 func (s *Store) UsedAt(sandbox string) map[string]time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *Store) UsedAt(sandbox string) map[string]time.Time {
 	return found
 }
 
-// openUsed reads the times that were written.
+// openUsed reads the stored times.
 func (s *Store) openUsed() error {
 	s.used = usage{at: map[memory.FileKey]time.Time{}, unwritten: map[memory.FileKey]bool{}}
 	type use struct {
@@ -63,7 +63,7 @@ func (s *Store) openUsed() error {
 			at := time.UnixMilli(int64(binary.BigEndian.Uint64(b))).UTC()
 			return use{fileKeyOf(k[len(prefixUsed):]), at}, nil
 		}) {
-			if !s.damaged(err) { // it counts as never shown
+			if !s.damaged(err) { // damaged: counts as never shown
 				s.used.at[u.key] = u.at
 			}
 		}
@@ -71,7 +71,7 @@ func (s *Store) openUsed() error {
 	})
 }
 
-// addUsed writes the times that wait for a commit.
+// addUsed adds an update that writes the unwritten times.
 func (s *Store) addUsed(g *group) *group {
 	if s.readOnly() { // they wait
 		return g
@@ -87,7 +87,7 @@ func (s *Store) addUsed(g *group) *group {
 		g = s.run(g, &update{
 			fn: func(tx *Tx) error { return tx.putUsed(keys) },
 			then: func(err error) {
-				if err != nil { // they are in force until the process ends
+				if err != nil { // they stay in memory
 					s.opts.Logger.Error("use of files was not written", "part", "store", "files", len(keys), "error", err)
 				}
 			},
@@ -115,7 +115,7 @@ func (tx *Tx) putUsed(keys []memory.FileKey) error {
 	return nil
 }
 
-// dropUsed forgets the use of a file with the file.
+// dropUsed removes a file's time.
 func (tx *Tx) dropUsed(k memory.FileKey) {
 	tx.s.mu.Lock()
 	_, known := tx.s.used.at[k]
@@ -125,7 +125,7 @@ func (tx *Tx) dropUsed(k memory.FileKey) {
 	}
 }
 
-// settleUsed forgets what was dropped. It is called with mu held.
+// settleUsed forgets the time of a removed file. It is called with mu held.
 func (s *Store) settleUsed(c memory.FileChange) {
 	if c.New == nil {
 		k := memory.FileKey{Sandbox: c.Old.Sandbox, Path: c.Old.Path}
@@ -134,17 +134,17 @@ func (s *Store) settleUsed(c memory.FileChange) {
 	}
 }
 
-// checkUsed holds the times on disk against those in memory and against the files.
+// checkUsed compares the times on disk with the times in memory and with the files.
 func (s *Store) checkUsed(v View, bad func(string, ...any)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k := range v.keys(prefixUsed) {
 		file := fileKeyOf(k[len(prefixUsed):])
 		if _, ok := s.used.at[file]; !ok {
-			bad("file %s of %s: its use is stored and not known", file.Path, file.Sandbox)
+			bad("file %s of %s: its time of use is stored, but not in memory", file.Path, file.Sandbox)
 		}
 		if _, err := v.txn.Get(keyFile(file.Sandbox, file.Path)); err != nil {
-			bad("file %s of %s: its use is stored, and it is not: %w", file.Path, file.Sandbox, err)
+			bad("file %s of %s: its time of use is stored, but the file is not: %w", file.Path, file.Sandbox, err)
 		}
 	}
 }

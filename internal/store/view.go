@@ -11,9 +11,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// View reads one consistent state of the store. Methods that look up one thing
-// return CodeNotFound when it is not there, and CodeCorrupt when its checksum
-// does not match.
+// View reads one consistent state of the store. Methods that return one value return
+// CodeNotFound if it does not exist, and CodeCorrupt if its checksum does not match.
 type View struct{ txn *badger.Txn }
 
 // View calls fn with the last committed state.
@@ -46,7 +45,7 @@ func (v View) Receipt(id string) (memory.Receipt, error) {
 	return lookup[memory.Receipt](v, "receipt", key(prefixReceipt, id))
 }
 
-// Answer reads into answer what the write with a client-made id was answered.
+// Answer reads the stored response to a write, by the id that its client made.
 func (v View) Answer(request string, answer any) error {
 	k := key(prefixRequest, request)
 	err := get(v.txn, k, func(b []byte) error { return codec().dec.Unmarshal(b, answer) })
@@ -59,7 +58,7 @@ func (v View) File(sandbox, path string) (memory.File, error) {
 	return f, err
 }
 
-// file is File with the cut that the file names, also when that cannot be read.
+// file is File with the id of the file's chunk set, even if that set cannot be read.
 func (v View) file(sandbox, path string) (f memory.File, id chunkSetID, err error) {
 	k := keyFile(sandbox, path)
 	err = get(v.txn, k, func(b []byte) (err error) {
@@ -85,7 +84,7 @@ func (v View) Records() iter.Seq2[memory.Record, error] {
 	return scan(v, prefixRecord, func(_, b []byte) (memory.Record, error) { return decode[memory.Record](b) })
 }
 
-// recordIDs are the ids of records that begin with a prefix, in order, at most some.
+// recordIDs returns the first ids of records with a prefix, in order.
 func (v View) recordIDs(prefix string, most int) []string {
 	it := v.txn.NewIterator(badger.IteratorOptions{Prefix: key(prefixRecord, prefix)})
 	defer it.Close()
@@ -111,8 +110,8 @@ func (v View) Receipts() iter.Seq2[memory.Receipt, error] {
 	return scan(v, prefixReceipt, func(_, b []byte) (memory.Receipt, error) { return decode[memory.Receipt](b) })
 }
 
-// Files walks the files of a sandbox by path, or those of all sandboxes when
-// none is named.
+// Files walks the files of a sandbox by path, or the files of all sandboxes if sandbox is
+// empty.
 func (v View) Files(sandbox string) iter.Seq2[memory.File, error] {
 	return func(yield func(memory.File, error) bool) {
 		for f, err := range v.files(sandbox, v.chunkSet) {
@@ -123,14 +122,13 @@ func (v View) Files(sandbox string) iter.Seq2[memory.File, error] {
 	}
 }
 
-// fileWithID is a file and the cut that it names.
+// fileWithID is a file with the id of its chunk set.
 type fileWithID struct {
 	memory.File
 	chunkSet chunkSetID
 }
 
-// files is Files with the cuts that the files name, also of a file that cannot be
-// read because of its cut.
+// files is Files with the ids of the chunk sets, even if a chunk set cannot be read.
 func (v View) files(sandbox string, find findChunkSet) iter.Seq2[fileWithID, error] {
 	prefix := prefixFile
 	if sandbox != "" {
@@ -163,13 +161,13 @@ func notFound(err error, what string, key []byte) error {
 	}
 }
 
-// scan walks the values under a prefix. A damaged value is yielded as an error
-// that names its key, and the walk goes on.
+// scan walks the values under a prefix. A damaged value is yielded as an error with its
+// key, and the walk continues.
 func scan[T any](v View, prefix []byte, read func(key, payload []byte) (T, error)) iter.Seq2[T, error] {
 	return scanFrom(v, prefix, prefix, read)
 }
 
-// scanFrom is scan from a key on.
+// scanFrom is scan beginning at a key.
 func scanFrom[T any](v View, prefix, from []byte, read func(key, payload []byte) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
