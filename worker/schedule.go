@@ -181,8 +181,8 @@ func (s *Schedule) merge(older, newer Job) Job {
 	return older
 }
 
-// position counts the waiting jobs ahead of one: those of a higher priority, and
-// the older ones of the same priority.
+// position counts the waiting jobs ahead of a job: jobs of a higher priority, and older jobs
+// of the same priority.
 func (s *Schedule) position(of *entry) int {
 	n, older := 0, true
 	for _, e := range s.jobs {
@@ -195,9 +195,8 @@ func (s *Schedule) position(of *entry) int {
 	return n
 }
 
-// makeRoom drops a waiting job if the queue is full: of those that may be
-// dropped, the oldest of the lowest priority, but none of a higher priority than
-// that of the new job.
+// makeRoom drops a waiting job if the queue is full: among the jobs that may be dropped, the
+// oldest of the lowest priority. It drops no job of a higher priority than the new one.
 func (s *Schedule) makeRoom(priority int) (*Job, error) {
 	n := 0
 	var victim *entry

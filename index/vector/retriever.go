@@ -9,7 +9,7 @@ import (
 
 // retriever searches a collection by text.
 type retriever struct {
-	space *Collection
+	c     *Collection
 	embed func(ctx context.Context, q index.Query) ([]float32, error)
 }
 
@@ -50,14 +50,14 @@ func (s *Collection) Close() {
 }
 
 // Name implements index.Retriever.
-func (r *retriever) Name() string { return "vector/" + r.space.Name() }
+func (r *retriever) Name() string { return "vector/" + r.c.Name() }
 
 // Retrieve implements index.Retriever.
 func (r *retriever) Retrieve(ctx context.Context, q index.Query) (index.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return index.Result{}, err
 	}
-	if r.space.Len() == 0 {
+	if r.c.Len() == 0 {
 		return index.Result{}, index.ErrNotReady
 	}
 	if q.Allow != nil && q.Allow.IsEmpty() {
@@ -67,7 +67,7 @@ func (r *retriever) Retrieve(ctx context.Context, q index.Query) (index.Result, 
 	if err != nil {
 		return index.Result{}, fmt.Errorf("embed query: %w", err)
 	}
-	a, err := r.space.search(ctx, vec, q.Allow, q.Limit)
+	a, err := r.c.search(ctx, vec, q.Allow, q.Limit)
 	if err != nil {
 		return index.Result{}, fmt.Errorf("search vectors: %w", err)
 	}

@@ -83,8 +83,8 @@ func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 	return name, nil
 }
 
-// collectionOf returns the name of a model's collection. It is that of a stored one
-// with the same weights, if there is any: its fingerprint may differ.
+// collectionOf returns the name of a model's collection. If a stored collection has the
+// same weights, it returns its name, which may have another fingerprint.
 func (x *Indexer) collectionOf(m embedder.Model) string {
 	for _, stored := range x.store.Collections() {
 		if strings.HasPrefix(stored, m.Name+"@") && embedder.SameModel(x.store.Probes(stored), m.Probes) {
@@ -160,8 +160,8 @@ func (x *Indexer) open(ctx context.Context, name string, e embedder.Embedder, ba
 var errOtherModel = fmt.Errorf("%w: the model has changed", embedder.ErrUnavailable)
 
 // embedAs embeds with the model of a collection. A server may have other weights under
-// the name by now. Their vectors must not be mixed with those of the collection, so the
-// model is checked before and after.
+// the name by now. The vectors of both must not be mixed, so the model is checked before
+// and after.
 func (x *Indexer) embedAs(ctx context.Context, s *collection, purpose embedder.Purpose, texts []string) ([][]float32, error) {
 	if !s.background {
 		return s.embed.Embed(ctx, purpose, texts)

@@ -13,7 +13,7 @@ import (
 
 const (
 	// maxDefinitions bounds the documents considered for one name: thousands may declare
-	// main or String. Those of the selection and of the named type are preferred.
+	// main or String. Documents of the selection and of the named type are preferred.
 	maxDefinitions = 4096
 	// maxCompared bounds the documents whose exact spelling of the name is read.
 	maxCompared = 48

@@ -92,8 +92,8 @@ type Indexer struct {
 	mu      sync.RWMutex
 	docs    index.Table[document]
 	recency index.Recency // documents by document.newest
-	// several are the documents with more than one reference; mixed are those of them
-	// whose references differ in their attributes.
+	// several are the documents with more than one reference; mixed are the ones among
+	// them whose references differ in their attributes.
 	several, mixed *roaring.Bitmap
 	owners         owners
 	sessions       sessionIndex

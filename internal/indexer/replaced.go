@@ -24,8 +24,8 @@ func (x *Indexer) unusedCollections() []string {
 	return slices.DeleteFunc(x.store.Collections(), x.collections.wanted)
 }
 
-// replaced returns the collections that one replaces. Those of other weights of an
-// expected model are not among them: Attach drops these.
+// replaced returns the collections that one replaces. Attach has already dropped the
+// collections of an expected model's other weights.
 func (x *Indexer) replaced(s *collection) []string {
 	return slices.DeleteFunc(x.unusedCollections(), func(name string) bool {
 		model, _, _ := strings.Cut(name, "@")

@@ -186,7 +186,7 @@ func (x *Indexer) Repos(sel memory.Selection) []string {
 }
 
 // Candidates returns the owners of a document that a selection allows, at most 100: the
-// newest, those of the selection's project first.
+// newest, and first the ones in the selection's project.
 func (x *Indexer) Candidates(doc uint32, sel memory.Selection) []memory.Candidate {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -259,7 +259,7 @@ func pathMatches(pattern, p string) bool {
 }
 
 // globMatches keeps the positions at which a match of the pattern so far can end: the
-// cost is bounded by the length of the pattern times that of the path.
+// cost is bounded by the product of the lengths of pattern and path.
 func globMatches(pattern, parts []string) bool {
 	ends := make([]bool, len(parts)+1)
 	ends[0] = true

@@ -232,8 +232,8 @@ func (x *indexedSession) matches(f *filter) bool {
 		(f.Screen == "" || x.hasScreen(f.screen))
 }
 
-// eachMatch calls fn with the sessions of a project that a filter chooses, newest first;
-// without a project, with those of all projects.
+// eachMatch calls fn with the sessions of a project that a filter chooses, newest first.
+// If project is empty, it searches all projects.
 func (s *sessionIndex) eachMatch(project string, f *filter, fn func(*indexedSession)) {
 	if project == "" {
 		for project := range s.listed {

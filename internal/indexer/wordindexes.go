@@ -9,8 +9,7 @@ import (
 // the store.
 type wordIndex interface {
 	index.Retriever
-	// UpsertFields replaces the words of a document: those of its text and those of
-	// its paths.
+	// UpsertFields replaces the words of a document, from its text and from its paths.
 	UpsertFields(doc uint32, text, paths index.Terms)
 	// Delete removes a document. Deleting an unknown one is a no-op.
 	Delete(doc uint32)

@@ -35,25 +35,29 @@ type SessionHoldings struct {
 // session, state or receipt may be in it twice, put or dropped, and nothing may be
 // written that goes with a session which it drops.
 type Batch struct {
-	// RequestID is made by the client; a batch whose id was committed within
-	// the last day changes nothing and is answered as the first.
+	// The request. RequestID is made by the client: a batch whose id was committed within
+	// the last day changes nothing and returns the first result.
 	RequestID string
-	// Refused refuses the batch, unless its request was committed before: that it was
-	// may be why it would be refused now. Nothing is remembered of the request then.
+	// Refused is returned, and nothing is written, unless RequestID was committed before.
+	// The caller cannot tell: the first commit may be the very reason for the refusal.
 	Refused error
 
+	// What to write. A document must be referenced by a record or file. A session, and a
+	// receipt, replaces the one with its key.
 	Docs      []Doc
 	Records   []Record
 	Files     []File
 	Projects  []Project
 	Sandboxes []Sandbox
-	// Sessions replace those of the same key.
-	Sessions []Session
+	Sessions  []Session
+	Receipts  []Receipt
+	// States are edited in order. Two edits of one state are an error, and so is the state
+	// of a session that is neither stored nor in Sessions (CodeNotFound).
+	States []StateEdit
 
-	// PruneFiles take the chunks of files away and keep the rest of them; what is
-	// not there, or has none, is left as it is.
-	PruneFiles []FileKey
-
+	// What to remove, by id or key. Unknown ones are ignored. PruneFiles removes only the
+	// chunks of files.
+	PruneFiles    []FileKey
 	DropRecords   []string
 	DropFiles     []FileKey
 	DropProjects  []string
@@ -61,38 +65,30 @@ type Batch struct {
 	DropReceipts  []string
 	DropSessions  []SessionKey
 
-	// Tombstones are ids of records that were forgotten and that no import may
-	// bring back; DropTombstones lets them come again. With Import, records that
-	// have one are left out.
+	// Tombstones. They are the ids of forgotten records. With Import, records that have a
+	// tombstone are left out.
 	Tombstones     []string
 	DropTombstones []string
 	Import         bool
 
-	// Merge is called for a record whose id exists and returns what is to be
-	// kept. Nil replaces. With Existing, records whose id does not exist are left out:
-	// a change of what has gone meanwhile brings nothing back.
-	Merge    func(old, new Record) Record
-	Existing bool
-	// MergeSession is called for a session whose key exists and returns what is to
-	// be kept, or an error, which refuses the batch. Nil replaces.
+	// What happens to existing records and sessions. Merge returns the record to store; nil
+	// replaces. MergeSession does so for sessions; its error refuses the batch. With
+	// Existing, records that do not exist are left out: a change must not restore a record
+	// that was removed meanwhile.
+	Merge        func(old, new Record) Record
 	MergeSession func(old, new Session) (Session, error)
-	// States are edited in their order; two of one key are an error, and so is that of
-	// a session which is neither stored nor among Sessions (CodeNotFound).
-	States []StateEdit
-	// Receipts are written with the batch, so that they are as durable as it is. One
-	// whose id is there replaces it.
-	Receipts []Receipt
-	// Action and Detail become a line of the audit log, unless Action is empty. About
-	// are the ids of the records that Detail repeats in full, and of their project.
-	Action string
-	Detail any
-	About  []string
-	// EraseDetails are ids: from the lines of the audit log that are about one of them
-	// the detail is taken out.
+	Existing     bool
+
+	// The audit log. Action and Detail become a line unless Action is empty; About are the
+	// ids of the records that Detail repeats, and of their project. EraseDetails are ids:
+	// lines about them lose their detail.
+	Action       string
+	Detail       any
+	About        []string
 	EraseDetails []string
 }
 
-// Committed says what became of a batch.
+// Committed is the result of a batch.
 type Committed struct {
 	// Seq is the number of the update that holds it.
 	Seq uint64
@@ -103,10 +99,10 @@ type Committed struct {
 	Merged []string
 	// Left are the ids of the records that have a tombstone, or are gone.
 	Left []string
-	// Dropped counts the records and files that were there to be dropped, Pruned the
-	// files that lost chunks, Swept the documents that nothing holds any more.
+	// Dropped counts the removed records and files, Pruned the files that lost chunks,
+	// Swept the removed documents without a reference.
 	Dropped, Pruned, Swept int
-	// Repeated says that the request was committed before.
+	// Repeated is set if the request was committed before.
 	Repeated bool
 }
 

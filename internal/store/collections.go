@@ -11,19 +11,20 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// collections are the vector spaces that hold, or may hold, vectors.
+// collections are the open vector collections.
 type collections struct {
-	mu    sync.RWMutex // guards what follows
+	mu    sync.RWMutex // guards the fields below
 	names []string
-	// probes are the vectors by which the model of a space is known again.
+	// probes are vectors that identify the model of a collection.
 	probes map[string][][]float32
-	// widths are the bytes of a vector, as far as one was seen.
+	// widths are the bytes per vector; 0 before the first vector.
 	widths map[string]int
-	// unwritten are the values of those that were opened while nothing could be stored.
+	// unwritten are the values of collections that were opened while the store was
+	// read-only.
 	unwritten [][]byte
 }
 
-// saw notes how many bytes a vector of a space takes.
+// saw notes the size of a collection's vectors.
 func (s *collections) saw(name string, bytes int) {
 	s.mu.RLock()
 	known := s.widths[name] == bytes
@@ -39,7 +40,7 @@ func (s *collections) saw(name string, bytes int) {
 	s.widths[name] = bytes
 }
 
-// vectorBytes is what the vectors of a document take that has one in every space.
+// vectorBytes is the size of a document's vectors if every collection has one.
 func (s *collections) vectorBytes() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -56,7 +57,7 @@ func (s *collections) known(name string) bool {
 	return slices.Contains(s.names, name)
 }
 
-// all returns the short names.
+// all returns the keys of all collections.
 func (s *collections) all() []collectionKey {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -67,23 +68,23 @@ func (s *collections) all() []collectionKey {
 	return keys
 }
 
-// Collections returns the names of the spaces that were opened and not dropped.
+// Collections returns the names of the collections that were opened and not dropped.
 func (s *Store) Collections() []string {
 	s.collections.mu.RLock()
 	defer s.collections.mu.RUnlock()
 	return slices.Clone(s.collections.names)
 }
 
-// Probes returns the vectors of the embedder's probe texts by which the model of a
-// space is known again; nil when none were stored.
+// Probes returns the vectors of the embedder's probe texts, which identify the model of a
+// collection; nil if none are stored.
 func (s *Store) Probes(name string) [][]float32 {
 	s.collections.mu.RLock()
 	defer s.collections.mu.RUnlock()
 	return s.collections.probes[name]
 }
 
-// OpenCollection makes a space known, so that vectors can be put into it, and keeps
-// its probes, if it has none yet. While nothing can be stored it is written later.
+// OpenCollection creates a collection if needed, so that vectors can be added, and stores
+// its probes if it has none. While the store is read-only, the collection is written later.
 func (s *Store) OpenCollection(ctx context.Context, name string, probes [][]float32) error {
 	if s.collections.known(name) && (probes == nil || s.Probes(name) != nil) {
 		return nil
@@ -114,8 +115,8 @@ func (s *Store) writeCollection(ctx context.Context, value []byte) error {
 	return err
 }
 
-// writeCollections writes the spaces that were opened while nothing could be stored. The next
-// start opens again those that cannot be written.
+// writeCollections writes the collections that were opened while the store was read-only.
+// The next start opens again what cannot be written.
 func (s *Store) writeCollections() {
 	s.collections.mu.Lock()
 	values := s.collections.unwritten
@@ -123,13 +124,13 @@ func (s *Store) writeCollections() {
 	s.collections.mu.Unlock()
 	for _, value := range values {
 		if err := s.writeCollection(context.Background(), value); err != nil && !errors.Is(err, ErrClosed) {
-			s.opts.Logger.Error("a vector space was not written", "part", "store", "error", err)
+			s.opts.Logger.Error("a vector collection was not written", "part", "store", "error", err)
 		}
 	}
 }
 
-// encodeCollection gives a space's value: its name and, after a NUL, the codes of its
-// probes' vectors in CBOR, if there are any.
+// encodeCollection returns a collection's value: its name and, if there are probes, a NUL
+// and the probes' codes in CBOR.
 func encodeCollection(name string, probes [][]float32) ([]byte, error) {
 	if probes == nil {
 		return []byte(name), nil
@@ -142,7 +143,7 @@ func encodeCollection(name string, probes [][]float32) ([]byte, error) {
 	return append([]byte(name+"\x00"), b...), err
 }
 
-// add takes in a space by its value. It is called with mu held, but by Open.
+// add adds a collection by its value. It is called with mu held, except by Open.
 func (s *collections) add(value []byte) error {
 	before, after, probed := bytes.Cut(value, []byte{0})
 	name := string(before)
@@ -169,7 +170,7 @@ func (s *collections) add(value []byte) error {
 	return nil
 }
 
-// CountVectors returns how many documents have a vector in a space.
+// CountVectors returns how many documents have a vector in a collection.
 func (s *Store) CountVectors(name string) (int, error) {
 	return read(s, func(v View) (int, error) {
 		n := 0
@@ -180,10 +181,10 @@ func (s *Store) CountVectors(name string) (int, error) {
 	})
 }
 
-// DropCollection removes a space and its vectors. What a crash or an error leaves of it is
-// known as the space, and is removed when it is dropped again.
+// DropCollection removes a collection and its vectors. After a crash or an error the
+// collection still exists; dropping it again removes the rest.
 func (s *Store) DropCollection(ctx context.Context, name string) error {
-	// In the committer, so that the updates that knew the space are committed
+	// In the committer, so that updates that still write to the collection are committed
 	// before its vectors are listed.
 	_, err := s.Update(ctx, func(*Tx) error {
 		s.collections.mu.Lock()
@@ -204,7 +205,7 @@ func (s *Store) DropCollection(ctx context.Context, name string) error {
 	return fmt.Errorf("drop collection %s: %w", name, errors.Join(err, s.collections.add([]byte(name))))
 }
 
-// dropVectors removes the keys of a space, in portions.
+// dropVectors removes the keys of a collection in several commits.
 func (s *Store) dropVectors(ctx context.Context, name string) error {
 	short := collectionKeyOf(name)
 	var keys [][]byte
@@ -217,7 +218,7 @@ func (s *Store) dropVectors(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	keys = append(keys, key(prefixCollection, string(short[:]))) // last: what is left is known by it
+	keys = append(keys, key(prefixCollection, string(short[:]))) // last, so that an interrupted drop can be repeated
 	const portion = 1000                                         // few enough to share a commit
 	for part := range slices.Chunk(keys, portion) {
 		if _, err := s.Update(ctx, func(tx *Tx) error {

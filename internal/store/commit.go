@@ -245,12 +245,12 @@ func btoi(b bool) int {
 
 // PutVectors adds vectors to a collection and returns how many of the documents were
 // still referenced; the vectors of the others are dropped.
-func (s *Store) PutVectors(ctx context.Context, space string, vectors []memory.DocVector) (int, error) {
+func (s *Store) PutVectors(ctx context.Context, collection string, vectors []memory.DocVector) (int, error) {
 	kept := 0
 	for part := range slices.Chunk(vectors, 256) {
 		_, err := s.Update(ctx, func(tx *Tx) error {
 			for _, v := range part {
-				held, err := tx.PutVector(space, v.Doc, v.Vector)
+				held, err := tx.PutVector(collection, v.Doc, v.Vector)
 				if err != nil {
 					return err
 				}

@@ -55,8 +55,8 @@ const maxGroup = 512
 
 // Update runs fn in the committer and returns when its writes are durable and applied to
 // the indexes. An error of fn is returned unchanged and leaves the store unchanged. If fn
-// wrote nothing, the sequence number is that of the last committed update. fn must be
-// quick and is run once.
+// wrote nothing, Update returns the sequence number of the last committed update. fn must
+// be quick and is run once.
 func (s *Store) Update(ctx context.Context, fn func(*Tx) error) (uint64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

@@ -2,5 +2,5 @@ package store
 
 import "io/fs"
 
-// diskUsage is the file's length, the nearest that is told without a handle.
+// diskUsage is the file's length, an approximation that needs no handle.
 func diskUsage(info fs.FileInfo) int64 { return info.Size() }

@@ -52,12 +52,12 @@ func examine(dir string) (*examination, error) {
 	if x.last, err = readWitness(dir); err != nil {
 		known = false
 		if !errors.Is(err, fs.ErrNotExist) {
-			x.notes = append(x.notes, "the witness is made anew: "+err.Error())
+			x.notes = append(x.notes, "the witness is created again: "+err.Error())
 		}
 	}
 	tables, tablesErr := readTables(dir)
 	if tablesErr != nil && known && !errors.Is(tablesErr, fs.ErrNotExist) {
-		x.notes = append(x.notes, "the list of tables is made anew: "+tablesErr.Error())
+		x.notes = append(x.notes, "the list of tables is created again: "+tablesErr.Error())
 	}
 
 	var mu sync.Mutex // guards inTables and id
@@ -213,12 +213,12 @@ func dropUnused(dir string) (notes []string) {
 			continue
 		}
 		if err := os.Rename(path, path+".aside"); err == nil {
-			notes = append(notes, name+" is made anew: it was no file and is now "+name+".aside")
+			notes = append(notes, name+" is created again: it was not a file; it was renamed to "+name+".aside")
 		}
 	}
 	drop := func(name, what string) {
 		if err := os.Remove(filepath.Join(dir, name)); err == nil {
-			notes = append(notes, name+" is made anew: "+what+"; nothing is lost by it")
+			notes = append(notes, name+" is created again: "+what+"; no data is lost")
 		}
 	}
 	b, err := os.ReadFile(filepath.Join(dir, keysName))

@@ -8,7 +8,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// Paused says whether all work in the background is held.
+// Paused reports whether background work is paused.
 func (s *Store) Paused() (bool, error) {
 	return read(s, func(v View) (bool, error) {
 		err := get(v.txn, keyPaused, func([]byte) error { return nil })
@@ -19,8 +19,8 @@ func (s *Store) Paused() (bool, error) {
 	})
 }
 
-// SetPaused keeps, also over a restart, whether all work in the background is held.
-// It holds nothing itself.
+// SetPaused stores whether background work is paused, so that it survives a restart. It
+// does not itself pause anything.
 func (s *Store) SetPaused(ctx context.Context, on bool) error {
 	if err := s.writable(); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (s *Store) SetPaused(ctx context.Context, on bool) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("keep pause: %w", err)
+		return fmt.Errorf("store pause: %w", err)
 	}
 	return nil
 }

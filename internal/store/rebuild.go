@@ -140,15 +140,15 @@ func (m *mender) documents(unread map[string]bool) map[memory.DocID]bool {
 			terms[memory.DocID(k[len(prefixTerms):])] = true
 		}
 	}
-	spaces := map[collectionKey]bool{}
+	collections := map[collectionKey]bool{}
 	for k := range m.keys(prefixCollection) {
 		if len(k) == len(prefixCollection)+len(collectionKey{}) && !unread[string(k)] {
-			spaces[collectionKey(k[len(prefixCollection):])] = true
+			collections[collectionKey(k[len(prefixCollection):])] = true
 		}
 	}
 	at := len(prefixVector) + len(collectionKey{})
 	for k := range m.keys(prefixVector) {
-		if len(k) != at+len(memory.DocID{}) || !spaces[collectionKey(k[len(prefixVector):at])] {
+		if len(k) != at+len(memory.DocID{}) || !collections[collectionKey(k[len(prefixVector):at])] {
 			m.del(k)
 		}
 	}

@@ -154,9 +154,9 @@ func (tx *Tx) dropTurns(prefix []byte) {
 }
 
 // Receipts returns the receipts that a filter chooses, newest first by id, at most limit,
-// and whether there are more. It includes those not yet written. It reads those of a
-// session by their turns; otherwise it reads only receipts newer than the oldest result,
-// or than the filter's Since.
+// and whether there are more. It includes receipts that are not yet written. It finds a
+// session's receipts by their turns; otherwise it reads only receipts newer than the oldest
+// result, or than the filter's Since.
 func (s *Store) Receipts(f memory.ReceiptFilter, limit int) (found []memory.Receipt, more bool, err error) {
 	if limit < 1 {
 		return nil, false, memory.Invalid("limit", "at least 1", "is %d", limit)
@@ -289,8 +289,8 @@ func chosen(f *memory.ReceiptFilter, r receiptHead) bool {
 		(len(f.Purposes) == 0 || slices.Contains(f.Purposes, r.Purpose))
 }
 
-// idSlack is how far the order of ids and that of times may differ: an id is made when its
-// query comes, separately from the time.
+// idSlack is how far the order by id and the order by time may differ: the id is made when
+// the query arrives, separately from the time.
 const idSlack = time.Minute
 
 // before reports whether a receipt is so old that no earlier one is chosen.

@@ -131,7 +131,7 @@ func (r *Repair) Discard() error { return os.RemoveAll(repairingPath(r.opts.Dir)
 // Finish replaces the damaged store with the new one. It keeps the damaged one in the
 // folder that it returns, with a report beside it. After a crash at any moment, one of
 // both stores is in place, or the next start finishes the repair.
-func (r *Repair) Finish() (aside string, err error) {
+func (r *Repair) Finish() (damaged string, err error) {
 	dir := filepath.Clean(r.opts.Dir)
 	report, err := json.MarshalIndent(r.Damage, "", "  ")
 	if err != nil {
@@ -140,9 +140,9 @@ func (r *Repair) Finish() (aside string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	aside = dir + ".damaged-" + r.opts.Clock().UTC().Format("20060102T150405.000")
+	damaged = dir + ".damaged-" + r.opts.Clock().UTC().Format("20060102T150405.000")
 	// Beside the database, not in it: its files stay unchanged.
-	if err := os.WriteFile(aside+".json", append(report, '\n'), 0o600); err != nil {
+	if err := os.WriteFile(damaged+".json", append(report, '\n'), 0o600); err != nil {
 		return "", fmt.Errorf("write report of damage: %w", err)
 	}
 	// The list describes the old tables. Without it, less damage can be explained.
@@ -151,7 +151,7 @@ func (r *Repair) Finish() (aside string, err error) {
 	}
 	err = os.Rename(repairingPath(dir), repairedPath(dir))
 	if err == nil {
-		err = os.Rename(dir, aside)
+		err = os.Rename(dir, damaged)
 	}
 	if err == nil {
 		err = endRepair(dir)
@@ -165,9 +165,9 @@ func (r *Repair) Finish() (aside string, err error) {
 		err = errors.Join(w.put(r.id, r.seq, r.totals), w.noteTables(), w.close())
 	}
 	if err != nil {
-		r.opts.Logger.Warn("the witness is made at the next start", "part", "store", "error", err)
+		r.opts.Logger.Warn("the witness is created at the next start", "part", "store", "error", err)
 	}
-	return aside, nil
+	return damaged, nil
 }
 
 // endRepair finishes a repair whose Finish was interrupted. The repaired store has a

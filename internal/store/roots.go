@@ -9,9 +9,9 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// RecordProject keeps in mind that a project was met in a folder, if one is named, under
-// these names, with this remote, history and at this place, and says whether the project is stored: one that is not stays
-// so. Nothing is written of what is known.
+// RecordProject adds what was seen of a project to the stored one: names, remote, place,
+// folders, history and, unless empty, the root. It reports whether the project is stored;
+// if not, it stores nothing. It writes only changes.
 func (s *Store) RecordProject(ctx context.Context, p memory.Project, root string) (stored bool, err error) {
 	_, err = s.Update(ctx, func(tx *Tx) error {
 		stored = false
@@ -42,13 +42,13 @@ func (s *Store) RecordProject(ctx context.Context, p memory.Project, root string
 		return tx.writeProject(seen)
 	})
 	if err != nil {
-		return false, fmt.Errorf("see project: %w", err)
+		return false, fmt.Errorf("record project: %w", err)
 	}
 	return stored, nil
 }
 
-// putProject writes a project. Its roots stay as RecordProject has them: whoever
-// writes it may have read it before that.
+// putProject writes a project. It keeps the stored roots, because the caller may have read
+// the project before RecordProject changed them.
 func (tx *Tx) putProject(p memory.Project) error {
 	old, err := tx.Project(p.ID)
 	known, _, err := existing(tx.s, old, err)

@@ -7,7 +7,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Sandboxes returns all sandboxes, by id. What they point to must not be written to.
+// Sandboxes returns all sandboxes, by id. Callers must not change what they point to.
 func (s *Store) Sandboxes() ([]memory.Sandbox, error) {
 	kept, err := s.keptSandboxes()
 	if err != nil {
@@ -22,8 +22,8 @@ func (s *Store) Sandboxes() ([]memory.Sandbox, error) {
 	return all, nil
 }
 
-// ProjectSandboxes returns the sandboxes of a project, by id, from memory: every
-// question asks for them. What they point to must not be written to.
+// ProjectSandboxes returns the sandboxes of a project, by id, from a cache, because every
+// query needs them. Callers must not change what they point to.
 func (s *Store) ProjectSandboxes(project string) ([]memory.Sandbox, error) {
 	kept, err := s.keptSandboxes()
 	if err != nil {
@@ -33,13 +33,13 @@ func (s *Store) ProjectSandboxes(project string) ([]memory.Sandbox, error) {
 	return slices.Clone(kept.of[project]), nil
 }
 
-// sandboxes are those stored, by project, each list by id. Their owner locks.
+// sandboxes caches the stored sandboxes by project, each list by id. Callers lock.
 type sandboxes struct {
 	of      map[string][]memory.Sandbox
-	project map[string]string // of each
+	project map[string]string // by sandbox
 }
 
-// sandboxChange is one that was written, or removed: then it is no more than its id.
+// sandboxChange is a sandbox that was written or removed. A removed one has only an id.
 type sandboxChange struct {
 	memory.Sandbox
 	removed bool
@@ -72,8 +72,8 @@ func (k *sandboxes) drop(id string) {
 	}
 }
 
-// keptSandboxes returns the sandboxes with mu held, or an error without. They are read
-// when they are first asked for; from then on they follow what is committed.
+// keptSandboxes returns the cached sandboxes with mu held, or an error with mu released.
+// The first call reads them; later commits update them.
 func (s *Store) keptSandboxes() (*sandboxes, error) {
 	s.mu.Lock()
 	if s.sandboxes != nil {
@@ -94,7 +94,7 @@ func (s *Store) keptSandboxes() (*sandboxes, error) {
 		return nil, err
 	}
 	s.mu.Lock()
-	if s.sandboxes == nil && s.sandboxesAt == at { // else some may have changed since they were read
+	if s.sandboxes == nil && s.sandboxesAt == at { // else a commit may have changed some
 		s.sandboxes = read
 	}
 	if s.sandboxes != nil {
@@ -115,8 +115,7 @@ func (tx *Tx) dropSandbox(id string) {
 	tx.del(key(prefixSandbox, id))
 }
 
-// settleSandboxes brings the sandboxes up to date with committed changes. It is called
-// with mu held.
+// settleSandboxes applies committed changes to the cache. It is called with mu held.
 func (s *Store) settleSandboxes(changes []sandboxChange) {
 	if len(changes) > 0 {
 		s.sandboxesAt++
@@ -133,7 +132,7 @@ func (s *Store) settleSandboxes(changes []sandboxChange) {
 	}
 }
 
-// checkSandboxes compares the sandboxes that are kept with those stored.
+// checkSandboxes compares the cached sandboxes with the stored ones.
 func (s *Store) checkSandboxes(v View, bad func(string, ...any)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,16 +142,16 @@ func (s *Store) checkSandboxes(v View, bad func(string, ...any)) {
 	stored := 0
 	for b, err := range v.Sandboxes() {
 		if err != nil {
-			continue // told elsewhere
+			continue // checkValues reports it
 		}
 		stored++
 		list := s.sandboxes.of[b.Project]
 		at, found := slices.BinarySearchFunc(list, b, bySandbox)
 		if !found || !list[at].RequestedAt.Equal(b.RequestedAt) || !list[at].IndexedAt.Equal(b.IndexedAt) || list[at].Root != b.Root || list[at].Paused != b.Paused {
-			bad("sandbox %s: it is kept otherwise than it is stored", b.ID)
+			bad("sandbox %s: the cached one differs from the stored one", b.ID)
 		}
 	}
 	if kept := len(s.sandboxes.project); kept != stored {
-		bad("sandboxes: %d are stored, %d are kept", stored, kept)
+		bad("sandboxes: %d are stored, %d are cached", stored, kept)
 	}
 }

@@ -25,8 +25,8 @@ func (v View) Session(k memory.SessionKey) (memory.Session, error) {
 	return x, notFound(err, "session", key)
 }
 
-// Sessions walks the sessions of a project by id, or those of all projects when
-// none is named.
+// Sessions walks the sessions of a project by id, or the sessions of all projects if
+// project is empty.
 func (v View) Sessions(project string) iter.Seq2[memory.Session, error] {
 	prefix := prefixSession
 	if project != "" {
@@ -38,17 +38,16 @@ func (v View) Sessions(project string) iter.Seq2[memory.Session, error] {
 func decodeSession(key, payload []byte) (memory.Session, error) {
 	x, err := decode[memory.Session](payload)
 	if err == nil && !bytes.Equal(key, keySession(x.Key())) {
-		err = corrupt(key, "it is another session's")
+		err = corrupt(key, "it belongs to another session")
 	}
 	return x, err
 }
 
-// PutSession writes a session in place of the one of its key. CodeInvalidInput
-// when its id cannot be part of a key.
+// PutSession writes a session and replaces the one with its key. It returns
+// CodeInvalidInput if the id cannot be part of a key.
 func (tx *Tx) PutSession(x memory.Session) error { return tx.putSession(x, nil) }
 
-// putSession is PutSession, but that merge, if there is one, says what is kept of
-// a session that is there.
+// putSession is PutSession, but merges with an existing session unless merge is nil.
 func (tx *Tx) putSession(x memory.Session, merge func(old, new memory.Session) (memory.Session, error)) error {
 	if x.ID == "" || strings.ContainsRune(x.Project+x.ID, 0) {
 		return memory.Invalid("sessionId", "", "%q cannot name a session", x.ID)
@@ -69,8 +68,8 @@ func (tx *Tx) putSession(x memory.Session, merge func(old, new memory.Session) (
 	return nil
 }
 
-// DropSession removes a session with its state and its receipts, not its steps, and
-// reports whether it was there.
+// DropSession removes a session with its state and receipts, and reports whether it
+// existed. It does not remove the session's steps.
 func (tx *Tx) DropSession(k memory.SessionKey) (bool, error) {
 	tx.preDelete(keyState(memory.StateKey{Project: k.Project, Kind: memory.StateSession, ID: k.ID}))
 	tx.dropTurns(prefixSessionTurns(k))
@@ -85,7 +84,7 @@ func (tx *Tx) DropSession(k memory.SessionKey) (bool, error) {
 	return true, nil
 }
 
-// hasSession says that a session is stored or put by this update.
+// hasSession reports whether a session is stored or written by this update.
 func (tx *Tx) hasSession(k memory.SessionKey) (bool, error) {
 	for _, c := range tx.change.Sessions {
 		if c.New != nil && c.New.Key() == k {
@@ -110,7 +109,7 @@ func (s *Store) Session(project, id string) (memory.Session, error) {
 
 // ProjectSessions returns the sessions of a project by id.
 func (s *Store) ProjectSessions(project string) ([]memory.Session, error) {
-	if project == "" { // a walk would take it for all of them
+	if project == "" { // View.Sessions would return the sessions of all projects
 		return nil, nil
 	}
 	return read(s, func(v View) (all []memory.Session, _ error) {
@@ -123,7 +122,7 @@ func (s *Store) ProjectSessions(project string) ([]memory.Session, error) {
 	})
 }
 
-// checkSessions gathers the sessions and reports those that cannot be read.
+// checkSessions collects the sessions, and reports sessions that cannot be read.
 func checkSessions(v View, sessions map[memory.SessionKey]memory.Session, bad func(string, ...any)) {
 	for x, err := range v.Sessions("") {
 		if err != nil {

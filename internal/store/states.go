@@ -88,7 +88,7 @@ func nameState(k memory.StateKey) string {
 	return k.Kind + " " + memory.Quote(k.ID) + " of " + k.Project
 }
 
-// checkStates reports states with invalid keys, and those of sessions that are not stored.
+// checkStates reports states with an invalid key, and states of sessions that do not exist.
 // checkValues reads the values.
 func checkStates(v View, sessions map[memory.SessionKey]memory.Session, bad func(string, ...any)) {
 	for k := range v.keys(prefixState) {

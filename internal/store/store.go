@@ -52,8 +52,8 @@ type Options struct {
 	// ReadDamaged makes Open accept a store with damaged files: what can be read is
 	// copied and read from the copy, and Commit refuses. Default: a DamagedError.
 	ReadDamaged bool
-	// NoSync leaves out the sync of every commit, for stores that may be lost, such as
-	// those of evaluations and tests.
+	// NoSync leaves out the sync of every commit, for stores that may be lost, such as in
+	// evaluations and tests.
 	NoSync bool
 	// Apply gets the changes of committed updates, in commit order, before they are
 	// acknowledged. It must not call Update. Optional.

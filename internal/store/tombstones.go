@@ -10,7 +10,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Tombstoned says whether a record was forgotten for good.
+// Tombstoned reports whether a record was forgotten.
 func (v View) Tombstoned(id string) (bool, error) {
 	switch _, err := v.txn.Get(key(prefixTomb, id)); {
 	case err == nil:
@@ -22,15 +22,14 @@ func (v View) Tombstoned(id string) (bool, error) {
 	}
 }
 
-// Tombstoned says whether a record was forgotten for good.
+// Tombstoned reports whether a record was forgotten.
 func (s *Store) Tombstoned(id string) (bool, error) {
 	return read(s, func(v View) (bool, error) { return v.Tombstoned(id) })
 }
 
-// withoutForgotten returns an import without the records that have a tombstone
-// and without the documents that only they name, so that importing a file again
-// writes nothing for what was forgotten. A tombstone that the batch itself lifts
-// keeps nothing out.
+// withoutForgotten returns an import without records that have a tombstone, and without
+// documents that only these records reference. Tombstones that the batch removes are
+// ignored.
 func (tx *Tx) withoutForgotten(b memory.Batch, out *memory.Committed) (memory.Batch, error) {
 	forgotten := map[memory.DocID]bool{}
 	var records []memory.Record

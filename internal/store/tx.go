@@ -28,7 +28,7 @@ type Tx struct {
 
 	change    memory.Change
 	refs      map[memory.DocID]int32 // what this update adds to the references
-	chunkSets map[chunkSetID]int32   // and to those of chunk sets
+	chunkSets map[chunkSetID]int32   // likewise for chunk sets
 	// newChunkSets are the chunk sets that this update writes.
 	newChunkSets map[chunkSetID]storedChunkSet
 	group        *group
@@ -199,12 +199,12 @@ func (tx *Tx) PutDoc(d memory.Doc) error {
 	written := memory.Doc{ID: d.ID, Terms: d.Terms, Vectors: make(map[string][]float32, len(d.Vectors))}
 	k := keyTerms(d.ID)
 	tx.add(&tx.preWrites, write{key: k, value: seal(k, d.Terms)})
-	for space, v := range d.Vectors {
-		decoded, err := tx.putVector(space, d.ID, v)
+	for collection, v := range d.Vectors {
+		decoded, err := tx.putVector(collection, d.ID, v)
 		if err != nil {
 			return err
 		}
-		written.Vectors[space] = decoded
+		written.Vectors[collection] = decoded
 	}
 	tx.change.Docs = append(tx.change.Docs, written)
 	return nil
@@ -221,8 +221,8 @@ func (tx *Tx) intact(d memory.Doc) bool {
 	if err != nil || !same {
 		return false
 	}
-	for space := range d.Vectors {
-		if get(tx.txn, keyVector(collectionKeyOf(space), d.ID), func([]byte) error { return nil }) != nil {
+	for collection := range d.Vectors {
+		if get(tx.txn, keyVector(collectionKeyOf(collection), d.ID), func([]byte) error { return nil }) != nil {
 			return false
 		}
 	}
@@ -231,30 +231,30 @@ func (tx *Tx) intact(d memory.Doc) bool {
 
 // PutVector adds the vector of a document to a collection if the document is still
 // referenced, and reports whether it was.
-func (tx *Tx) PutVector(space string, doc memory.DocID, v []float32) (bool, error) {
+func (tx *Tx) PutVector(collection string, doc memory.DocID, v []float32) (bool, error) {
 	if !tx.held(doc) {
 		return false, nil
 	}
-	decoded, err := tx.putVector(space, doc, v)
+	decoded, err := tx.putVector(collection, doc, v)
 	if err != nil {
 		return false, err
 	}
-	tx.change.Docs = append(tx.change.Docs, memory.Doc{ID: doc, Vectors: map[string][]float32{space: decoded}})
+	tx.change.Docs = append(tx.change.Docs, memory.Doc{ID: doc, Vectors: map[string][]float32{collection: decoded}})
 	return true, nil
 }
 
-func (tx *Tx) putVector(space string, doc memory.DocID, v []float32) ([]float32, error) {
-	if !tx.s.collections.known(space) {
-		return nil, fmt.Errorf("put vector: collection %q was not opened", space)
+func (tx *Tx) putVector(collection string, doc memory.DocID, v []float32) ([]float32, error) {
+	if !tx.s.collections.known(collection) {
+		return nil, fmt.Errorf("put vector: collection %q was not opened", collection)
 	}
 	codes := encodeVector(v)
 	decoded, err := decodeVector(codes)
 	if err != nil {
 		return nil, fmt.Errorf("put vector of document %s: %w", doc, err)
 	}
-	k := keyVector(collectionKeyOf(space), doc)
+	k := keyVector(collectionKeyOf(collection), doc)
 	tx.add(&tx.preWrites, write{key: k, value: seal(k, codes)})
-	tx.s.collections.saw(space, len(codes))
+	tx.s.collections.saw(collection, len(codes))
 	return decoded, nil
 }
 
@@ -309,8 +309,8 @@ func (tx *Tx) finish(seq uint64, at time.Time) error {
 		}
 		tx.change.Swept = append(tx.change.Swept, doc)
 		tx.add(&tx.swept, write{key: keyTerms(doc)})
-		for _, space := range tx.s.collections.all() {
-			tx.add(&tx.swept, write{key: keyVector(space, doc)})
+		for _, c := range tx.s.collections.all() {
+			tx.add(&tx.swept, write{key: keyVector(c, doc)})
 		}
 	}
 	return nil

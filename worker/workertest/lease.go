@@ -150,7 +150,7 @@ func testRequeueCoalesces(t *testing.T, b *bench) {
 }
 
 func testChanged(t *testing.T, b *bench) {
-	told := func() bool {
+	changed := func() bool {
 		ch, _ := b.Changed()
 		select {
 		case <-ch:
@@ -159,30 +159,30 @@ func testChanged(t *testing.T, b *bench) {
 			return false
 		}
 	}
-	told() // whatever opening it said
+	changed() // whatever opening it said
 	b.none()
-	if told() {
-		t.Error("a lease that found nothing is told of as a change: a pool would never rest")
+	if changed() {
+		t.Error("a lease that found nothing signals a change: a pool would never rest")
 	}
 	b.enqueue(worker.Job{Key: "k"})
 	b.enqueue(worker.Job{})
-	if !told() {
-		t.Error("two new jobs are not told of")
+	if !changed() {
+		t.Error("two new jobs signal no change")
 	}
-	if told() {
-		t.Error("two jobs are told of twice though nobody looked between them")
+	if changed() {
+		t.Error("two jobs signal two changes though the channel was not read between them")
 	}
 	lease := b.lease()
 	other := b.lease()
 	b.enqueue(worker.Job{Key: "k"})
-	told()
+	changed()
 	b.settle(lease, worker.Settlement{Outcome: worker.Done})
-	if !told() {
-		t.Error("a job that may run now that the other of its key is done is not told of")
+	if !changed() {
+		t.Error("a job that may run now that the other of its key is done signals no change")
 	}
 	b.settle(other, worker.Settlement{Outcome: worker.Release})
-	if !told() {
-		t.Error("a released job is not told of")
+	if !changed() {
+		t.Error("a released job signals no change")
 	}
 }
 
