@@ -311,7 +311,7 @@ func TestCheckFindsLostSessions(t *testing.T) {
 	if err := setRaw(s, keySession(a.Key()), seal(keySession(a.Key()), raw)); err != nil {
 		t.Fatal(err)
 	}
-	finds("another's value", "another session's")
+	finds("another's value", "belongs to another session")
 	if _, err := s.Session("p-1", "a"); memory.CodeOf(err) != memory.CodeCorrupt {
 		t.Errorf("another's value is read as %v, want corrupt", err)
 	}
@@ -330,7 +330,7 @@ func TestCheckFindsLostSessions(t *testing.T) {
 	if err := s.db.Update(func(txn *badger.Txn) error { return txn.Delete(keySession(b.Key())) }); err != nil {
 		t.Fatal(err)
 	}
-	finds("a kept one that is not stored", "session b: it is kept as open")
+	finds("a kept one that is not stored", "session b: it is cached as open")
 	finds("a counted one that is not stored", "sessions: 0 are stored, 1 more are counted")
 	if raw, err = encode(b); err != nil {
 		t.Fatal(err)
