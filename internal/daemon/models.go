@@ -1,10 +1,11 @@
 package daemon
 
 import (
+	"time"
+
 	"github.com/recalld/recalld/embedder/ollama"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/models"
-	"time"
 )
 
 // newModels lists the models that the settings ask for, beside the built-in one, and the
