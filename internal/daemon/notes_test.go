@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func TestStatusSaysWhatIsLeftAside(t *testing.T) {
 	if got := st.Errors[0]; got.Part != "code" || !strings.Contains(got.Message, "sandboxes") {
 		t.Errorf("error is %+v, want one of the setting sandboxes", got)
 	}
-	if len(st.Notes) != 2 || st.Notes[0] != cfg.Notices[0] || !strings.Contains(st.Notes[1], cfg.Embedding.Ollama.Unused) {
+	if len(st.Notes) != 2 || !slices.Contains(st.Notes, cfg.Notices[0]) || !strings.Contains(strings.Join(st.Notes, "\n"), cfg.Embedding.Ollama.Unused) {
 		t.Errorf("notes are %q, want the former setting and the reason why Ollama is not used", st.Notes)
 	}
 	_, err := service.PullModel.Do(t.Context(), s, memory.PullRequest{Name: "m"}, nil)
