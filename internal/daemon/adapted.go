@@ -24,7 +24,7 @@ func builtinOf(models string) (embedder.Embedder, error) {
 	return loaded.Embedder, nil
 }
 
-// adaptedTrouble says in a person's words why the adapted model is not used.
+// adaptedTrouble says for people why the adapted model is not used.
 func adaptedTrouble(err error) string {
 	text := "the built-in model is used as it was shipped: " + err.Error()
 	if errors.Is(err, adaptation.ErrDamaged) || errors.Is(err, adaptation.ErrOtherBase) {
@@ -68,7 +68,7 @@ type adaptationStore struct {
 var _ adaptation.Store = adaptationStore{}
 
 // Lessons implements adaptation.Store. Those that were followed from files of a
-// repository are left out: the model is that of all projects.
+// repository are left out: all projects share the model.
 func (s adaptationStore) Lessons() iter.Seq2[memory.Record, error] {
 	return func(yield func(memory.Record, error) bool) {
 		err := s.View(func(v store.View) error {

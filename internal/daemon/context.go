@@ -79,8 +79,8 @@ func (d *Daemon) SearchTools(ctx context.Context, req memory.SearchToolsRequest)
 	return d.core.Session.SearchTools(ctx, req)
 }
 
-// ownTools has recalld's own tools in the catalogue from the first search on that wants
-// them: who never searches has nothing stored but what was told.
+// ownTools enters recalld's own tools in the catalogue at the first search that wants them,
+// so that nothing is stored for users who never search.
 type ownTools struct {
 	mu   sync.Mutex
 	done bool // guarded by mu

@@ -83,7 +83,7 @@ func TestContextFileProblems(t *testing.T) {
 		must(t, err)
 	}
 	log := s.log.String()
-	if strings.Count(log, "passed over in a context file") != 1 || !strings.Contains(log, "unknown field") || strings.Contains(log, secret) {
+	if strings.Count(log, "skipped in a context file") != 1 || !strings.Contains(log, "unknown field") || strings.Contains(log, secret) {
 		t.Errorf("logged:\n%s\nwant one unknown field, and no secret", log)
 	}
 }

@@ -63,7 +63,7 @@ type CoreOptions struct {
 type Core struct {
 	Store   *store.Store
 	Indexer *indexer.Indexer
-	// Gate lets background work through while nobody asks.
+	// Gate lets background work through while no query runs.
 	Gate     *worker.Gate
 	Ingest   *ingest.Service
 	Recall   *recall.Service
@@ -81,8 +81,8 @@ type Core struct {
 }
 
 // OpenCore opens the store and puts both paths over it. Writes work at once;
-// until Load has returned, recall answers that it is loading. The errors are
-// those of store.Open, and CodeCorrupt for a damaged built-in model.
+// until Load has returned, recall answers that it is loading. It returns the
+// errors of store.Open, and CodeCorrupt for a damaged built-in model.
 func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)

@@ -1,6 +1,6 @@
 // Package daemon is the composition root: it makes the parts, joins them, and
-// starts and ends them in order. Nobody imports it but the commands serve, eval
-// and doctor, and tests.
+// starts and ends them in order. Only the commands serve, eval, doctor
+// and restore import it, and tests.
 //
 // Vocabulary. The core is the two paths over one store (see Core); the daemon
 // adds transports, background work and the lock on the data folder. An endpoint
@@ -57,7 +57,7 @@ const (
 // How much garbage there may be, in percent of what is held. Most of a daemon's
 // memory is the indexes, which live as long as it does: a fifth instead of a half
 // costs a tenth more processor while indexing, and takes 60 MB less at 100,000
-// chunks. While loading, which somebody waits for, it is Go's own default, and
+// chunks. While loading, which callers wait for, it is Go's own default, and
 // what was left is given back at the end.
 const (
 	gcPercent        = 20
@@ -88,7 +88,7 @@ type Options struct {
 	// builtin is the built-in model; nil is the adapted one, or the program's own. Tests
 	// have others.
 	builtin embedder.Embedder
-	// models are filled by jobs beside those of the settings.
+	// models are used in addition to the models of the settings.
 	models []models.Model
 	// minPairs is how many pairs an adaptation needs; 0 is the default.
 	minPairs int
@@ -124,7 +124,7 @@ func (p *pauses) setDefaults() {
 	p.reconcile = cmp.Or(p.reconcile, reconcileEvery)
 }
 
-// Daemon is a running daemon. It implements session.Service.
+// Daemon is a running daemon. It implements service.Service.
 type Daemon struct {
 	opts     Options
 	handlers service.Handlers

@@ -75,7 +75,7 @@ type Evaluation struct {
 	// background is the name of the model that embeds after the write; empty if
 	// none does.
 	background string
-	embedded   func(n int) // told by counted; only Settle embeds
+	embedded   func(n int) // called by counted; only Settle embeds
 	hits       int
 	names      map[string]string // of references, by the id of their record
 }

@@ -79,7 +79,7 @@ func (d *Daemon) storePicture(ctx context.Context, req *memory.RecordStepRequest
 	return warning
 }
 
-// What an agent that has failed is told at most: it did not ask.
+// Bounds of the advice to an agent that has failed: it did not ask.
 const (
 	adviceLessons = 3
 	// adviceQuery is how much of an error is asked about, in characters: its end,

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// residentBytes is the memory that the process holds, 0 if it cannot be told;
+// residentBytes is the memory that the process holds, 0 if it cannot be read;
 // see proc_pid_statm(5).
 func residentBytes() int64 {
 	text, err := os.ReadFile("/proc/self/statm")

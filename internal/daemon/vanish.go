@@ -14,7 +14,7 @@ const vanishEvery = 5 * time.Second
 
 // WatchVanish returns nil when one of the files, the data folder's lock and the
 // socket, is no longer the file that it was at the start: removed, with its
-// folder or alone, or replaced by another. Nobody can reach the daemon then, and
+// folder or alone, or replaced by another. No client can reach the daemon then, and
 // another may own what is there now. It returns ctx's error when that ends
 // first. Ticks are the times to look; nil is every five seconds.
 func WatchVanish(ctx context.Context, paths []string, ticks <-chan time.Time) error {

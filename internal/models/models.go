@@ -127,8 +127,8 @@ func (s *Service) Resume(ctx context.Context) {
 	}
 }
 
-// Begin prepares the backfills before the pool starts: those of models are held until one
-// of them is attached, the one of the built-in model is queued.
+// Begin prepares the backfills before the pool starts: the models' one is held until a
+// model is attached, the built-in model's is queued.
 func (s *Service) Begin(ctx context.Context) {
 	if len(s.opts.Models) > 0 {
 		s.served.hold(holdNoModel)

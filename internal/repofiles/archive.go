@@ -24,7 +24,7 @@ const (
 	exportedSessions = "sessions"
 )
 
-// maxProblems bounds what an import tells of what it passed over.
+// maxProblems bounds the problems that an import lists.
 const maxProblems = 100
 
 // Import carries out service.Import.
@@ -53,16 +53,16 @@ func (s *Service) Import(ctx context.Context, req memory.ImportRequest) (*memory
 	return &i.out, nil
 }
 
-// importer takes over what files hold into one project.
+// importer imports files into one project.
 type importer struct {
 	core    *Options
 	project memory.Project
 	out     memory.Imported
-	again   asides
+	again   superseding
 }
 
-// path imports a file or folder and reports whether it is one of those that can
-// be. An export is a folder of both.
+// path imports a file or folder and reports whether it holds lessons or sessions. An
+// export holds both.
 func (i *importer) path(ctx context.Context, path string) (found bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -102,7 +102,7 @@ func (i *importer) path(ctx context.Context, path string) (found bool, err error
 	return found, nil
 }
 
-// escapeGlob has a folder's name mean itself.
+// escapeGlob escapes the characters of a folder's name that patterns give a meaning.
 func escapeGlob(path string) string {
 	if filepath.Separator == '\\' { // Windows knows no escapes, and no * in names
 		return path

@@ -12,10 +12,9 @@ import (
 	"github.com/recalld/recalld/internal/source/contextfile"
 )
 
-// contextFiles takes what the files of a caller's repository have into the catalogue of
-// its project. They are looked at when somebody asks for what follows from them: a few
-// looks at times and sizes, where nothing has changed. Of two worktrees of one project
-// the one counts that was asked in last.
+// contextFiles enters the context files of a caller's repository in the catalogue of its
+// project. It looks at them when a call needs the catalogue; if nothing has changed, this
+// costs a few times and sizes. Of two worktrees of one project, the last caller's counts.
 type contextFiles struct {
 	scanner   *contextfile.Scanner // nil if the settings say so
 	catalogue Catalogue
@@ -24,12 +23,12 @@ type contextFiles struct {
 	log       *slog.Logger
 
 	mu sync.Mutex
-	// told are the problems that were logged, by repository; guarded by mu.
-	told map[string][]memory.ImportProblem
+	// logged are the problems that were logged, by repository; guarded by mu.
+	logged map[string][]memory.ImportProblem
 }
 
 func newContextFiles(core *Options, roots *roots, trust *trust) (*contextFiles, error) {
-	c := &contextFiles{catalogue: core.Catalogue, roots: roots, trust: trust, log: core.Logger.With(logging.PartKey, "context"), told: map[string][]memory.ImportProblem{}}
+	c := &contextFiles{catalogue: core.Catalogue, roots: roots, trust: trust, log: core.Logger.With(logging.PartKey, "context"), logged: map[string][]memory.ImportProblem{}}
 	var err error
 	if core.ReadContext {
 		c.scanner, err = contextfile.New(contextfile.Options{})
@@ -37,9 +36,8 @@ func newContextFiles(core *Options, roots *roots, trust *trust) (*contextFiles, 
 	return c, err
 }
 
-// take looks at the repository of the project that a caller means: of a folder, if one
-// is named, or of the caller's own. What goes wrong is logged, and the catalogue stays
-// as it was.
+// take reads the context files of the named folder's repository, or of the caller's own.
+// Errors are logged, and the catalogue stays as it was.
 func (c *contextFiles) take(ctx context.Context, project string, caller memory.Caller) {
 	dir := caller.Dir
 	if filepath.IsAbs(project) {
@@ -64,14 +62,14 @@ func (c *contextFiles) take(ctx context.Context, project string, caller memory.C
 		c.drop(ctx, id.Project)
 		return
 	}
-	c.tell(id.Root, found.Problems)
+	c.warn(id.Root, found.Problems)
 	if _, err := c.catalogue.TakeFiles(context.WithoutCancel(ctx), id.Project, found.Hash, found.Files); err != nil {
 		c.log.Warn("the context files of a repository are not taken", "root", id.Root, logging.ErrorKey, err)
 	}
 }
 
-// wait notes what of a repository that is not trusted waits, before anybody asks for a
-// context there.
+// wait counts the context files of a repository that is not trusted, before the first
+// call there.
 func (c *contextFiles) wait(root string) {
 	if c.scanner == nil {
 		return
@@ -85,12 +83,11 @@ func (c *contextFiles) wait(root string) {
 	}
 }
 
-// untrusted is the hash of what a project has of files when none of its repositories is
-// trusted.
+// untrusted is the hash of the files of a project without a trusted repository.
 const untrusted = "nothing is trusted"
 
-// drop takes the entries of files out of the catalogue of a project of which no
-// repository is trusted: they are from before somebody had to agree.
+// drop removes the entries of files from the catalogue of a project without a trusted
+// repository: they are older than the rule that a user has to agree.
 func (c *contextFiles) drop(ctx context.Context, p memory.Project) {
 	roots, err := c.roots.all()
 	if err == nil && c.trust.anyOf(p.ID, roots) {
@@ -104,16 +101,16 @@ func (c *contextFiles) drop(ctx context.Context, p memory.Project) {
 	}
 }
 
-// tell logs problems once, until they change.
-func (c *contextFiles) tell(root string, problems []memory.ImportProblem) {
+// warn logs problems once, until they change.
+func (c *contextFiles) warn(root string, problems []memory.ImportProblem) {
 	c.mu.Lock()
-	before := c.told[root]
-	c.told[root] = problems
+	before := c.logged[root]
+	c.logged[root] = problems
 	c.mu.Unlock()
 	if slices.Equal(before, problems) {
 		return
 	}
 	for _, p := range withoutSecrets(problems) {
-		c.log.Warn("passed over in a context file", "file", p.File, "line", p.Line, "why", p.Message)
+		c.log.Warn("skipped in a context file", "file", p.File, "line", p.Line, "why", p.Message)
 	}
 }

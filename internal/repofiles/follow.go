@@ -16,10 +16,10 @@ import (
 	"github.com/recalld/recalld/internal/source/sessiondir"
 )
 
-// follower takes over what other programs write into the logs and session
-// folders of the repositories known (see roots) that are trusted (see trust); of the
-// others it notes what waits. It looks at them now and then,
-// which costs some file attributes a repository and works on every system.
+// follower imports what other programs write into the logs and session folders of the
+// known repositories (see roots) that are trusted (see trust). It counts the files of
+// the others that wait. It polls, which costs some file attributes per repository and
+// works on every system.
 type follower struct {
 	core     *Options
 	roots    *roots
@@ -30,15 +30,15 @@ type follower struct {
 	log      *slog.Logger
 	lessons  *lessonlog.Follower
 	sessions *sessiondir.Follower
-	// told is why a folder is not followed, by its path.
-	told map[string]string
-	// strangers are the repositories that a folder of all logs speaks of and no
-	// project is called like; names are those of the projects at that time.
+	// failed is the logged reason why a folder is not followed, by its path.
+	failed map[string]string
+	// strangers are repositories that a folder of all logs names and no project has
+	// as a name; names are the names of all projects at that time.
 	strangers map[string]bool
 	names     []string
 }
 
-// maxStrangers bounds what is kept in mind of repositories without a project.
+// maxStrangers bounds the repositories without a project that are remembered.
 const maxStrangers = 1000
 
 func newFollower(core *Options, roots *roots, trust *trust, contexts *contextFiles) (*follower, error) {
@@ -52,7 +52,7 @@ func newFollower(core *Options, roots *roots, trust *trust, contexts *contextFil
 	}
 	return &follower{
 		core: core, roots: roots, trust: trust, contexts: contexts, seen: map[string]bool{}, wake: make(chan struct{}, 1), log: core.Logger.With(logging.PartKey, "follow"), lessons: lessons, sessions: sessions,
-		told: map[string]string{}, strangers: map[string]bool{},
+		failed: map[string]string{}, strangers: map[string]bool{},
 	}, nil
 }
 
@@ -71,7 +71,7 @@ func (f *follower) run(ctx context.Context, every time.Duration) {
 	}
 }
 
-// wakeUp has run look at once.
+// wakeUp makes run look at once.
 func (f *follower) wakeUp() {
 	select {
 	case f.wake <- struct{}{}:
@@ -79,8 +79,8 @@ func (f *follower) wakeUp() {
 	}
 }
 
-// look takes over what is new. What cannot be read or kept is logged, which
-// status shows, and passed over.
+// look imports what is new. What cannot be read or stored is logged and skipped; status
+// shows it.
 func (f *follower) look(ctx context.Context) {
 	roots, err := f.roots.all()
 	if err != nil {
@@ -114,22 +114,21 @@ func (f *follower) look(ctx context.Context) {
 	}
 }
 
-// report tells why a folder is not followed, once for each reason.
+// report logs why a folder is not followed, once for each reason.
 func (f *follower) report(folder string, err error) {
 	if err == nil {
-		delete(f.told, folder)
+		delete(f.failed, folder)
 		return
 	}
-	if why := err.Error(); f.told[folder] != why {
-		f.told[folder] = why
+	if why := err.Error(); f.failed[folder] != why {
+		f.failed[folder] = why
 		f.log.Error("what other programs wrote is not taken over", "folder", folder, logging.ErrorKey, err)
 	}
 }
 
-// followAll follows a folder of all logs. A line is of the project that its
-// repository names. Lines of repositories that no project is called like wait for
-// one: when there are others than before, the logs are read once more, in which
-// what is known costs little.
+// followAll follows a folder of all logs. A line belongs to the project that its
+// repository names. Lines of repositories without a project wait for one: when projects
+// have changed, the logs are read once more, where known lines cost little.
 func (f *follower) followAll(ctx context.Context) error {
 	known, err := f.core.Store.Projects()
 	if err != nil {
@@ -148,7 +147,7 @@ func (f *follower) followAll(ctx context.Context) error {
 		})
 	}
 	f.names = names
-	var again asides
+	var again superseding
 	for part, err := range f.lessons.Poll("", f.core.LessonDir) {
 		if err != nil {
 			return err
@@ -167,7 +166,7 @@ func (f *follower) followAll(ctx context.Context) error {
 func (f *follower) followLessons(ctx context.Context, root string) error {
 	f.trust.taking.RLock()
 	defer f.trust.taking.RUnlock()
-	var again asides
+	var again superseding
 	var at project.Identity
 	for part, err := range f.lessons.Poll(root, f.core.LessonDir) {
 		if err != nil {
@@ -197,8 +196,8 @@ func (f *follower) followLessons(ctx context.Context, root string) error {
 	return again.take(ctx, f.core.Ingest)
 }
 
-// waitLines notes that lines wait, unless they were told here: recalld writes into the
-// log itself.
+// waitLines notes that lines wait, unless they are known: recalld writes to the log
+// itself.
 func (f *follower) waitLines(at project.Identity, part lessonlog.FileLines) error {
 	for _, line := range part.Lines {
 		known, err := f.core.Ingest.KnowsLine(line, at.Project)
@@ -213,7 +212,7 @@ func (f *follower) waitLines(at project.Identity, part lessonlog.FileLines) erro
 	return nil
 }
 
-func (f *follower) takeLines(ctx context.Context, file string, owned ownedLines, again *asides) error {
+func (f *follower) takeLines(ctx context.Context, file string, owned ownedLines, again *superseding) error {
 	owned.from = memory.Provenance{Origin: memory.OriginFollowed, Path: file}
 	taken, err := f.core.Ingest.ImportLessons(ctx, owned.project, owned.from, owned.lines)
 	if err != nil {
@@ -274,7 +273,7 @@ func (f *follower) followSessions(ctx context.Context, root string) error {
 	return nil
 }
 
-// waitSession notes that a session waits, unless it was told or imported here.
+// waitSession notes that a session waits, unless it was recorded or imported here.
 func (f *follower) waitSession(at project.Identity, part sessiondir.Batch) error {
 	if part.Session.ID == "" {
 		return nil
@@ -289,10 +288,9 @@ func (f *follower) waitSession(at project.Identity, part sessiondir.Batch) error
 	return nil
 }
 
-// problems are logged as errors, which status shows: nobody else tells whoever
-// wrote the file.
+// problems logs as errors, which status shows: nothing else informs the file's author.
 func (f *follower) problems(list []memory.ImportProblem) {
 	for _, p := range withoutSecrets(list) {
-		f.log.Error("passed over "+where(p), logging.ErrorKey, p.Message)
+		f.log.Error("skipped "+where(p), logging.ErrorKey, p.Message)
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/recalld/recalld/internal/source/sessiondir"
 )
 
-// asidePart is how many lines are taken over once more in one go: others may be
+// supersedingPart is how many lines are imported again in one commit: others may be
 // waiting to write.
-const asidePart = 256
+const supersedingPart = 256
 
 // ownedLines are lines of one project and provenance. Numbers are theirs in the log.
 type ownedLines struct {
@@ -25,17 +25,17 @@ type ownedLines struct {
 	numbers []int
 }
 
-// asides gathers lines that put other lessons aside, perhaps such as a log tells
-// that is read later. They are taken over once more when all is read.
-type asides []ownedLines
+// superseding gathers lines that supersede or retract other lessons, which may stand in a
+// log that is read later. They are imported again when all is read.
+type superseding []ownedLines
 
-// putsAside says that a line is about other lessons as well.
-func putsAside(l memory.LogLine) bool { return len(l.Supersedes)+len(l.Retracts) > 0 }
+// supersedes says that a line supersedes or retracts other lessons.
+func supersedes(l memory.LogLine) bool { return len(l.Supersedes)+len(l.Retracts) > 0 }
 
-// add keeps those of the lines that put lessons aside.
-func (a *asides) add(of memory.Project, from memory.Provenance, lines []memory.LogLine) {
+// add keeps the lines that supersede or retract lessons.
+func (a *superseding) add(of memory.Project, from memory.Provenance, lines []memory.LogLine) {
 	for _, l := range lines {
-		if !putsAside(l) {
+		if !supersedes(l) {
 			continue
 		}
 		if n := len(*a); n == 0 || (*a)[n-1].project.ID != of.ID || (*a)[n-1].from != from {
@@ -47,9 +47,9 @@ func (a *asides) add(of memory.Project, from memory.Provenance, lines []memory.L
 }
 
 // take hands them over in parts.
-func (a asides) take(ctx context.Context, to *ingest.Service) error {
+func (a superseding) take(ctx context.Context, to *ingest.Service) error {
 	for _, owned := range a {
-		for part := range slices.Chunk(owned.lines, asidePart) {
+		for part := range slices.Chunk(owned.lines, supersedingPart) {
 			if _, err := to.ImportLessons(ctx, owned.project, owned.from, part); err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ func (a asides) take(ctx context.Context, to *ingest.Service) error {
 	return nil
 }
 
-// lineProblems are what was passed over of lines with these numbers.
+// lineProblems are the problems of lines with these numbers.
 func lineProblems(file string, numbers []int, taken ingest.Imported) []memory.ImportProblem {
 	list := make([]memory.ImportProblem, len(taken.Problems))
 	for i, p := range taken.Problems {
@@ -67,7 +67,7 @@ func lineProblems(file string, numbers []int, taken ingest.Imported) []memory.Im
 	return list
 }
 
-// stepProblems are what was passed over of the steps of a part.
+// stepProblems are the problems of the steps of a part.
 func stepProblems(part sessiondir.Batch, taken ingest.Imported) []memory.ImportProblem {
 	list := make([]memory.ImportProblem, len(taken.Problems))
 	for i, p := range taken.Problems {
@@ -76,8 +76,8 @@ func stepProblems(part sessiondir.Batch, taken ingest.Imported) []memory.ImportP
 	return list
 }
 
-// sameOwner hands out the lines of a part by the project that their repository
-// names, in order. Of a repository for which there is none it tells why.
+// sameOwner yields the lines of a part by the project that their repository names, in
+// order. It calls stranger, with the reason, for a repository without a project.
 func sameOwner(named func(repo string) (memory.Project, error), part lessonlog.FileLines, stranger func(repo string, p memory.ImportProblem)) iter.Seq[ownedLines] {
 	return func(yield func(ownedLines) bool) {
 		var run ownedLines
@@ -101,8 +101,8 @@ func sameOwner(named func(repo string) (memory.Project, error), part lessonlog.F
 	}
 }
 
-// withoutSecrets returns problems as they may be told: their messages quote what
-// files hold, and are logged and listed.
+// withoutSecrets removes secrets from problems: their messages quote files, and are
+// logged and listed.
 func withoutSecrets(list []memory.ImportProblem) []memory.ImportProblem {
 	clean := slices.Clone(list)
 	for i := range clean {

@@ -12,9 +12,8 @@ import (
 	"github.com/recalld/recalld/internal/source/sessiondir"
 )
 
-// TestProblemsTellTheirPlace: what the write path refuses of a part is told with
-// the line, or the file of the step.
-func TestProblemsTellTheirPlace(t *testing.T) {
+// TestProblemsNameTheirPlace: a problem names the line of a log, or the file of a step.
+func TestProblemsNameTheirPlace(t *testing.T) {
 	taken := ingest.Imported{Problems: []ingest.Problem{{Index: 1, Err: errors.New("no")}}}
 	for want, got := range map[string][]memory.ImportProblem{
 		"/logs/shop.jsonl:9":  lineProblems("/logs/shop.jsonl", []int{7, 9}, taken),
@@ -26,7 +25,7 @@ func TestProblemsTellTheirPlace(t *testing.T) {
 	}
 }
 
-// TestSameOwner: lines keep their order and their numbers; those of nobody are told.
+// TestSameOwner: lines keep their order and their numbers; lines without a project are reported.
 func TestSameOwner(t *testing.T) {
 	part := lessonlog.FileLines{File: "a.jsonl"}
 	for i, repo := range []string{"shop", "shop", "who", "bank", "shop"} {
@@ -35,7 +34,7 @@ func TestSameOwner(t *testing.T) {
 	}
 	named := func(repo string) (memory.Project, error) {
 		if repo == "who" {
-			return memory.Project{}, errors.New("nobody")
+			return memory.Project{}, errors.New("no project")
 		}
 		return memory.Project{ID: repo}, nil
 	}
@@ -49,10 +48,10 @@ func TestSameOwner(t *testing.T) {
 	}
 }
 
-// TestAsidesHoldNothingElse: of a log of any size only the lines are held that put
-// lessons aside.
-func TestAsidesHoldNothingElse(t *testing.T) {
-	var a asides
+// TestSupersedingHoldsNothingElse: of a log of any size only the lines are held that
+// supersede or retract lessons.
+func TestSupersedingHoldsNothingElse(t *testing.T) {
+	var a superseding
 	shop, bank := memory.Project{ID: "shop"}, memory.Project{ID: "bank"}
 	lines := make([]memory.LogLine, 1000)
 	lines[3].Supersedes, lines[500].Retracts = []string{"l-1"}, []string{"l-2"}

@@ -9,12 +9,11 @@ import (
 	"github.com/recalld/recalld/internal/store"
 )
 
-// maxPlaces bounds the callers' folders that are kept in mind.
+// maxPlaces bounds the callers' folders that are held in memory.
 const maxPlaces = 4096
 
-// roots are the repositories whose logs and session folders are followed: those
-// that are indexed, and those that somebody asked or told something in, which the
-// store remembers with their projects.
+// roots are the repositories whose logs and session folders are followed: the indexed
+// ones, and the ones that calls came from. The store remembers them with their projects.
 type roots struct {
 	store    *store.Store
 	projects *project.Recorder
@@ -52,7 +51,7 @@ func (r *roots) see(dir string) {
 	r.look(dir)
 }
 
-// look finds out where a folder lies now, and has the store remember it in the
+// look finds out where a folder lies now, and makes the store remember it in the
 // background. It returns nil for a folder that cannot be a sandbox; its caller gets an
 // error elsewhere.
 func (r *roots) look(dir string) *project.Identity {
@@ -111,7 +110,7 @@ func (r *roots) isStored(id string) bool {
 	return err == nil && slices.ContainsFunc(known, func(p memory.Project) bool { return p.ID == id })
 }
 
-// forget drops what is in mind: a project has been forgotten, with its folders.
+// forget drops the places in memory: a project has been forgotten, with its folders.
 func (r *roots) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,34 +17,33 @@ import (
 	"github.com/recalld/recalld/internal/project"
 )
 
-// trust knows of which repositories files may be read into the memory: those that the
-// settings name, and those that somebody agreed to. Whoever wrote a repository wrote its
-// lesson logs, sessions and context files as well, and they reach every agent that works
-// there; so nothing of them is taken in before. Consent is for a repository on disk, its
-// linked worktrees included, and for the project that it is: another clone asks again,
-// for anybody can claim to be a clone, and so does another repository in the same place.
-// It is a state of the project, and goes with it when that is forgotten.
+// trust knows the repositories whose files may be read: the settings name them, or a user
+// agreed. The author of a repository wrote its lesson logs, sessions and context files as
+// well, and they reach every agent that works there; so nothing is read before consent.
+// Consent is for a repository on disk, with its linked worktrees, and for its project.
+// Another clone needs its own, because any folder can claim to be a clone; so does another
+// repository in the same place. Consent is a state of the project and is forgotten with it.
 type trust struct {
 	core     *Options
 	log      *slog.Logger
 	settings []string
 
-	// taking is held for reading while files are taken in, and for writing while consent
-	// is revoked, so that nothing comes in behind a revocation.
+	// taking is held for reading while files are read, and for writing while consent is
+	// revoked, so that nothing is stored after a revocation.
 	taking sync.RWMutex
 
 	mu sync.Mutex // guards what follows
-	// given is what was agreed to, by project and folder.
+	// given are the consents, by project and folder.
 	given map[consentKey]consent
-	// waiting is what is not taken in, by root.
+	// waiting are the files that are not read, by root.
 	waiting map[string]*waitingFiles
-	// told are the roots whose callers were told of it.
-	told map[string]bool
-	// fresh are roots that were agreed to, or revoked, since they were read last.
+	// noticed are the roots whose callers were informed.
+	noticed map[string]bool
+	// fresh are roots whose consent has changed since they were read last.
 	fresh map[string]bool
 }
 
-// consentKey is what somebody agrees to.
+// consentKey identifies a consent.
 type consentKey struct{ project, folder string }
 
 // waitingFiles are the files and folders of one repository that wait.
@@ -62,26 +61,26 @@ type consents struct {
 type consent struct {
 	Folder string    `json:"folder"`
 	At     time.Time `json:"at"`
-	// Mark tells the folder from another one that is put in its place. It is empty in
-	// what was agreed to before marks were kept, and where a file system has none.
+	// Mark distinguishes the folder from another one put in its place. It is empty in
+	// consents older than marks, and on a file system without any.
 	Mark string `json:"mark,omitempty"`
 }
 
-// holds says that the folder is the one that was agreed to.
+// holds says that the folder is still the same.
 func (c consent) holds() bool { return c.Mark == "" || c.Mark == project.MarkOf(c.Folder) }
 
-// maxWaiting bounds what is told of repositories that wait, and maxWaitingFiles what is
-// kept in mind of one.
+// maxWaiting bounds the list of repositories that wait, maxWaitingFiles the files
+// remembered of each.
 const (
 	maxWaiting      = 100
 	maxWaitingFiles = 10_000
 )
 
-// newTrust reads what was agreed to.
+// newTrust reads the stored consents.
 func newTrust(core *Options) (*trust, error) {
 	t := &trust{
 		core: core, log: core.Logger.With(logging.PartKey, "trust"), given: map[consentKey]consent{}, waiting: map[string]*waitingFiles{},
-		told: map[string]bool{}, fresh: map[string]bool{},
+		noticed: map[string]bool{}, fresh: map[string]bool{},
 	}
 	for _, s := range core.Trusted {
 		if real, err := filepath.EvalSymlinks(s); err == nil { // roots are free of symbolic links
@@ -108,7 +107,7 @@ func newTrust(core *Options) (*trust, error) {
 	return t, nil
 }
 
-// readConsents reads a state. One that cannot be read is no consent.
+// readConsents decodes a state. An unreadable state is no consent.
 func readConsents(raw []byte) (c consents) {
 	if json.Unmarshal(raw, &c) != nil {
 		return consents{}
@@ -116,8 +115,8 @@ func readConsents(raw []byte) (c consents) {
 	return c
 }
 
-// keyOf is what is agreed to for a repository: the folder that git keeps the data of
-// all its worktrees in, without git the folder itself.
+// keyOf returns the key of a repository: the folder with the git data of all its
+// worktrees; without git, the folder itself.
 func keyOf(id project.Identity) consentKey {
 	folder := id.Root
 	if id.CommonDir != "" {
@@ -159,7 +158,7 @@ func (t *trust) anyOf(project string, roots []string) bool {
 	})
 }
 
-// wait has change note what of a repository is not taken in.
+// wait lets change count the files of a repository that wait.
 func (t *trust) wait(id project.Identity, change func(*waitingFiles)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -191,27 +190,27 @@ func (t *trust) waits(most int) []memory.WaitingFiles {
 	defer t.mu.Unlock()
 	list := make([]memory.WaitingFiles, 0, len(t.waiting))
 	for root, w := range t.waiting {
-		list = append(list, w.told(root))
+		list = append(list, w.state(root))
 	}
 	slices.SortFunc(list, func(a, b memory.WaitingFiles) int { return strings.Compare(a.Root, b.Root) })
 	return list[:min(len(list), most)]
 }
 
-func (w *waitingFiles) told(root string) memory.WaitingFiles {
+func (w *waitingFiles) state(root string) memory.WaitingFiles {
 	return memory.WaitingFiles{Root: root, ProjectName: w.project, Logs: len(w.logs), Sessions: len(w.sessions), ContextFiles: w.context}
 }
 
-// notice says once, for each repository, what of the one that a caller is in waits, and
-// what its user can do; empty otherwise.
+// notice says, once for each repository, which of its files wait and what the user can do;
+// it is empty if none do.
 func (t *trust) notice(root string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	w := t.waiting[root]
-	if w == nil || t.told[root] {
+	if w == nil || t.noticed[root] {
 		return ""
 	}
-	t.told[root] = true
-	return w.told(root).Text() + " in this repository are not read: they come from whoever wrote it. Its user can agree with `recalld trust`."
+	t.noticed[root] = true
+	return w.state(root).Text() + " in this repository are not read: they come from its author. Its user can agree with `recalld trust`."
 }
 
 // takeFresh returns the roots whose files are to be read again from their beginning.
@@ -226,7 +225,7 @@ func (t *trust) takeFresh() []string {
 	return roots
 }
 
-// forget drops what was agreed to for projects that are no longer stored.
+// forget drops the consents for projects that are no longer stored.
 func (t *trust) forget() {
 	known, err := t.core.Store.Projects()
 	if err != nil {
@@ -242,7 +241,7 @@ func (t *trust) forget() {
 	clear(t.waiting)
 }
 
-// change writes that a repository is agreed to, or no longer.
+// change stores a consent, or removes it.
 func (t *trust) change(ctx context.Context, id project.Identity, roots []string, agreed bool) error {
 	key := keyOf(id)
 	added := consent{key.folder, time.Now().UTC().Truncate(time.Millisecond), project.MarkOf(key.folder)}
@@ -279,7 +278,7 @@ func (t *trust) change(ctx context.Context, id project.Identity, roots []string,
 	}
 	for _, root := range append(roots, id.Root) {
 		delete(t.waiting, root)
-		delete(t.told, root)
+		delete(t.noticed, root)
 		t.fresh[root] = true
 	}
 	return nil
@@ -336,7 +335,7 @@ func (s *Service) agree(ctx context.Context, id project.Identity) error {
 	return nil
 }
 
-// distrust takes consent back, and out of the memory what was read of the repository.
+// distrust takes consent back and removes what was read from the repository.
 func (s *Service) distrust(ctx context.Context, id project.Identity) (removed int, err error) {
 	if s.trust.configured(id.Root) {
 		return 0, &memory.Error{Code: memory.CodeConflict, Field: "path",
@@ -386,7 +385,7 @@ func (s *Service) rootsOf(id project.Identity) []string {
 	})
 }
 
-// list lists what is trusted: what the settings name, and then what was agreed to.
+// list lists the trusted folders: first the settings, then the consents.
 func (t *trust) list() ([]memory.TrustedFolder, error) {
 	known, err := t.core.Store.Projects()
 	if err != nil {
