@@ -116,8 +116,3 @@ func (d *Daemon) ResetModel(context.Context) (*memory.BuiltinModel, error) {
 	}
 	return d.adaptation.State(), nil
 }
-
-// BuiltinModel carries out service.BuiltinModel.
-func (d *Daemon) BuiltinModel(context.Context) (*memory.BuiltinModel, error) {
-	return d.adaptation.State(), nil
-}

@@ -16,16 +16,6 @@ func (d *Daemon) IndexRepo(ctx context.Context, req memory.IndexRequest) (*memor
 	return queued, err
 }
 
-// Repos carries out service.Repos.
-func (d *Daemon) Repos(ctx context.Context) ([]memory.SandboxState, error) {
-	return d.sandboxes.Repos(ctx)
-}
-
-// Skipped carries out service.Skipped.
-func (d *Daemon) Skipped(ctx context.Context, req memory.SkippedRequest) (*memory.SkippedList, error) {
-	return d.sandboxes.Skipped(ctx, req)
-}
-
 // Pause carries out service.Pause. To pause all is to embed nothing either.
 func (d *Daemon) Pause(ctx context.Context, req memory.PauseRequest) (*memory.Paused, error) {
 	d.pausing.Lock()

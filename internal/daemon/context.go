@@ -155,11 +155,6 @@ func (d *Daemon) ContextOf(ctx context.Context, req memory.ContextOfRequest) (*m
 	return d.core.Ledger.ContextOf(ctx, req)
 }
 
-// Feedback carries out service.Feedback.
-func (d *Daemon) Feedback(ctx context.Context, req memory.FeedbackRequest) (*memory.FeedbackResult, error) {
-	return d.core.Ledger.Feedback(ctx, req)
-}
-
 // Replay carries out service.Replay.
 func (d *Daemon) Replay(ctx context.Context, req memory.ReplayRequest, progress func(memory.ReplayProgress)) (*memory.Replayed, error) {
 	d.ready(ctx, req.Caller)

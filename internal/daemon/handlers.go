@@ -23,10 +23,10 @@ func (d *Daemon) bind() (err error) {
 
 		service.Bind(service.Recall, d.Recall),
 		service.Bind(service.Remember, d.Remember),
-		service.Bind(service.Feedback, d.Feedback),
+		service.Bind(service.Feedback, d.core.Ledger.Feedback),
 		service.Bind(service.SearchTools, d.SearchTools),
 		service.Bind(service.Receipt, func(ctx context.Context, r memory.ReceiptRequest) (*memory.Receipt, error) {
-			return d.Receipt(ctx, r.ID)
+			return d.core.Recall.Receipt(ctx, r.ID)
 		}),
 		service.Bind(service.Forget, d.Forget),
 
@@ -62,8 +62,8 @@ func (d *Daemon) bind() (err error) {
 
 		service.Bind(service.IndexRepo, d.IndexRepo),
 		service.Bind(service.Status, noRequest(d.Status)),
-		service.Bind(service.Repos, inList(d.Repos, func(l []memory.SandboxState) memory.RepoList { return memory.RepoList{Repos: l} })),
-		service.Bind(service.Skipped, d.Skipped),
+		service.Bind(service.Repos, inList(d.sandboxes.Repos, func(l []memory.SandboxState) memory.RepoList { return memory.RepoList{Repos: l} })),
+		service.Bind(service.Skipped, d.sandboxes.Skipped),
 		service.Bind(service.Pause, d.Pause),
 		service.Bind(service.Trust, d.files.Trust),
 		service.Bind(service.Files, d.Files),
@@ -81,7 +81,9 @@ func (d *Daemon) bind() (err error) {
 		}),
 		service.BindStream(service.AdaptModel, d.AdaptModel),
 		service.Bind(service.ResetModel, noRequest(d.ResetModel)),
-		service.Bind(service.BuiltinModel, noRequest(d.BuiltinModel)),
+		service.Bind(service.BuiltinModel, func(context.Context, service.None) (*memory.BuiltinModel, error) {
+			return d.adaptation.State(), nil
+		}),
 	)
 	return err
 }

@@ -76,11 +76,6 @@ func (d *Daemon) tellWaiting(req memory.RecallRequest, a *memory.RecallResponse)
 	}
 }
 
-// Receipt carries out service.Receipt.
-func (d *Daemon) Receipt(ctx context.Context, id string) (*memory.Receipt, error) {
-	return d.core.Recall.Receipt(ctx, id)
-}
-
 // Remember carries out service.Remember.
 func (d *Daemon) Remember(ctx context.Context, req memory.RememberRequest) (*memory.Remembered, error) {
 	kept, line, err := d.core.Ingest.RememberLine(ctx, req)
