@@ -1,6 +1,7 @@
 // Package daemon is the composition root: it makes the parts, joins them, and
-// starts and ends them in order. Only the commands serve, eval, doctor
-// and restore import it, and tests.
+// starts and ends them in order. Operations that take several parts, such as a
+// recorded step with advice, are put together here. Only the commands serve, eval,
+// doctor and restore import it, and tests.
 //
 // Vocabulary. The core is the two paths over one store (see Core); the daemon
 // adds transports, background work and the lock on the data folder. An endpoint
@@ -310,6 +311,13 @@ func (d *Daemon) close() error {
 
 // build makes the parts. After an error nothing is left open.
 func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
+	cfg := d.opts.Config
+	if !cfg.Index.Full && !cfg.Index.Light {
+		d.note("code is not remembered: index.full and index.light are both off")
+	}
+	for _, notice := range cfg.Notices {
+		d.note(notice)
+	}
 	list, server := d.newModels()
 	defer func() {
 		if err == nil {
@@ -320,13 +328,6 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		}
 		err = errors.Join(err, models.Close(list))
 	}()
-	cfg := d.opts.Config
-	if !cfg.Index.Full && !cfg.Index.Light {
-		d.note("code is not remembered: index.full and index.light are both off")
-	}
-	for _, notice := range cfg.Notices {
-		d.note(notice)
-	}
 	var audit agentctx.AuditFile
 	if cfg.Tasks.AuditFile {
 		audit = func(ctx context.Context, caller memory.Caller, project string, line []byte) (string, error) {
