@@ -118,7 +118,7 @@ func (a *App) listOperations() error {
 	}
 	return a.answer(map[string]any{"operations": list}, func(w io.Writer) {
 		render.Table(w, rows)
-		fmt.Fprintln(w, "\nTheir fields: recalld call NAME --schema")
+		fmt.Fprintln(w, "\nRun 'recalld call NAME --schema' to see the fields of a request.")
 	})
 }
 
@@ -158,8 +158,8 @@ func (a *App) describeOperation(op *service.Spec) error {
 	})
 }
 
-// requestFields lists the fields of a request, those of objects and lists of objects
-// within it with their path.
+// requestFields lists the fields of a request. A field of an object, or of a list of
+// objects, is listed with its path.
 func requestFields(at string, t reflect.Type) (fields []requestField) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -21,9 +21,9 @@ func catalogueCommand(a *App) *cobra.Command {
 		Use:   "catalogue",
 		Short: "List rules, references and tools",
 		Long: `List the rules, references and tools that contexts are made of, in the order in
-which they were registered, each with the mode that applies to it: always, manual or
-agent, which is when it is relevant. Hosts register them, and so do files of the
-repository: .recalld/context.yaml, AGENTS.md and the like.`,
+which they were registered, with their modes. always: in every context. manual: when a
+host adds it. agent: when it is relevant. Hosts register them, and so do files of the
+repository such as .recalld/context.yaml and AGENTS.md.`,
 		Example: `  recalld catalogue
   recalld catalogue --types rule,reference --content
   recalld catalogue --server filesystem --json`,
@@ -55,7 +55,7 @@ repository: .recalld/context.yaml, AGENTS.md and the like.`,
 // below them what was said of their servers.
 func writeCatalogue(w io.Writer, list *memory.EntryList, content bool) {
 	if len(list.Entries) == 0 && len(list.Servers) == 0 {
-		fmt.Fprintf(w, "No matching entries in project %s. Hosts register them; so does: recalld call register_context\n",
+		fmt.Fprintf(w, "No matching entries in project %s. Hosts register them; run 'recalld call register_context' to register one yourself.\n",
 			memory.ProjectLabel(list.ProjectName, list.Project))
 		return
 	}

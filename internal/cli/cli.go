@@ -1,9 +1,8 @@
 // Package cli is the command line: one file per command, named after it.
 //
-// Every command answers for people on standard output, or as JSON with --json;
-// what goes wrong and how far things are goes to standard error, with --json as
-// one JSON value each. Every command
-// that needs the daemon starts it. Exit codes are documented in exit.go and
+// Every command prints its answer on standard output, as text or with --json as JSON;
+// errors and progress go to standard error, with --json as one JSON value each. A
+// command that needs the daemon starts it. Exit codes are documented in exit.go and
 // shown by `recalld help exit-codes`.
 package cli
 
@@ -45,7 +44,7 @@ type ServeFunc func(ctx context.Context, cfg config.Config, autostarted bool) er
 type Options struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Dir is the working folder, empty if there is none any more; Executable is
+	// Dir is the working folder, empty if it was removed; Executable is
 	// this program, Getenv its environment.
 	Dir        string
 	Executable string
@@ -72,7 +71,7 @@ type Options struct {
 	// Window names the client that runs this program, as memory.Caller has it;
 	// default: client.Window.
 	Window func() string
-	// Commands are added to those of this package.
+	// Commands are more commands.
 	Commands []func(*App) *cobra.Command
 }
 
@@ -97,8 +96,8 @@ type App struct {
 	noticed sync.Once
 }
 
-// notice says once what the daemon says with every answer. A program that reads
-// messages has it in these.
+// notice prints a notice of the daemon once. A program that reads messages finds it
+// in them.
 func (a *App) notice(text string) {
 	if !a.piped {
 		a.noticed.Do(func() { fmt.Fprintln(a.opts.Err, "recalld: "+text) })
@@ -297,7 +296,7 @@ func (a *App) dial(ctx context.Context, cfg config.Config, autostart bool) (Daem
 }
 
 // serveCommandLine starts a daemon with the settings of this command line. The
-// daemon runs in another folder: it is told what relative paths are relative to.
+// daemon runs in another folder, so --dir says what relative paths are relative to.
 func (a *App) serveCommandLine(cfg config.Config) []string {
 	line := []string{a.opts.Executable, "serve", "--autostarted", "--data", cfg.Data}
 	if a.opts.Dir != "" {
@@ -312,7 +311,7 @@ func (a *App) serveCommandLine(cfg config.Config) []string {
 	return line
 }
 
-// close lets go of the connection, if a command made one.
+// close closes the connection, if a command made one.
 func (a *App) close() {
 	if a.daemon != nil {
 		// Idle connections only: nothing is lost when that fails.

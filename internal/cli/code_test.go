@@ -80,7 +80,7 @@ func TestPausedIsSaid(t *testing.T) {
 	answers[service.Status.Name].(*memory.Status).Code.Paused = true
 	answers[service.Repos.Name].(*memory.RepoList).Repos[0].Progress = &memory.Progress{Phase: "paused"}
 	for _, args := range [][]string{{"repos"}, {"status"}, {"index"}} {
-		if out := newBench(t, answers).ok(args...); !strings.Contains(out, "is held") || !strings.Contains(out, "recalld resume") {
+		if out := newBench(t, answers).ok(args...); !strings.Contains(out, "is paused") || !strings.Contains(out, "recalld resume") {
 			t.Errorf("recalld %v does not say that everything is held, and how it goes on:\n%s", args, out)
 		}
 	}
@@ -109,7 +109,7 @@ func TestPauseFlags(t *testing.T) {
 	}
 	b.fake.Err = nil
 	b.fake.Answers[service.Pause.Name] = &memory.Paused{}
-	if out := b.ok("resume"); out != "Nothing is held.\n" {
+	if out := b.ok("resume"); out != "Nothing is paused.\n" {
 		t.Errorf("resume says %q", out)
 	}
 	if out := b.ok("resume", "--json"); strings.Contains(out, "null") {
@@ -129,7 +129,7 @@ func TestFilesFlags(t *testing.T) {
 		t.Errorf("without a match files says %q", out)
 	}
 	b.fake.Answers[service.Files.Name] = &memory.FileList{Project: "p1", ProjectName: "demo", Missing: "indexing is paused"}
-	if out := b.ok("files", "nothing"); !strings.HasSuffix(out, "demo.\nNot all files are known: indexing is paused. See: recalld repos\n") {
+	if out := b.ok("files", "nothing"); !strings.HasSuffix(out, "demo.\nNot all files are known: indexing is paused. Run 'recalld repos' to see more.\n") {
 		t.Errorf("with files that are not known files says %q", out)
 	}
 	if out := b.ok("files", "nothing", "--json"); strings.Contains(out, "null") {
@@ -186,7 +186,7 @@ func TestWaitEnds(t *testing.T) {
 	}
 	waiting := []memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: "/src"}, Progress: &memory.Progress{Phase: "paused"}}}
 	b := newBench(t, map[string]any{service.IndexRepo.Name: queued, service.Repos.Name: &memory.RepoList{Repos: waiting}})
-	if _, errs, code := b.run("up"); code != ExitConflict || !strings.Contains(errs, "let it go on with: recalld resume") {
-		t.Errorf("everything held: exit %d (%s), want %d and how it goes on", code, errs, ExitConflict)
+	if _, errs, code := b.run("up"); code != ExitConflict || !strings.Contains(errs, "run 'recalld resume' to resume it") {
+		t.Errorf("everything paused: exit %d (%s), want %d and how it goes on", code, errs, ExitConflict)
 	}
 }

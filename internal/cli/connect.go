@@ -51,20 +51,20 @@ type fileResult struct {
 	Diff   string `json:"diff,omitempty"`
 }
 
-// connectCommand tells clients of recalld.
+// connectCommand puts recalld into the settings of clients.
 func connectCommand(a *App) *cobra.Command {
 	var f connectFlags
 	c := &cobra.Command{
 		Use:   "connect [CLIENT]",
 		Short: "Connect a coding agent",
-		Long: `Put recalld into the settings of a coding agent: claude-code, codex, cursor,
-vscode, gemini-cli, opencode or zed. Without one, list those on this machine and
-how they stand.
+		Long: `Add recalld to the settings of a coding agent: claude-code, codex, cursor, vscode,
+gemini-cli, opencode or zed. Without CLIENT, list the agents on this machine and
+whether they are connected.
 
-Nothing else in a file is touched; the file as it was is kept beside it, as
-FILE.recalld-DATE-TIME.bak. Claude Code also gets hooks, which record sessions and
-steps and answer failures with lessons. A second run changes nothing, and --remove
-takes out what was put in.`,
+The rest of a settings file stays as it is. The original is kept beside it, as
+FILE.recalld-DATE-TIME.bak. Claude Code also gets hooks. They record sessions and
+steps, and answer failures with lessons. A second run changes nothing. --remove
+removes what was added.`,
 		Example: `  recalld connect
   recalld connect claude-code --dry-run
   recalld connect claude-code --instructions --script
@@ -99,9 +99,9 @@ takes out what was put in.`,
 	flags.BoolVar(&f.project, "project", false, "connect it for one project")
 	flags.BoolVar(&f.print, "print", false, "print the lines to paste, and write nothing")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would change as a diff, and write nothing")
-	flags.BoolVar(&f.remove, "remove", false, "take recalld out again")
+	flags.BoolVar(&f.remove, "remove", false, "remove recalld from the settings")
 	flags.BoolVar(&f.hooks, "hooks", false, "install hooks where the client has them (default)")
-	flags.BoolVar(&f.noHooks, "no-hooks", false, "leave hooks alone")
+	flags.BoolVar(&f.noHooks, "no-hooks", false, "do not change hooks")
 	flags.BoolVar(&f.prompts, "prompts", false, "add a hook that recalls lessons for every prompt")
 	flags.BoolVar(&f.instructions, "instructions", false, "tell the agent when to recall and remember, in its file of instructions")
 	flags.BoolVar(&f.script, "script", false, "install "+lessonlog.ScriptPath+" in the repository")
@@ -204,7 +204,7 @@ func writeClients(w io.Writer, all []clientState) {
 	rows := [][]string{{"CLIENT", "SCOPE", "PART", "STATE", "FILE"}}
 	for _, c := range all {
 		for _, p := range c.Parts {
-			// What a project lacks is no news: the user's file serves it.
+			// A project needs no settings of its own: the user's serve it.
 			missing := p.State == connect.NotConnected
 			if missing && (!c.Installed || p.Scope == connect.Project) {
 				continue
@@ -213,11 +213,11 @@ func writeClients(w io.Writer, all []clientState) {
 		}
 	}
 	if len(rows) == 1 {
-		fmt.Fprintf(w, "None of the clients known is on this machine: %s\n", strings.Join(clientNames(), ", "))
+		fmt.Fprintf(w, "No supported client was found on this machine. Supported: %s.\nRun 'recalld connect CLIENT' to connect one anyway.\n", strings.Join(clientNames(), ", "))
 		return
 	}
 	render.Table(w, rows)
-	fmt.Fprintln(w, "\nConnect one with: recalld connect CLIENT")
+	fmt.Fprintln(w, "\nRun 'recalld connect CLIENT' to connect one.")
 }
 
 // connectClient connects one client, or takes recalld out of it.

@@ -8,7 +8,7 @@ func contextCommand(a *App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "context",
 		Short:   "Assemble the context of one request",
-		Long:    "Assemble the context of one request, as hosts do. Hosts use the operations of\nrecalld call to register, add and look back.",
+		Long:    "Assemble the context of one request, as hosts do. Hosts register and change entries\nwith the operations of recalld call.",
 		Example: "  recalld context for \"How do I authenticate?\"",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },

@@ -11,9 +11,9 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// contextForCommand assembles the context of one message. The text alone goes to
-// standard output, so that a script can put it into a prompt; what it came to goes
-// to standard error.
+// contextForCommand assembles the context of one message. Only the text goes to
+// standard output, so that a script can put it into a prompt. The counts go to standard
+// error.
 func contextForCommand(a *App) *cobra.Command {
 	var r memory.AssembleRequest
 	var score float64
@@ -21,11 +21,11 @@ func contextForCommand(a *App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "for MESSAGE...",
 		Short: "Assemble the context of one request",
-		Long: `Assemble what an agent is given for one message, or with - for the one on standard
-input: what the session holds, then what is relevant to the message (rules, references,
-tools, lessons, steps and code, each within its share of the budget), and the last
-tasks. It counts as a turn of the session, and is recorded: recalld receipts shows
-what it held.`,
+		Long: `Assemble the context of one message. With -, read the message from standard input.
+The context holds the entries of the session, then what is relevant to the message
+(rules, references, tools, lessons, steps and code, each within its share of the
+budget), and the last tasks. It counts as a turn of the session and leaves a receipt:
+run 'recalld receipts' to see it.`,
 		Example: `  recalld context for "How do I authenticate?"
   recalld context for --session nightly-42 --max-tokens 2000 --top-n 3 fix the login
   recalld context for --requires-context=false bump the version > prompt.md`,

@@ -194,12 +194,12 @@ func TestNothingThere(t *testing.T) {
 		answer any
 		want   string
 	}{
-		{[]string{"tasks"}, service.TaskWindow.Name, &memory.TaskWindow{ProjectName: "demo"}, "No task is done or blocked in project demo. Report one with: recalld call complete_task\n"},
-		{[]string{"catalogue"}, service.Entries.Name, &memory.EntryList{ProjectName: "demo"}, "No matching entries in project demo. Hosts register them; so does: recalld call register_context\n"},
+		{[]string{"tasks"}, service.TaskWindow.Name, &memory.TaskWindow{ProjectName: "demo"}, "No tasks or blockers in project demo. Run 'recalld call complete_task' to report one.\n"},
+		{[]string{"catalogue"}, service.Entries.Name, &memory.EntryList{ProjectName: "demo"}, "No matching entries in project demo. Hosts register them; run 'recalld call register_context' to register one yourself.\n"},
 		{[]string{"context", "for", "m"}, service.Assemble.Name, &memory.Assembled{SessionID: id}, ""},
 		{[]string{"receipts"}, service.Receipts.Name, &memory.ReceiptList{ProjectName: "demo"}, "No matching receipts in project demo. Each answer of recalld recall leaves one.\n"},
 		{[]string{"feedback", "r", "worked"}, service.Feedback.Name, &memory.FeedbackResult{Receipt: "r", Verdict: memory.Worked}, "Noted: worked, on 0 items of receipt r\n"},
-		{[]string{"replay", "--since", "1d"}, service.Replay.Name, &memory.Replayed{ProjectName: "demo"}, "No question of project demo to ask again.\n"},
+		{[]string{"replay", "--since", "1d"}, service.Replay.Name, &memory.Replayed{ProjectName: "demo"}, "No matching questions in project demo.\n"},
 	} {
 		b := newBench(t, map[string]any{tt.method: tt.answer})
 		if out := b.ok(tt.args...); out != tt.want {

@@ -61,14 +61,14 @@ func doctorCommand(a *App) *cobra.Command {
 	var repair, yes bool
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what is wrong",
-		Long: `Look at the settings, the data folder and its permissions, who holds it, the daemon
-and its protocol, the vectors, every value of the store, the jobs that were given
-up, and Ollama. With --requeue, jobs that were given up get another try. No daemon
-is started; without one the store is checked all the same.
+		Short: "Check the installation and repair the store",
+		Long: `Check the settings, the data folder and its permissions, the daemon and its protocol,
+the vectors, every value of the store, the jobs that were given up, and Ollama. doctor
+starts no daemon: it checks the store itself if none runs. With --requeue, try jobs
+again that were given up.
 
-With --repair, show what a damaged store has lost and ask whether to go on with what
-can be read. A daemon that runs is stopped before. The damaged files are kept.`,
+With --repair, stop the daemon, show what a damaged store has lost, and ask whether to
+go on with the rest. The damaged files are kept.`,
 		Example: "  recalld doctor\n  recalld doctor --requeue all\n  recalld doctor --repair",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -152,21 +152,21 @@ func checkFolders(d *diagnosis, paths config.Paths) {
 	}
 }
 
-// checkNoDaemon tells a daemon that does not run from one that does not answer.
+// checkNoDaemon says whether no daemon runs, or one runs and does not answer.
 func checkNoDaemon(d *diagnosis, paths config.Paths, why error) {
 	owner, err := daemon.ReadOwner(paths.Lock)
 	if err != nil {
-		d.add("daemon", FindingNote, "any command that needs it starts it: recalld status", "not running")
+		d.add("daemon", FindingNote, "run 'recalld status' to start it; other commands start it too", "not running")
 		return
 	}
 	// The record of an owner that was killed stays; the daemon overwrites it.
-	d.add("daemon", FindingNote, "see "+paths.Log, "does not answer (%v); the data folder was last held by pid %d, version %s, since %s",
+	d.add("daemon", FindingNote, "read the log "+paths.Log, "does not answer (%v); the data folder was last used by pid %d, version %s, since %s",
 		why, owner.PID, owner.Version, render.Time(owner.Since, "?"))
 }
 
 // adaptedModel says why the adapted model is not used.
 func (d *diagnosis) adaptedModel(why string) {
-	d.add("adapted model", FindingFailed, "recalld model adapt, or recalld model reset", "%s", why)
+	d.add("adapted model", FindingFailed, "run 'recalld model adapt' to make another one, or 'recalld model reset' to go back", "%s", why)
 }
 
 // storeHint is what can be done about damage.
@@ -219,7 +219,7 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 		d.checkIndex(r)
 	}
 	if status.Code.Paused {
-		d.add("background", FindingNote, "recalld resume", "all work is held")
+		d.add("background", FindingNote, "run 'recalld resume' to resume it", "all background work is paused")
 	}
 	cfg, err := a.Config()
 	if err != nil {
@@ -255,9 +255,9 @@ func (d *diagnosis) checkIndex(r memory.SandboxState) {
 	case !r.GoneAt.IsZero():
 		d.add("index "+label, FindingNote, "", "%s: %s", render.Printable(r.Root), goneText(&r))
 	case r.Paused:
-		d.add("index "+label, FindingNote, "recalld resume "+shellWord(r.Root), "indexing of %s is held", render.Printable(r.Root))
+		d.add("index "+label, FindingNote, "run "+commandWith("recalld resume", r.Root)+" to resume it", "indexing of %s is paused", render.Printable(r.Root))
 	case r.LastErrorAt.After(r.IndexedAt):
-		d.add("index "+label, FindingFailed, "recalld index "+shellWord(r.Root)+" --wait", "%s", r.LastError)
+		d.add("index "+label, FindingFailed, "run "+commandWith("recalld index --wait", r.Root)+" to try again", "%s", r.LastError)
 	}
 }
 
@@ -286,7 +286,7 @@ func (a *App) checkQueue(ctx context.Context, d *diagnosis, running Daemon, requ
 		}
 	}
 	if len(d.Dead) > 0 {
-		d.add("queue", FindingFailed, "recalld doctor --requeue all", "%s given up", wereCounted(len(d.Dead), "job"))
+		d.add("queue", FindingFailed, "run 'recalld doctor --requeue all' to try again", "%s given up", wereCounted(len(d.Dead), "job"))
 		return nil
 	}
 	d.add("queue", FindingOK, "", "no job was given up")
@@ -308,7 +308,7 @@ func requeueAll(ctx context.Context, d *diagnosis, running Daemon) error {
 				continue
 			}
 			tried[job.ID] = true
-			// Somebody else may have given it another try.
+			// Another command may have requeued it meanwhile.
 			switch _, err := service.RequeueJob.Do(ctx, running, memory.RequeueRequest{ID: job.ID}); {
 			case err == nil:
 				d.Requeued = append(d.Requeued, job.ID)
@@ -335,12 +335,12 @@ func checkRunningStore(ctx context.Context, d *diagnosis, running Daemon) error 
 	report, err := service.Check.Do(ctx, running, service.None{})
 	switch {
 	case memory.CodeOf(err) == memory.CodeIncompatible || memory.CodeOf(err) == memory.CodeNotFound:
-		d.add("store", FindingNote, "restart the daemon: recalld stop", "the daemon is of a version that cannot check its store")
+		d.add("store", FindingNote, "run 'recalld stop' to stop it; the next command starts the new version", "the daemon is of a version that cannot check its store")
 	case err != nil:
 		return err
 	case report == nil:
 	case report.Busy:
-		d.add("store", FindingNote, "ask again when less is written", "too much is written for a check")
+		d.add("store", FindingNote, "try again when fewer writes are in progress", "not checked: too many writes are in progress")
 	case report.Total > 0:
 		d.add("store", FindingFailed, storeHint, "%s; %s", memory.Count(report.Total, "problem"), strings.Join(report.Problems, "; "))
 	default:

@@ -20,14 +20,14 @@ type repaired struct {
 	Damage *memory.StoreDamage `json:"damage,omitempty"`
 	// Kept is what can be read, by kind.
 	Kept map[string]int `json:"kept"`
-	// Repaired says that the store is now what can be read, and Aside where the
-	// damaged one lies.
+	// Repaired says that the store now holds only what can be read. The damaged one
+	// is then in Aside.
 	Repaired bool   `json:"repaired"`
 	Aside    string `json:"aside,omitempty"`
 }
 
-// repair shows what the store has lost and, told to go on, puts what can be read in
-// its place.
+// repair shows what the store has lost. If the user agrees, it replaces the store by
+// what can be read.
 func (a *App) repair(ctx context.Context, cfg config.Config, yes bool) (err error) {
 	if !yes && (a.json || !a.opts.Interactive) {
 		fmt.Fprintln(a.opts.Err, "Nothing is changed without --yes: this only shows what is lost.")
@@ -62,8 +62,8 @@ func (a *App) repair(ctx context.Context, cfg config.Config, yes bool) (err erro
 	return nil
 }
 
-// goOn shows the damage and asks whether to go on without what is lost. Where nobody
-// can be asked it is no.
+// goOn shows the damage and asks whether to go on without what is lost. Without a
+// terminal the answer is no.
 func (a *App) goOn(r repaired) bool {
 	if a.json || !a.opts.Interactive {
 		return false

@@ -65,9 +65,9 @@ func TestDoctorIndexes(t *testing.T) {
 		t.Errorf("exit %d, want %d: an index has failed", code, ExitFailure)
 	}
 	for check, want := range map[string]Finding{
-		"index full": {Level: FindingFailed, Detail: "disk full", Hint: "recalld index /src/full --wait"},
+		"index full": {Level: FindingFailed, Detail: "disk full", Hint: "run 'recalld index --wait /src/full' to try again"},
 		"index a-name-that-takes-more-than-a-table-has": {Level: FindingNote, Detail: "is missing since 2026-01-14"},
-		"background": {Level: FindingNote, Detail: "all work is held", Hint: "recalld resume"},
+		"background": {Level: FindingNote, Detail: "all background work is paused", Hint: "run 'recalld resume' to resume it"},
 	} {
 		if f := found[check]; f.Level != want.Level || !strings.Contains(f.Detail, want.Detail) || !strings.Contains(f.Hint, want.Hint) {
 			t.Errorf("%s: %+v, want %+v", check, f, want)
@@ -75,7 +75,7 @@ func TestDoctorIndexes(t *testing.T) {
 	}
 	answers[service.Repos.Name] = sample()[service.Repos.Name]
 	found, _, code = diagnose(t, newBench(t, answers), "--set", "embedding.ollama.enabled=off")
-	if f := found["index demo"]; code != ExitOK || f.Level != FindingNote || f.Hint != "recalld resume '/src/demo worktree'" {
+	if f := found["index demo"]; code != ExitOK || f.Level != FindingNote || f.Hint != "run recalld resume '/src/demo worktree' to resume it" {
 		t.Errorf("held: exit %d, %+v, want a note with how it goes on", code, f)
 	}
 }
@@ -142,7 +142,7 @@ func TestDoctorAsksTheDaemon(t *testing.T) {
 	}{
 		"sound":   {memory.CheckReport{}, FindingOK, "sound"},
 		"damaged": {memory.CheckReport{Problems: []string{"record x: gone"}, Total: 1}, FindingFailed, "1 problem; record x: gone"},
-		"busy":    {memory.CheckReport{Busy: true}, FindingNote, "too much is written"},
+		"busy":    {memory.CheckReport{Busy: true}, FindingNote, "too many writes"},
 	} {
 		answers := sample()
 		delete(answers, service.DeadJobs.Name)

@@ -45,7 +45,7 @@ func evalCommand(a *App) *cobra.Command {
   qrels.tsv      question, document and grade, with tabs between them
 
 each plain or with .gz. The documents go through the write path into a store of
-their own, the questions through the read path without floor, gates and budget.
+their own, the questions through the read path without thresholds, gates and budget.
 A question with a group is asked over the documents of that group. FILE receives
 lines of question, document and score; recall at 5 and 10, MRR at 10 and nDCG at
 10 are printed.`,
@@ -115,7 +115,7 @@ func (a *App) eval(ctx context.Context, dir, out string, opts daemon.EvaluationO
 // inputError has a line that cannot be used count as wrong input.
 func inputError(err error) error {
 	if bad, ok := errors.AsType[*eval.InputError](err); ok {
-		return &memory.Error{Code: memory.CodeInvalidInput, Message: bad.Error(), Hint: "recalld eval --help says what a set looks like", Cause: err}
+		return &memory.Error{Code: memory.CodeInvalidInput, Message: bad.Error(), Hint: "run 'recalld eval --help' to see what a set looks like", Cause: err}
 	}
 	return err
 }

@@ -38,7 +38,7 @@ give the same files, and recalld import takes them back.`,
 					memory.Count(exported.Lessons, "lesson"), memory.Count(exported.Sessions, "session"), memory.Count(exported.Steps, "step"),
 					memory.Count(exported.Files, "file"))
 				if n := exported.LeftOut; n > 0 {
-					fmt.Fprintf(w, "Left out: %s put aside by what is no longer there\n", memory.Count(n, "lesson"))
+					fmt.Fprintf(w, "Left out: %s superseded by lessons that no longer exist\n", memory.Count(n, "lesson"))
 				}
 			})
 		},

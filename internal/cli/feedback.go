@@ -22,18 +22,18 @@ func feedbackCommand(a *App) *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use:   "feedback RECEIPT VERDICT",
-		Short: "Say what came of an answer",
-		Long: `Say what came of an answer or a context, or of one item of it: it worked, failed, was
-irrelevant or outdated. Worked and failed move an item's success rate; being found
-never does. Another verdict on the same item replaces the first. Answers with --json
-name their receipt; recalld receipts lists them.`,
-		Example: "  recalld feedback r-4f2a9c worked\n  recalld feedback r-4f2a9c outdated --item l-17ab --note \"npm 12 has no such flag\"",
+		Short: "Say whether an answer helped",
+		Long: `Say whether an answer or a context helped. VERDICT is worked, failed, irrelevant or
+outdated. Worked and failed change the success rate of its items; to be found does not.
+Another verdict on the same item replaces the first. RECEIPT is the id of a receipt:
+answers with --json name theirs, and 'recalld receipts' lists them.`,
+		Example: "  recalld feedback rc-4f2a9c01 worked\n  recalld feedback rc-4f2a9c01 outdated --item l-17ab --note \"npm 12 has no such flag\"",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.Receipt, r.Verdict, r.Caller = args[0], memory.Verdict(args[1]), a.caller()
 			taken, err := ask(c.Context(), a, service.Feedback, r)
 			if err != nil {
-				return orHint(err, "receipt", "list them with: recalld receipts")
+				return orHint(err, "receipt", "run 'recalld receipts' to list them")
 			}
 			taken.Items = orEmpty(taken.Items)
 			return a.answer(taken, func(w io.Writer) { writeFeedback(w, taken) })

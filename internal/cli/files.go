@@ -55,13 +55,13 @@ func writeFiles(w io.Writer, list *memory.FileList) {
 		fmt.Fprintf(w, "No matching files in project %s.\n", project)
 	} else {
 		render.Table(w, fileRows(list.Files))
-		fmt.Fprintf(w, "%d of %s of project %s\n", len(list.Files), memory.Count(list.Total, "file"), project)
+		fmt.Fprintf(w, "%d of %s in project %s\n", len(list.Files), memory.Count(list.Total, "matching file"), project)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(list.Withheld)) {
 		fmt.Fprintf(w, "Not shown: %s, %s\n", memory.Count(list.Withheld[reason], "file"), strings.ReplaceAll(string(reason), "_", " "))
 	}
 	if list.Missing != "" {
-		fmt.Fprintf(w, "Not all files are known: %s. See: recalld repos\n", list.Missing)
+		fmt.Fprintf(w, "Not all files are known: %s. Run 'recalld repos' to see more.\n", list.Missing)
 	}
 }
 
@@ -70,7 +70,8 @@ func writeFiles(w io.Writer, list *memory.FileList) {
 const minFirstLine = 20
 
 // fileRows are the lines of the table of files, as wide as a terminal as far as
-// the paths allow. The folder is told only where worktrees or clones give several.
+// the paths allow. The folder is shown only if the files are in several worktrees or
+// clones.
 func fileRows(files []memory.FileMatch) [][]string {
 	several := slices.ContainsFunc(files, func(f memory.FileMatch) bool { return f.Sandbox != files[0].Sandbox })
 	width := 0

@@ -111,10 +111,10 @@ func TestHistoryEmpty(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"sessions"}, "No session. Agents open them; so does: recalld call session_start\n"},
-		{[]string{"sessions", "--tag", "x"}, "No session passes the filters.\n"},
-		{[]string{"steps", "q"}, "No step matches.\n"},
-		{[]string{"last"}, "No step passes the filters.\n"},
+		{[]string{"sessions"}, "No sessions yet. Agents open them; run 'recalld call session_start' to open one yourself.\n"},
+		{[]string{"sessions", "--tag", "x"}, "No matching sessions.\n"},
+		{[]string{"steps", "q"}, "No matching steps.\n"},
+		{[]string{"last"}, "No matching steps.\n"},
 	} {
 		b := newBench(t, answers)
 		if out := b.ok(tt.args...); out != tt.want {
@@ -169,7 +169,7 @@ func TestSummarizeScopes(t *testing.T) {
 func TestOmittedSteps(t *testing.T) {
 	b := newBench(t, map[string]any{service.SummarizeSession.Name: &memory.Summary{SessionID: "abcd", StepCount: 502, OmittedSteps: 2,
 		Recipe: []memory.RecipeStep{{StepNumber: 500, Tool: "bash"}}}})
-	if out := b.ok("summarize", "abcd"); !strings.Contains(out, " 500. bash\n      and 2 steps more, which the recipe leaves out\n") {
+	if out := b.ok("summarize", "abcd"); !strings.Contains(out, " 500. bash\n      and 2 steps more, not in the recipe\n") {
 		t.Errorf("recalld summarize says %s", out)
 	}
 }

@@ -28,25 +28,25 @@ const (
 	adviseDeadline = 300 * time.Millisecond
 	// hookDebug names the file that takes a line for every hook that failed.
 	hookDebug = "RECALLD_HOOK_DEBUG"
-	// projectDirEnv is how Claude Code tells its hooks where it was started.
+	// projectDirEnv says where Claude Code was started.
 	projectDirEnv = "CLAUDE_PROJECT_DIR"
 )
 
-// hookCommand records what a client tells of its work. It fails open: a client
+// hookCommand records what a client reports about its work. It fails open: a client
 // takes an exit code that is not 0 for an objection, and 2 for a veto, so every
 // error of it, wrong usage too, is silence.
 func hookCommand(a *App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "hook CLIENT EVENT",
-		Short: "Record what a client's hook tells",
+		Short: "Record an event of a coding agent",
 		Long: `Read the payload of a client's hook on standard input and record it: a session
 that starts or ends, a tool that was used. A tool that failed is answered with
 lessons about its error, in the form in which the client hands them to its model.
 Clients run this; recalld connect installs it.
 
-It waits ` + fmt.Sprint(recordDeadline) + ` at most, ` + fmt.Sprint(adviseDeadline) + ` for lessons, and starts no daemon but in the background
-when a session starts. Whatever goes wrong, it ends with 0 and prints nothing;
-` + hookDebug + ` names a file that is told.`,
+It waits ` + fmt.Sprint(recordDeadline) + ` at most, ` + fmt.Sprint(adviseDeadline) + ` for lessons, and starts a daemon only in the background
+when a session starts. If something goes wrong, it prints nothing and ends with 0;
+` + hookDebug + ` names a file for the errors.`,
 		Example: "  recalld hook claude-code PostToolUse < payload.json",
 		Args:    cobra.ArbitraryArgs,
 		// In the place of the program's own, which refuses an empty flag.
@@ -192,8 +192,8 @@ func isOver(err error) bool {
 	return ok && e.Code == memory.CodeConflict && e.Field == "sessionId"
 }
 
-// hookFailed tells the file that is named for it, if one is. A line is written in
-// one piece, for hooks run side by side.
+// hookFailed appends an error to the file that hookDebug names. One write makes the
+// line, because hooks run side by side.
 func (a *App) hookFailed(args []string, err error) {
 	path := a.opts.Getenv(hookDebug)
 	if path == "" {

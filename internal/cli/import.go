@@ -11,7 +11,7 @@ import (
 )
 
 // shownProblems is how many problems of an import are listed; --json has all
-// that the daemon tells.
+// that the daemon reports.
 const shownProblems = 20
 
 // importCommand takes memories over from files. What cannot be read is listed
@@ -20,10 +20,10 @@ func importCommand(a *App) *cobra.Command {
 	var r memory.ImportRequest
 	c := &cobra.Command{
 		Use:   "import PATH",
-		Short: "Take over lessons and sessions from files",
-		Long: `Take over a lesson log (JSON lines), a folder of logs, a session's folder or a tree
-of them. What is known already changes nothing, so it can be repeated. A line or
-file that cannot be read is listed and skipped. What was forgotten stays so.`,
+		Short: "Import lessons and sessions from files",
+		Long: `Import a lesson log (JSON lines), a folder of logs, a session's folder or a tree of
+them. To import the same files again changes nothing. A line or file that cannot be
+read is listed and skipped. Forgotten memories do not come back.`,
 		Example: `  recalld import agent-knowledge/logs
   recalld import test-artifacts/llm-knowledge --json
   recalld import ~/old/lessons.jsonl --project demo`,
@@ -51,13 +51,13 @@ func writeImported(w io.Writer, i *memory.Imported) {
 	fmt.Fprintf(w, "Imported into project %s: %s, %s, %s", memory.ProjectLabel(i.ProjectName, i.Project),
 		memory.Count(i.Lessons, "lesson"), memory.Count(i.Sessions, "session"), memory.Count(i.Steps, "step"))
 	if i.Known > 0 {
-		fmt.Fprintf(w, "; %d known already", i.Known)
+		fmt.Fprintf(w, "; %d already known", i.Known)
 	}
 	fmt.Fprintln(w)
 	if i.Skipped == 0 {
 		return
 	}
-	fmt.Fprintf(w, "Skipped %d that cannot be read:\n", i.Skipped)
+	fmt.Fprintf(w, "Skipped %d that could not be read:\n", i.Skipped)
 	listed := i.Problems[:min(len(i.Problems), shownProblems)]
 	for _, p := range listed {
 		place := p.File

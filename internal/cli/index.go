@@ -21,7 +21,7 @@ import (
 )
 
 // indexCommand queues a folder. It does not wait by default: indexing goes on in
-// the daemon whether somebody watches or not.
+// the daemon.
 func indexCommand(a *App) *cobra.Command {
 	var wait bool
 	var changed []string
@@ -65,13 +65,13 @@ place in the queue. With --wait, show progress until it is done.`,
 
 // writeQueued says that a run waits, and whether that is for long.
 func writeQueued(w io.Writer, q *memory.IndexQueued, repos []memory.SandboxState) {
-	fmt.Fprintf(w, "Queued %s (project %s), %s. Watch it with: recalld status\n",
+	fmt.Fprintf(w, "Queued %s (project %s), %s. Run 'recalld status' to watch it.\n",
 		render.Printable(q.Root), memory.ProjectLabel(q.ProjectName, q.Project), q.Turn())
 	at := slices.IndexFunc(repos, func(r memory.SandboxState) bool { return r.ID == q.Sandbox })
 	if at < 0 {
 		return
 	}
-	if err := held(&repos[at]); err != nil {
+	if err := paused(&repos[at]); err != nil {
 		fmt.Fprintf(w, "It waits: %s; %s\n", err.Message, err.Hint)
 	}
 }
@@ -88,19 +88,19 @@ func (a *App) pathArgument(args []string) string {
 // daemon that was started again knows of it a moment later.
 const maxIdle = 20
 
-// heldError says that something is held, and how to let it go on.
-func heldError(what, resume string) *memory.Error {
-	return &memory.Error{Code: memory.CodeConflict, Message: what + " is held", Hint: "let it go on with: " + resume}
+// pausedError says that something is paused, and how to resume it.
+func pausedError(what, resume string) *memory.Error {
+	return &memory.Error{Code: memory.CodeConflict, Message: what + " is paused", Hint: "run " + resume + " to resume it"}
 }
 
-// held says that a sandbox is not indexed now because somebody wanted it so, as a
-// CodeConflict whose hint is the command that lets it go on; nil if it is not.
-func held(r *memory.SandboxState) *memory.Error {
+// paused returns a CodeConflict whose hint is the command that resumes indexing, and
+// nil if the sandbox is not paused.
+func paused(r *memory.SandboxState) *memory.Error {
 	switch {
 	case r.Paused:
-		return heldError("indexing of "+render.Printable(r.Root), "recalld resume "+shellWord(r.Root))
+		return pausedError("indexing of "+render.Printable(r.Root), commandWith("recalld resume", r.Root))
 	case r.Progress != nil && r.Progress.Phase == "paused": // and not by itself
-		return heldError("all work in the background", "recalld resume")
+		return pausedError("all background work", "'recalld resume'")
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func held(r *memory.SandboxState) *memory.Error {
 // waitIndexed shows progress until the sandbox has been indexed, or has failed
 // to be, after it was asked for. The error is CodeNotFound when the sandbox was
 // forgotten meanwhile or its folder is gone, CodeUnavailable when its run gave way
-// to others, CodeConflict when it is held.
+// to others, CodeConflict when it is paused.
 func (a *App) waitIndexed(ctx context.Context, sandbox string, asked time.Time) (*memory.SandboxState, error) {
 	asked = asked.Truncate(time.Millisecond) // no stored time is finer
 	shown := a.newProgress("files")
@@ -132,16 +132,16 @@ func (a *App) waitIndexed(ctx context.Context, sandbox string, asked time.Time) 
 		case !r.IndexedAt.Before(asked) && missing(r.Root):
 			// Its files went while they were read, one after the other.
 			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("the folder %s vanished while it was indexed", render.Printable(r.Root)),
-				Hint: "what was indexed of it is not shown; when it is back: recalld index " + shellWord(r.Root)}
+				Hint: "its files are not shown; when it is back, run " + commandWith("recalld index", r.Root)}
 		case !r.IndexedAt.Before(asked):
 			return &r, nil
 		case !r.LastErrorAt.Before(asked):
 			return nil, runError(&r)
 		case !r.GoneAt.IsZero() && missing(r.Root):
 			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("the folder %s is missing", render.Printable(r.Root)),
-				Hint: "what is indexed of it stays for a while; when it is back: recalld index " + shellWord(r.Root)}
-		case held(&r) != nil:
-			return nil, held(&r)
+				Hint: "its index is kept for a day; when it is back, run " + commandWith("recalld index", r.Root)}
+		case paused(&r) != nil:
+			return nil, paused(&r)
 		case r.Progress != nil:
 			idle = 0
 		case idle == maxIdle:
@@ -161,9 +161,9 @@ func (a *App) waitIndexed(ctx context.Context, sandbox string, asked time.Time) 
 // runError says why a run failed, and what can be done.
 func runError(r *memory.SandboxState) error {
 	e := &memory.Error{Code: memory.CodeInternal, Message: fmt.Sprintf("indexing %s failed: %s", render.Printable(r.Root), r.LastError),
-		Hint: "it is tried again in the background; see recalld status"}
+		Hint: "it is tried again in the background; run 'recalld status' to watch it"}
 	if missing(r.Root) {
-		e.Code, e.Hint = memory.CodeNotFound, "the folder is gone; when it is back: recalld index "+shellWord(r.Root)
+		e.Code, e.Hint = memory.CodeNotFound, "the folder is gone; when it is back, run "+commandWith("recalld index", r.Root)
 	}
 	return e
 }
@@ -184,7 +184,7 @@ func writeIndexed(w io.Writer, r *memory.SandboxState, took time.Duration) {
 		fmt.Fprintf(w, "Note: %s\n", render.Printable(noteText(r)))
 	}
 	if text := skippedText(r.Skipped); text != "" {
-		fmt.Fprintf(w, "%s See: recalld repos --skipped %s\n", text, shellWord(r.Root))
+		fmt.Fprintf(w, "%s Run %s to list them.\n", text, commandWith("recalld repos --skipped", r.Root))
 	}
 }
 

@@ -41,7 +41,7 @@ says otherwise.`,
 			last.Steps = orEmpty(last.Steps)
 			return a.recorded(last, len(last.Steps) > 0, func(w io.Writer) {
 				if len(last.Steps) == 0 {
-					fmt.Fprintln(w, "No step passes the filters.")
+					fmt.Fprintln(w, "No matching steps.")
 					return
 				}
 				render.Table(w, stepRows(last.Steps))

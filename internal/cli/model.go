@@ -72,7 +72,7 @@ func modelPullCommand(a *App) *cobra.Command {
 				return err
 			}
 			return a.answer(map[string]string{"model": args[0], "state": "available"}, func(w io.Writer) {
-				fmt.Fprintf(w, "Model %s is there.\n", args[0])
+				fmt.Fprintf(w, "Model %s is available.\n", args[0])
 			})
 		},
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // restartHint is how the daemon comes to use another built-in model.
-const restartHint = "It is used from the next start of the daemon on: `recalld stop`, and the next command starts it.\n" +
-	"What is stored is then embedded again in the background; `recalld status` shows how far that is."
+const restartHint = "The daemon uses it from its next start on: run 'recalld stop', and the next command starts it.\n" +
+	"Stored texts are then embedded again in the background; run 'recalld status' to watch it."
 
 // modelAdaptCommand has the built-in model learn from what is remembered.
 func modelAdaptCommand(a *App) *cobra.Command {
@@ -22,14 +22,14 @@ func modelAdaptCommand(a *App) *cobra.Command {
 	var limit time.Duration
 	c := &cobra.Command{
 		Use:   "adapt",
-		Short: "Have the built-in model learn from your code and lessons",
+		Short: "Train the built-in model on your code and lessons",
 		Long: `Train the built-in model further on the repositories that are indexed and on the
 lessons kept: comments and the code below them, names and bodies, headings and
-sections. Nothing leaves this machine. Parts are held out: the model that comes of
-it is kept only if it finds more there, and not less of what is general. It takes
-from seconds to minutes on one core; ^C ends it and changes nothing.
+sections. Nothing leaves this machine. Some pairs are held out as a test: the new model
+is kept only if it finds more of them, and no less of a general test. It takes
+seconds to minutes on one core. ^C ends it and changes nothing.
 
-` + "`recalld model show`" + ` tells what came of it, ` + "`recalld model reset`" + ` takes it back.`,
+` + "`recalld model show`" + ` shows the result, ` + "`recalld model reset`" + ` removes it.`,
 		Example: "  recalld model adapt\n  recalld model adapt --threads 4 --time-limit 2m",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// modelShowCommand tells which built-in model is in use.
+// modelShowCommand shows which built-in model is in use.
 func modelShowCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show",

@@ -10,8 +10,8 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// narrowFlags say whose steps a question is about. recall and the commands that
-// look back share them.
+// narrowFlags choose the sessions and steps of a question. recall shares them with the
+// commands about sessions and steps.
 type narrowFlags struct {
 	scope, session               string
 	flowTag, tag, screen, branch string
@@ -106,11 +106,11 @@ func writeIncomplete(w io.Writer, incomplete bool, why string) {
 		if memory.IsIncomplete(why) {
 			again = " Ask again in a moment."
 		}
-		fmt.Fprintf(w, "Not all could be searched: %s.%s\n", render.ForeignLine(why, 200), again)
+		fmt.Fprintf(w, "Not everything was searched: %s.%s\n", render.ForeignLine(why, 200), again)
 	}
 }
 
-// writeDegraded names the parts that did not take part.
+// writeDegraded names the parts that are missing in an answer.
 func writeDegraded(w io.Writer, parts []memory.Degraded) {
 	for _, d := range parts {
 		fmt.Fprintf(w, "Without %s: %s\n", d.Part, d.Reason)

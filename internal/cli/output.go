@@ -101,7 +101,17 @@ func shellWord(path string) string {
 	return path
 }
 
-// orEmpty makes an absent list an empty one, which JSON tells apart.
+// commandWith writes a command with a path for a sentence, in quotes unless the path
+// needs quotes of its own.
+func commandWith(command, path string) string {
+	line := command + " " + shellWord(path)
+	if strings.Contains(line, "'") {
+		return line
+	}
+	return "'" + line + "'"
+}
+
+// orEmpty makes an absent list an empty one, because JSON has null and [].
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -114,8 +124,7 @@ func isTerminal(f *os.File) bool {
 	return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())
 }
 
-// writeNotes adds what the writer of a memory should know of it: where its file
-// is, and what could not be done beside.
+// writeNotes prints the notes on a stored memory: where its file is, and a warning.
 func writeNotes(w io.Writer, redacted bool, what, file, warning string) {
 	if redacted {
 		fmt.Fprintln(w, "A secret was taken out of the text.")

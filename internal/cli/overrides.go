@@ -39,8 +39,8 @@ func (a *App) begin(c *cobra.Command) error {
 // refuseSettings refuses a --set that is for the daemon: none is asked.
 func (a *App) refuseSettings() error {
 	if setting := a.foreignSetting(); setting != "" {
-		return &memory.Error{Code: memory.CodeInvalidInput, Field: "--set", Message: setting + " means nothing to recalld " + a.command[0],
-			Hint: "write it into the settings file, and start the daemon again"}
+		return &memory.Error{Code: memory.CodeInvalidInput, Field: "--set", Message: setting + " has no effect on recalld " + a.command[0],
+			Hint: "write it into the settings file and restart the daemon"}
 	}
 	return nil
 }
@@ -72,8 +72,8 @@ func (a *App) connect(ctx context.Context, cfg config.Config, autostart bool) (D
 	if err == nil {
 		_ = running.Close() // idle connections only
 		return nil, &memory.Error{Code: memory.CodeInvalidInput, Field: "--set", Limit: "settings for a daemon that is to be started",
-			Message: "the daemon runs already, with settings of its own, and would ignore " + setting,
-			Hint:    "leave it out; or run recalld stop and try again; or write it into the settings file, and start the daemon again"}
+			Message: "the daemon runs already with its own settings and would ignore " + setting,
+			Hint:    "leave it out; or run 'recalld stop' and try again; or write it into the settings file and restart the daemon"}
 	}
 	if code := memory.CodeOf(err); !autostart || code != memory.CodeUnavailable && code != memory.CodeIncompatible {
 		return nil, err

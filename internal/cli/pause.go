@@ -11,7 +11,7 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// pauseCommand holds indexing.
+// pauseCommand pauses indexing.
 func pauseCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "pause [PATH]",
@@ -28,7 +28,7 @@ Existing results stay searchable but may be out of date. Print what is paused no
 	}
 }
 
-// pause holds indexing, or lets it go on, and prints what is held then. No path
+// pause pauses or resumes indexing, and prints what is paused then. No path
 // means everything: unlike index, it is not about the folder one is in.
 func (a *App) pause(c *cobra.Command, args []string, resume bool) error {
 	request := memory.PauseRequest{Resume: resume, Caller: a.caller()}
@@ -38,27 +38,27 @@ func (a *App) pause(c *cobra.Command, args []string, resume bool) error {
 		}
 		request.Path = a.absolute(args[0])
 	}
-	held, err := ask(c.Context(), a, service.Pause, request)
+	paused, err := ask(c.Context(), a, service.Pause, request)
 	if memory.CodeOf(err) == memory.CodeNotFound {
-		return orHint(err, "path", "`recalld repos` lists what is indexed")
+		return orHint(err, "path", "run 'recalld repos' to list indexed folders")
 	}
 	if err != nil {
 		return err
 	}
-	held.Sandboxes = orEmpty(held.Sandboxes)
-	return a.answer(held, func(w io.Writer) { writePaused(w, held) })
+	paused.Sandboxes = orEmpty(paused.Sandboxes)
+	return a.answer(paused, func(w io.Writer) { writePaused(w, paused) })
 }
 
-// writePaused lists what is held.
+// writePaused lists what is paused.
 func writePaused(w io.Writer, p *memory.Paused) {
 	if !p.All && len(p.Sandboxes) == 0 {
-		fmt.Fprintln(w, "Nothing is held.")
+		fmt.Fprintln(w, "Nothing is paused.")
 		return
 	}
 	if p.All {
-		fmt.Fprintln(w, "All work in the background is held. Let it go on with: recalld resume")
+		fmt.Fprintln(w, pausedText)
 	}
 	for _, root := range p.Sandboxes {
-		fmt.Fprintf(w, "Indexing of %s is held. Let it go on with: recalld resume %s\n", render.Printable(root), shellWord(root))
+		fmt.Fprintf(w, "Indexing of %s is paused. Run %s to resume it.\n", render.Printable(root), commandWith("recalld resume", root))
 	}
 }

@@ -64,7 +64,7 @@ func (p *progress) show(phase string, done, total int64) {
 		var line progressLine
 		line.Progress.Phase, line.Progress.Done, line.Progress.Total = phase, done, max(total, 0)
 		line.Progress.Unit = cmp.Or(p.unit, "bytes")
-		// Progress that cannot be told is no reason to stop what it shows.
+		// An error while showing progress must not stop the work.
 		_ = json.NewEncoder(p.out).Encode(line)
 	case total <= 0:
 		fmt.Fprintf(p.out, "%s\n", phase)
@@ -99,11 +99,11 @@ func (p *progress) draw(phase string, done, total int64) {
 	if total > 0 && total != p.bar.GetMax64() {
 		p.bar.ChangeMax64(total)
 	}
-	// A bar that cannot be drawn is no reason to stop what it shows.
+	// An error while drawing must not stop the work.
 	_ = p.bar.Set64(max(done, 0))
 }
 
-// done takes the bar away.
+// done removes the bar.
 func (p *progress) done() {
 	if p.bar != nil {
 		_ = p.bar.Clear()

@@ -206,8 +206,8 @@ func (d declaration) score() int {
 	return max(score, 0)
 }
 
-// endsInS tells a verb in the third person, with which a documented function
-// begins, from "is", "was" and "has".
+// endsInS reports whether a word looks like a verb in the third person. "is", "was" and
+// "has" are too short.
 func endsInS(word string) bool {
 	word = strings.ToLower(word)
 	return strings.HasSuffix(word, "s") && len(word) > 3

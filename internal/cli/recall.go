@@ -34,8 +34,8 @@ func recallCommand(a *App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "recall QUERY...",
 		Short: "Ask for lessons, steps and code",
-		Long: `Ask the memory of a project, by words and by meaning. Without --project the
-working folder's repository is meant. Nothing relevant is an answer, not an error.`,
+		Long: `Search the memory of a project by words and by meaning. The default project is the
+working folder's. If nothing is relevant, recall says so and exits with 0.`,
 		Example: `  recalld recall "npm EACCES"
   recalld recall --kinds chunk --lang go where are retries scheduled
   recalld recall --tag ci --since 2026-01-01 --limit 10 flaky tests
@@ -70,7 +70,7 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 	flags.StringVar(&f.repo, "repo", "", "only this repository's lessons")
 	flags.IntVar(&f.limit, "limit", 0, fmt.Sprintf("most items, 1–%d (default %d)", memory.MaxLimit, memory.DefaultLimit))
 	flags.IntVar(&f.maxTokens, "max-tokens", 0, fmt.Sprintf("most tokens, %d–%d (default %d)", memory.MinTokens, memory.MaxTokens, memory.DefaultTokens))
-	flags.Float64Var(&f.minRelevance, "min-relevance", 0, "floor of relevance, 0–1 (default 0.75 for code, 0.5 for lessons and steps)")
+	flags.Float64Var(&f.minRelevance, "min-relevance", 0, "lowest relevance, 0–1 (default 0.75 for code, 0.5 for lessons and steps)")
 	flags.StringVar(&f.format, "format", string(memory.FormatText), "text, json or markdown")
 	flags.BoolVar(&f.ids, "ids", false, "print the ids below the answer, for forget")
 	flags.BoolVar(&f.explain, "explain", false, "give the factors of each rank")

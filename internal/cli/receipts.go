@@ -21,15 +21,14 @@ func receiptsCommand(a *App) *cobra.Command {
 	var turn int
 	c := &cobra.Command{
 		Use:   "receipts [ID]",
-		Short: "Say what an answer held, what it withheld, and why",
+		Short: "List what answers held and withheld, and explain why",
 		Long: `List the receipts of a project, newest first: one for every answer, every assembled
-context and every search for tools. With an id, explain that one: what it held, with
-scores and factors, what it withheld and why, with which settings it was made, and
-what came of it.`,
+context and every search for tools. With an id, explain that receipt: its items with
+scores and factors, what was withheld and why, the settings, and the feedback.`,
 		Example: `  recalld receipts
   recalld receipts --session nightly-42 --turn 2
   recalld receipts --since 2d --limit 50 --json
-  recalld receipts r-4f2a9c`,
+  recalld receipts rc-4f2a9c01`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -74,7 +73,7 @@ func (a *App) explainReceipt(c *cobra.Command, id string) error {
 	if err := memory.Text("receipt", id, 1, memory.MaxNameText); err != nil {
 		return err
 	}
-	// They narrow a list: beside an id they would be passed over in silence.
+	// The flags narrow a list. With an id they would have no effect.
 	var given error
 	c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed {
@@ -88,7 +87,7 @@ func (a *App) explainReceipt(c *cobra.Command, id string) error {
 	if err != nil {
 		if e := memory.AsError(err); e.Code == memory.CodeNotFound && e.Hint == "" {
 			named := *e
-			named.Hint = "list them with: recalld receipts; the setting receipts.retention_days says how long they are kept"
+			named.Hint = "run 'recalld receipts' to list them; the setting receipts.retention_days says how long they are kept"
 			return &named
 		}
 		return err
@@ -97,7 +96,7 @@ func (a *App) explainReceipt(c *cobra.Command, id string) error {
 	return a.recorded(receipt, true, func(w io.Writer) { render.Receipt(w, receipt) })
 }
 
-// writeReceipts lists receipts; the turn is that of a session, where it has any.
+// writeReceipts lists receipts, with the turn if the session has turns.
 func writeReceipts(w io.Writer, list *memory.ReceiptList, now time.Time) {
 	if len(list.Receipts) == 0 {
 		fmt.Fprintf(w, "No matching receipts in project %s. Each answer of recalld recall leaves one.\n", memory.ProjectLabel(list.ProjectName, list.Project))
@@ -114,7 +113,7 @@ func writeReceipts(w io.Writer, list *memory.ReceiptList, now time.Time) {
 	}
 	render.FitTable(w, rows)
 	if list.More {
-		fmt.Fprintln(w, "There are older ones; see --limit and --since.")
+		fmt.Fprintln(w, "There are older ones: use --limit or --since.")
 	}
 }
 

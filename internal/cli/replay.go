@@ -17,13 +17,13 @@ import (
 func replayCommand(a *App) *cobra.Command {
 	var r memory.ReplayRequest
 	var since string
-	var floors []string
+	var thresholds []string
 	var weight float64
 	c := &cobra.Command{
 		Use:   "replay --session SESSION | --since TIME",
 		Short: "Ask past questions again under other settings",
-		Long: `Ask the questions of a session, or of a time, again under other settings, and show
-what would change, item by item and in sum. Both the recorded and the new settings run
+		Long: `Ask the questions of a session, or since a time, again under other settings. Show what
+would change, item by item and in sum. Both the recorded and the new settings run
 on today's data, so that effects of new data and of new settings are shown separately.
 It changes nothing. Without new settings it shows the effect of new data alone.`,
 		Example: `  recalld replay --since 7d --embedder builtin
@@ -35,7 +35,7 @@ It changes nothing. Without new settings it shows the effect of new data alone.`
 			if r.Since, err = parseSince("since", since, a.opts.Now()); err != nil {
 				return err
 			}
-			if r.MinRelevance, err = floorFlags(floors); err != nil {
+			if r.MinRelevance, err = thresholdFlags(thresholds); err != nil {
 				return err
 			}
 			if err := counted(c, "limit", "limit", r.Limit, memory.MaxReplayed); err != nil {
@@ -44,7 +44,7 @@ It changes nothing. Without new settings it shows the effect of new data alone.`
 			if err := sessionFlag(c, "session", r.SessionID); err != nil {
 				return err
 			}
-			// A weight or a floor of zero is one: only what is not given stays as recorded.
+			// A weight of zero is a value: only a flag that is not given keeps the recorded one.
 			r.VectorWeight, r.Caller = givenFloat(c, "weights", weight), a.caller()
 			if err := r.Validate(); err != nil {
 				return orHint(err, "since", "name a session with --session, or a time with --since 7d")
@@ -65,7 +65,7 @@ It changes nothing. Without new settings it shows the effect of new data alone.`
 	flags.StringVar(&since, "since", "", "the questions from then on: "+sinceUsage)
 	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most questions, the newest, 1–%d (default %d)", memory.MaxReplayed, memory.MaxReplayed))
 	flags.StringVar(&r.Embedder, "embedder", "", "the one model that answers: builtin, ollama/NAME, or none for words alone")
-	flags.StringArrayVar(&floors, "floor", nil, "another floor of relevance, 0–1: chunk=0.6; may be given several times")
+	flags.StringArrayVar(&thresholds, "floor", nil, "another lowest relevance, 0–1: chunk=0.6; may be given several times")
 	flags.Float64Var(&weight, "weights", 0, "the weight of vectors beside words (recall uses 0.1)")
 	allowEmpty(c, "session") // refused by its field's name
 	a.completeSessions(c, "session")
@@ -74,30 +74,30 @@ It changes nothing. Without new settings it shows the effect of new data alone.`
 	return c
 }
 
-// floorFlags reads kind=floor; nil when none is given.
-func floorFlags(texts []string) (map[memory.Kind]float64, error) {
-	var floors map[memory.Kind]float64
+// thresholdFlags reads KIND=THRESHOLD pairs, and returns nil for none.
+func thresholdFlags(texts []string) (map[memory.Kind]float64, error) {
+	var thresholds map[memory.Kind]float64
 	for _, text := range texts {
 		kind, number, _ := strings.Cut(text, "=")
-		floor, err := strconv.ParseFloat(number, 64)
+		threshold, err := strconv.ParseFloat(number, 64)
 		if err != nil {
-			return nil, memory.Invalid("floor", "KIND=0–1", "%s is no floor", memory.Quote(text))
+			return nil, memory.Invalid("floor", "KIND=0–1", "%s is no threshold", memory.Quote(text))
 		}
-		if _, twice := floors[memory.Kind(kind)]; twice {
+		if _, twice := thresholds[memory.Kind(kind)]; twice {
 			return nil, memory.Invalid("floor", "each kind once", "%s is given twice", memory.Quote(kind))
 		}
-		if floors == nil {
-			floors = map[memory.Kind]float64{}
+		if thresholds == nil {
+			thresholds = map[memory.Kind]float64{}
 		}
-		floors[memory.Kind(kind)] = floor
+		thresholds[memory.Kind(kind)] = threshold
 	}
-	return floors, nil
+	return thresholds, nil
 }
 
 // writeReplayed shows only answers that differ: the others are counted.
 func writeReplayed(w io.Writer, r *memory.Replayed) {
 	if r.Tally.Questions == 0 {
-		fmt.Fprintf(w, "No question of project %s to ask again.\n", memory.ProjectLabel(r.ProjectName, r.Project))
+		fmt.Fprintf(w, "No matching questions in project %s.\n", memory.ProjectLabel(r.ProjectName, r.Project))
 		return
 	}
 	fmt.Fprintf(w, "New settings: %s\n", render.Settings(r.New))
@@ -117,7 +117,7 @@ func writeReplayed(w io.Writer, r *memory.Replayed) {
 		memory.Count(t.Questions, "question"), t.Failed, memory.Count(t.Same, "item"), t.DataAdded, t.DataRemoved, t.SettingsAdded, t.SettingsRemoved, t.SettingsMoved)
 	writeDegraded(w, r.Degraded)
 	if r.More {
-		fmt.Fprintln(w, "There were more questions; see --limit.")
+		fmt.Fprintln(w, "There were more questions: use --limit.")
 	}
 }
 

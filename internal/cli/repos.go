@@ -61,7 +61,7 @@ func (a *App) listRepos(ctx context.Context, wide bool) error {
 	}
 	return a.answer(map[string]any{"repos": repos}, func(w io.Writer) {
 		if len(repos) == 0 {
-			io.WriteString(w, "No repository is indexed yet. Index one with: recalld up PATH\n")
+			io.WriteString(w, "No repository is indexed yet. Run 'recalld up PATH' to index one.\n")
 			return
 		}
 		if wide {
@@ -76,13 +76,13 @@ func (a *App) listRepos(ctx context.Context, wide bool) error {
 	})
 }
 
-// pausedText says that nothing is done in the background.
-const pausedText = "All work in the background is held. Let it go on with: recalld resume"
+// pausedText says that all background work is paused.
+const pausedText = "All background work is paused. Run 'recalld resume' to resume it."
 
 // writeSkipped lists the files that are left out.
 func writeSkipped(w io.Writer, list *memory.SkippedList) {
 	if list.Total == 0 {
-		fmt.Fprintf(w, "Nothing of %s is left out.\n", render.Printable(list.Root))
+		fmt.Fprintf(w, "No file of %s is left out.\n", render.Printable(list.Root))
 		return
 	}
 	rows := [][]string{{"REASON", "FILE"}}
@@ -142,7 +142,7 @@ func wideRows(repos []memory.SandboxState, now time.Time) [][]string {
 	return rows
 }
 
-// remarks say what the columns of a sandbox do not.
+// remarks returns the lines below a sandbox: what the columns do not show.
 func remarks(r memory.SandboxState, now time.Time) []string {
 	out := trouble(r, now)
 	if r.Pruned > 0 {
@@ -173,7 +173,7 @@ func trouble(r memory.SandboxState, now time.Time) []string {
 		out = append(out, goneText(&r))
 	}
 	if r.Paused {
-		out = append(out, "indexing is held; let it go on with: recalld resume "+shellWord(r.Root))
+		out = append(out, "indexing is paused; run "+commandWith("recalld resume", r.Root)+" to resume it")
 	}
 	if r.GoneAt.IsZero() && r.LastErrorAt.After(r.IndexedAt) { // else that is why it failed
 		out = append(out, fmt.Sprintf("failed %s: %s", render.Ago(r.LastErrorAt, now, "?"), r.LastError))

@@ -20,10 +20,10 @@ func sessionsCommand(a *App) *cobra.Command {
 	var n narrowFlags
 	c := &cobra.Command{
 		Use:   "sessions",
-		Short: "List what agents did: sessions, newest first",
+		Short: "List the sessions of agents, newest first",
 		Long: `List the sessions of a project, newest first: the runs of agents that recorded
-steps. Filters choose by what is known of a session; --screen keeps those that
-have a step there. Look into one with: recalld summarize SESSION`,
+steps. Filters choose sessions; --screen keeps sessions with a step on that screen. Run
+'recalld summarize SESSION' to read one.`,
 		Example: `  recalld sessions
   recalld sessions --flow-tag send --branch main --since-hours 48
   recalld sessions --project demo --limit 50 --json`,
@@ -47,9 +47,9 @@ have a step there. Look into one with: recalld summarize SESSION`,
 				case len(list.Sessions) > 0:
 					render.Table(w, sessionRows(list.Sessions, a.opts.Now()))
 				case r.Filters != nil:
-					fmt.Fprintln(w, "No session passes the filters.")
+					fmt.Fprintln(w, "No matching sessions.")
 				default:
-					fmt.Fprintln(w, "No session. Agents open them; so does: recalld call session_start")
+					fmt.Fprintln(w, "No sessions yet. Agents open them; run 'recalld call session_start' to open one yourself.")
 				}
 			})
 		},

@@ -18,10 +18,10 @@ func showCommand(a *App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show ID...",
 		Short: "Show memories in full",
-		Long: `Show lessons, steps, tasks, entries of the catalogue and code in full, each by its id
-or the beginning of it that no other shares. Answers of recall name the ids of what they
-cut, recall --ids prints all, and every answer with --json has them. Code is read from
-disk again. Steps and code of another project are shown where --project names it.`,
+		Long: `Show lessons, steps, tasks, entries of the catalogue and code in full. ID is an id or its
+unique beginning. An answer of recall names the ids of what it shortened; recall --ids
+and --json print all ids. Code is read from disk again. For steps and code of another
+project, name it with --project.`,
 		Example: `  recalld show l-4f2a9c
   recalld show s-91a0bb c-77d0e1f2 --project shop`,
 		Args: cobra.MinimumNArgs(1),

@@ -20,8 +20,8 @@ import (
 func statusCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "status",
-		Short:   "Show how the daemon is doing",
-		Long:    "Show the daemon, its projects, how far each model's vectors are, the queue, how code\nmemory does, and the last errors. The same for Prometheus: GET /metrics.",
+		Short:   "Show the state of the daemon",
+		Long:    "Show the state of the daemon: its projects, the progress of each model's vectors, the\nqueue, code memory and the last errors. Prometheus reads the same from GET /metrics.",
 		Example: "  recalld status\n  recalld status --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -50,7 +50,7 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 	}
 	queue := fmt.Sprintf("%d waiting, %d running", s.Queue.Waiting, s.Queue.Running)
 	if s.Queue.Dead > 0 {
-		queue += fmt.Sprintf(", %d given up (see: recalld doctor)", s.Queue.Dead)
+		queue += fmt.Sprintf(", %d given up (run 'recalld doctor' to see why)", s.Queue.Dead)
 	}
 	if s.Queue.Dropped > 0 {
 		queue += fmt.Sprintf(", %d dropped", s.Queue.Dropped)
@@ -87,7 +87,7 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 		fmt.Fprintln(w)
 		writeRepos(w, s.Projects, now)
 		if more := s.ProjectsTotal - len(s.Projects); more > 0 {
-			fmt.Fprintf(w, "and %d more; see: recalld repos\n", more)
+			fmt.Fprintf(w, "and %d more; run 'recalld repos' to list them\n", more)
 		}
 	}
 	if len(s.Errors) > 0 {
@@ -138,7 +138,7 @@ func codeRows(c *memory.CodeState) [][]string {
 	}
 	rows = append(rows, []string{"runs", text})
 	if c.Asked > 0 {
-		rows = append(rows, []string{"answers", fmt.Sprintf("%s for code: %s with code, %s by the light index or without code",
+		rows = append(rows, []string{"answers", fmt.Sprintf("%s for code: %s with code, %s by the file-name index or without code",
 			memory.Count(c.Asked, "question"), memory.Percent(c.Hits, c.Asked), memory.Percent(c.Fallbacks, c.Asked))})
 	}
 	return rows

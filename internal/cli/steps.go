@@ -47,7 +47,7 @@ sessions before any step is ranked.`,
 				case len(found.Matches) > 0:
 					render.Table(w, stepRows(found.Matches))
 				case !found.Incomplete:
-					fmt.Fprintln(w, "No step matches.")
+					fmt.Fprintln(w, "No matching steps.")
 				}
 				writeIncomplete(w, found.Incomplete, found.Why)
 			})

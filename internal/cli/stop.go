@@ -20,14 +20,14 @@ type stopped struct {
 	PID        int  `json:"pid,omitempty"`
 }
 
-// stopCommand stops the daemon. Without one it succeeds: what was wanted is so.
+// stopCommand stops the daemon. Without a daemon it succeeds.
 func stopCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "stop",
 		Short: "Stop the daemon",
-		Long: `Ask the daemon to drain and exit, and wait until it has. The next command that
-needs it starts it again. A daemon of another version is stopped as well. Without
-one there is nothing to do.`,
+		Long: `Stop the daemon and wait until it has exited. It completes what it has begun. The next
+command that needs it starts it again. A daemon of another version is stopped too. If
+no daemon runs, stop does nothing.`,
 		Example: "  recalld stop",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

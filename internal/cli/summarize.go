@@ -82,7 +82,7 @@ func writeSummary(w io.Writer, s *memory.Summary) {
 		fmt.Fprintf(w, "%4d. %s\n", step.StepNumber, strings.TrimRight(step.Tool+"  "+step.Notes, " "))
 	}
 	if s.OmittedSteps > 0 {
-		fmt.Fprintf(w, "      and %s more, which the recipe leaves out\n", memory.Count(s.OmittedSteps, "step"))
+		fmt.Fprintf(w, "      and %s more, not in the recipe\n", memory.Count(s.OmittedSteps, "step"))
 	}
 	if len(s.Failures) > 0 {
 		fmt.Fprintln(w, "\nFailures:")

@@ -18,7 +18,7 @@ func tasksCommand(a *App) *cobra.Command {
 		Use:   "tasks",
 		Short: "Show the last tasks and what is blocked",
 		Long: `Show the last completed tasks, oldest first, and all active blockers: the text that
-every assembled context ends with. The full history: recalld call task_history`,
+every assembled context ends with. Run 'recalld call task_history' for all tasks.`,
 		Example: "  recalld tasks\n  recalld tasks --limit 20\n  recalld tasks --type migration --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -44,11 +44,11 @@ every assembled context ends with. The full history: recalld call task_history`,
 // writeWindow writes the text that contexts hold, and how much more there is.
 func writeWindow(w io.Writer, t *memory.TaskWindow) {
 	if t.Text == "" {
-		fmt.Fprintf(w, "No task is done or blocked in project %s. Report one with: recalld call complete_task\n", memory.ProjectLabel(t.ProjectName, t.Project))
+		fmt.Fprintf(w, "No tasks or blockers in project %s. Run 'recalld call complete_task' to report one.\n", memory.ProjectLabel(t.ProjectName, t.Project))
 		return
 	}
 	render.WriteLines(w, "", t.Text)
 	if more := t.Total - len(t.Tasks); more > 0 {
-		fmt.Fprintf(w, "\n%d older, see: recalld tasks --limit %d\n", more, min(t.Total, memory.MaxTasks))
+		fmt.Fprintf(w, "\n%d older; run 'recalld tasks --limit %d' to list them\n", more, min(t.Total, memory.MaxTasks))
 	}
 }

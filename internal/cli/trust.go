@@ -14,22 +14,21 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// trustCommand agrees to the files of a repository being read into the memory.
+// trustCommand lets recalld read the files of a repository into the memory.
 func trustCommand(a *App) *cobra.Command {
 	var revoke, list bool
 	c := &cobra.Command{
 		Use:   "trust [PATH]",
 		Short: "Let a repository's own lessons, sessions and rules be read",
-		Long: `Agree that recalld reads the lesson logs, session folders and context files
-(AGENTS.md, CLAUDE.md, .cursor/rules, .recalld/context.yaml) of the repository that
-PATH lies in, the working folder by default, now and as they change. Whoever can write
-to the repository writes what your agents read there. It is shown in that repository
-alone, after what was told here, marked "` + memory.FollowedMark + `".
+		Long: `Let recalld read the lesson logs, session folders and context files (AGENTS.md,
+CLAUDE.md, .cursor/rules, .recalld/context.yaml) of the repository containing PATH (the
+working folder by default), now and when they change. Everyone who can write to the
+repository can then write texts that your agents read. These texts are shown only in that
+repository, after your own memories, marked "` + memory.FollowedMark + `".
 
-Its linked worktrees are trusted with it, other clones are not. --revoke takes the
-consent back and removes from the memory what was read; the files stay as they are,
-and are read again if you agree again. --list shows what is trusted and what waits.
-The setting sources.trusted names folders to trust without asking.`,
+Its linked worktrees are trusted too, other clones are not. --revoke ends the trust and
+removes what was read from the memory; the files stay. --list shows what is trusted and
+what is not read yet. The setting sources.trusted names folders to trust without asking.`,
 		Example: "  recalld trust\n  recalld trust ~/src/service\n  recalld trust --revoke ~/src/service\n  recalld trust --list",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -49,8 +48,8 @@ The setting sources.trusted names folders to trust without asking.`,
 		},
 		ValidArgsFunction: a.completeFolder,
 	}
-	c.Flags().BoolVar(&revoke, "revoke", false, "take the consent back, and remove what was read")
-	c.Flags().BoolVar(&list, "list", false, "show what is trusted and what waits")
+	c.Flags().BoolVar(&revoke, "revoke", false, "end the trust, and remove what was read from the memory")
+	c.Flags().BoolVar(&list, "list", false, "show what is trusted and what is not read yet")
 	return c
 }
 
@@ -58,16 +57,16 @@ The setting sources.trusted names folders to trust without asking.`,
 func writeTrust(w io.Writer, s *memory.TrustState, revoked bool) {
 	switch {
 	case s.Root != "" && revoked:
-		fmt.Fprintf(w, "The files of %s are no longer read. %s from them removed from the memory; the files are as they were.\n",
+		fmt.Fprintf(w, "The files of %s are no longer read. %s from them removed from the memory; the files stay.\n",
 			render.Printable(s.Root), memory.Count(s.Removed, "record"))
 		return
 	case s.Root != "":
-		fmt.Fprintf(w, "The lesson logs, sessions and context files of %s are read from now on.\nTake that back with: recalld trust --revoke %s\n",
-			render.Printable(s.Root), shellWord(s.Root))
+		fmt.Fprintf(w, "The lesson logs, sessions and context files of %s are read from now on.\nRun %s to stop that.\n",
+			render.Printable(s.Root), commandWith("recalld trust --revoke", s.Root))
 		return
 	}
 	if len(s.Trusted) == 0 {
-		fmt.Fprintln(w, "No repository's files are read.")
+		fmt.Fprintln(w, "No repository is trusted.")
 	} else {
 		rows := [][]string{{"TRUSTED", "PROJECT", "SINCE"}}
 		for _, t := range s.Trusted {
@@ -86,17 +85,17 @@ func writeTrust(w io.Writer, s *memory.TrustState, revoked bool) {
 			rows = append(rows, []string{render.Printable(x.Root), x.Text()})
 		}
 		render.Table(w, rows)
-		fmt.Fprintln(w, "\nAgree with: recalld trust PATH")
+		fmt.Fprintln(w, "\nRun 'recalld trust PATH' to read them.")
 	}
 }
 
-// waitingText says what of a repository waits, and how to agree.
+// waitingText says which files of a repository are not read, and how to agree.
 func waitingText(x memory.WaitingFiles) string {
-	return fmt.Sprintf("%s of %s are not read: they come from another author. Agree with: recalld trust %s",
-		x.Text(), render.Printable(x.Root), shellWord(x.Root))
+	return fmt.Sprintf("%s of %s are not read: they come from another author. Run %s to read them.",
+		x.Text(), render.Printable(x.Root), commandWith("recalld trust", x.Root))
 }
 
-// waitingRows are those of status.
+// waitingRows are the rows of the table of status.
 func waitingRows(waiting []memory.WaitingFiles) [][]string {
 	const most = 5
 	var rows [][]string
@@ -104,12 +103,12 @@ func waitingRows(waiting []memory.WaitingFiles) [][]string {
 		rows = append(rows, []string{"not read", waitingText(x)})
 	}
 	if more := len(waiting) - most; more > 0 {
-		rows = append(rows, []string{"not read", fmt.Sprintf("files of %d more; see: recalld trust --list", more)})
+		rows = append(rows, []string{"not read", fmt.Sprintf("files of %d more; run 'recalld trust --list' to list them", more)})
 	}
 	return rows
 }
 
-// waitingIn returns what waits of the repository at a root, nil for nothing.
+// waitingIn returns the files of a repository that are not read, nil for none.
 func (a *App) waitingIn(ctx context.Context, root string) (*memory.WaitingFiles, error) {
 	state, err := ask(ctx, a, service.Trust, memory.TrustRequest{List: true, Path: root})
 	if err != nil {
@@ -127,7 +126,7 @@ func (a *App) waitingIn(ctx context.Context, root string) (*memory.WaitingFiles,
 func (a *App) offerTrust(ctx context.Context, root string) error {
 	if !a.opts.Interactive || a.json {
 		return a.answerMore(func(w io.Writer) {
-			fmt.Fprintf(w, "\nThe lesson logs, sessions and context files of %s are read once you agree: recalld trust %s\n", render.Printable(root), shellWord(root))
+			fmt.Fprintf(w, "\nThe lesson logs, sessions and context files of %s are not read yet. Run %s to read them.\n", render.Printable(root), commandWith("recalld trust", root))
 		})
 	}
 	waiting, err := a.waitingIn(ctx, root)

@@ -44,7 +44,7 @@ type clientSetup struct {
 	Hint string `json:"hint,omitempty"`
 }
 
-// upCommand is the first command that anybody runs: it must end with an answer.
+// upCommand is the first command that a user runs: it must end with an answer.
 func upCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "up [PATH]",
@@ -109,8 +109,8 @@ func (a *App) up(ctx context.Context, path string) (*upResult, error) {
 	return result, nil
 }
 
-// writeUp shows the question with what it expects, so that everybody can judge
-// the answer, also when it is wrong; entry is for an MCP client's settings. What is
+// writeUp shows the question with what it expects, so that the user can judge
+// the answer; entry is for an MCP client's settings. What is
 // from the repository goes through fence.
 func writeUp(w io.Writer, r *upResult, entry string, fence func(string) string) {
 	writeIndexed(w, r.Index, r.indexedIn)
@@ -127,8 +127,8 @@ func writeUp(w io.Writer, r *upResult, entry string, fence func(string) string) 
 	if r.Waiting != nil {
 		fmt.Fprintf(w, "\n%s\n", waitingText(*r.Waiting))
 	}
-	fmt.Fprintln(w, "\nThe daemon stays and keeps the index up to date; stop it with: recalld stop")
-	fmt.Fprintln(w, "Next, ask something of your own: recalld recall QUESTION")
+	fmt.Fprintln(w, "\nThe daemon keeps running and keeps the index up to date. Run 'recalld stop' to stop it.")
+	fmt.Fprintln(w, "Run 'recalld recall QUESTION' to ask a question of your own.")
 	fmt.Fprintf(w, "\nFor an MCP client:\n\n%s\n", entry)
 	if r.Client.Hint != "" {
 		fmt.Fprintf(w, "\n%s\n", r.Client.Hint)
@@ -173,7 +173,7 @@ func (a *App) clientSetup() clientSetup {
 func (a *App) dataArguments() []string {
 	cfg, err := a.Config()
 	if err != nil {
-		return nil // said by whoever needs them
+		return nil // a command that needs the settings reports it
 	}
 	var args []string
 	file := cmp.Or(a.source.File, a.opts.Getenv("RECALLD_CONFIG"))

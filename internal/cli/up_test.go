@@ -136,7 +136,7 @@ func TestUp(t *testing.T) {
 
 func TestUpWithoutQuestion(t *testing.T) {
 	b, _ := upBench(t, t.TempDir(), stateOf(memory.Progress{Phase: "done"}, noon, time.Time{}))
-	if out := b.ok("up"); !strings.Contains(out, "ask something of your own") || !strings.Contains(out, "mcpServers") {
+	if out := b.ok("up"); !strings.Contains(out, "ask a question of your own") || !strings.Contains(out, "mcpServers") {
 		t.Errorf("up says:\n%s", out)
 	}
 }

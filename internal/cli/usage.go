@@ -20,10 +20,10 @@ func usageError(c *cobra.Command, err error) error {
 	if c != nil {
 		help = c.CommandPath() + " --help"
 	}
-	return &memory.Error{Code: memory.CodeInvalidInput, Message: usageText(err.Error()), Hint: "see " + help, Cause: err}
+	return &memory.Error{Code: memory.CodeInvalidInput, Message: usageText(err.Error()), Hint: "run '" + help + "' to see its usage", Cause: err}
 }
 
-// usageText puts what the flag library says of a value into words of ours.
+// usageText rewords an error of the flag library about a value.
 func usageText(text string) string {
 	before, number, ok := strings.Cut(text, ": strconv.")
 	if !ok {
@@ -41,10 +41,20 @@ func usageText(text string) string {
 	return fmt.Sprintf("%s: it must be %s", before, want)
 }
 
-// wrapArgErrors has wrong positional arguments count as wrong usage.
+// wrapArgErrors makes wrong positional arguments a usage error that shows the right form.
 func wrapArgErrors(c *cobra.Command) {
 	if check := c.Args; check != nil {
-		c.Args = func(c *cobra.Command, args []string) error { return usageError(c, check(c, args)) }
+		c.Args = func(c *cobra.Command, args []string) error {
+			err := check(c, args)
+			switch {
+			case err == nil || c.HasSubCommands() || c.ValidArgs != nil && len(args) == 1:
+			case len(args) < strings.Count(strings.SplitN(c.Use, "[", 2)[0], " "):
+				err = fmt.Errorf("an argument is missing: recalld %s", strings.TrimPrefix(c.CommandPath()+strings.TrimPrefix(c.Use, c.Name()), "recalld "))
+			default:
+				err = fmt.Errorf("too many arguments: recalld %s", strings.TrimPrefix(c.CommandPath()+strings.TrimPrefix(c.Use, c.Name()), "recalld "))
+			}
+			return usageError(c, err)
+		}
 	}
 	for _, sub := range c.Commands() {
 		wrapArgErrors(sub)

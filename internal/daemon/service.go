@@ -162,7 +162,7 @@ func (d *Daemon) RequeueJob(ctx context.Context, id string) error {
 	err := d.core.Store.Queue().Requeue(ctx, id)
 	if errors.Is(err, worker.ErrUnknownJob) {
 		return &memory.Error{Code: memory.CodeNotFound, Field: "id", Message: fmt.Sprintf("no job %q was given up", id),
-			Hint: "`recalld doctor` lists them", Cause: err}
+			Hint: "run 'recalld doctor' to list them", Cause: err}
 	}
 	return err
 }
