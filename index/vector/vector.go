@@ -45,7 +45,7 @@ const (
 func (e *RefusedError) Error() string {
 	switch e.Reason {
 	case WrongWidth:
-		return fmt.Sprintf("vector refused: its width is %d, the space's %d", e.Width, e.Want)
+		return fmt.Sprintf("vector refused: its width is %d, the collection's is %d", e.Width, e.Want)
 	case NotFinite:
 		return "vector refused: it has a component that is not a finite number"
 	default:

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookAtDisk asks the file system of a folder.
+// lookAtDisk returns the state of the disk with a folder.
 func lookAtDisk(dir string) (diskState, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
@@ -18,6 +18,5 @@ func lookAtDisk(dir string) (diskState, error) {
 	}, nil
 }
 
-// allocate does nothing on this system: what keeps Badger from a full disk is the room
-// that is watched.
+// allocate is a no-op on this system. The check for free room must suffice.
 func allocate(*os.File, int64, int64) error { return nil }

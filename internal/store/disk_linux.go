@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookAtDisk asks the file system of a folder.
+// lookAtDisk returns the state of the disk with a folder.
 func lookAtDisk(dir string) (diskState, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
@@ -19,9 +19,9 @@ func lookAtDisk(dir string) (diskState, error) {
 	}, nil
 }
 
-// allocate gives a file its blocks in a range, and leaves its length. A file system
-// that cannot do that, as some network drives, is no error: there the room that is
-// watched must do.
+// allocate allocates blocks for a range of a file without changing its length. It is a
+// no-op on file systems that do not support this, such as some network drives; there the
+// check for free room must suffice.
 func allocate(f *os.File, from, size int64) error {
 	err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, from, size)
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// lookAtDisk knows nothing of the disk on this system: it always has room.
+// lookAtDisk reports unlimited room, because this system is not supported.
 func lookAtDisk(string) (diskState, error) { return diskState{free: math.MaxInt64}, nil }
 
-// allocate does nothing on this system.
+// allocate is a no-op on this system.
 func allocate(*os.File, int64, int64) error { return nil }

@@ -70,16 +70,8 @@ func (tx *Tx) putValue(key []byte, v any) error {
 	return nil
 }
 
-// PutRecord writes a record. Its document must be put in the same update, or be
-// referenced already.
-func (tx *Tx) PutRecord(r memory.Record) error {
-	old, _, err := tx.existingRecord(r.ID)
-	if err != nil {
-		return err
-	}
-	return tx.putRecord(old, r)
-}
-
+// putRecord writes a record in place of old. Its document must be put in the same update,
+// or be referenced already.
 func (tx *Tx) putRecord(old *memory.Record, r memory.Record) error {
 	if err := tx.putValue(key(prefixRecord, r.ID), r); err != nil {
 		return err

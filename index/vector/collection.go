@@ -49,11 +49,11 @@ type Collection struct {
 func NewCollection(options Options) (*Collection, error) {
 	options = options.withDefaults()
 	if err := options.validate(); err != nil {
-		return nil, fmt.Errorf("open vector space: %w", err)
+		return nil, fmt.Errorf("open vector collection: %w", err)
 	}
 	collection, err := chromem.NewDB().CreateCollection(options.Name, nil, refuseToEmbed)
 	if err != nil {
-		return nil, fmt.Errorf("open vector space: %w", err)
+		return nil, fmt.Errorf("open vector collection: %w", err)
 	}
 	s := &Collection{
 		options:    options,

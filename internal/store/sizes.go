@@ -155,3 +155,32 @@ func (s *Store) checkSizes(stored sandboxSizes, bad func(string, ...any)) {
 		bad("sizes of sandboxes: %+v are stored, %+v are counted", stored, s.sandboxSizes)
 	}
 }
+
+// lineRest is the approximate size of a lesson log's line without its texts, in bytes:
+// field names, time, agent, rate and tags.
+const lineRest = 180
+
+// logSizes are the approximate sizes of the projects' lesson logs, in bytes.
+type logSizes map[string]int64
+
+// add adds the size of a record, or subtracts it if times is -1.
+func (l logSizes) add(r *memory.Record, times int64) {
+	if r == nil || r.Event == nil {
+		return
+	}
+	l.change(r.Project, times*int64(len(r.Repo)+len(r.Event.Context)+len(r.Event.Command)+len(r.Event.Lesson)+lineRest))
+}
+
+func (l logSizes) change(project string, bytes int64) {
+	if l[project] += bytes; l[project] == 0 {
+		delete(l, project)
+	}
+}
+
+// LessonLogSize returns the approximate size, in bytes, of a log of all lessons of a
+// project: what an agent would read without recall.
+func (s *Store) LessonLogSize(project string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.logSizes[project]
+}
