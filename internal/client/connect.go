@@ -43,7 +43,7 @@ type Options struct {
 	Log       string
 	// StartTimeout bounds a start, a takeover included; 0 is 20 seconds.
 	StartTimeout time.Duration
-	// Notice is told, with every answer, what is wrong and concerns them all; nil
+	// Notice receives, with every answer, what is wrong and concerns all answers; nil
 	// ignores it.
 	Notice func(text string)
 	// Logger receives what Connect does; nil discards it.

@@ -13,7 +13,7 @@ import (
 // AppendLine appends a line, which ends in a newline, to the file name of the folder dir
 // below root, and returns the file's path. It creates both if they are missing. Without
 // an error the whole line is in the file, but it is not synced to disk. Several writers
-// may append at once: each line is one write. The errors are those of OpenFolder and
+// may append at once: each line is one write. It returns the errors of OpenFolder and
 // Append.
 func AppendLine(root, dir, name string, line []byte) (path string, err error) {
 	at, path, err := OpenFolder(root, dir, true)

@@ -39,6 +39,6 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
 func refuse(w http.ResponseWriter, status int, message []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// The client may have gone; then there is nobody to tell.
+	// The client may have gone; then the write fails, and nothing can be done.
 	_, _ = w.Write(message)
 }

@@ -21,7 +21,7 @@ import (
 // agent is an agent's session that a session has started. The zero value is none.
 type agent struct {
 	memory.SessionKey
-	// named says that its project was named, and need not be that of the caller's
+	// named says that its project was named, and need not be the project of the caller's
 	// folder: the calls that name none are then about it.
 	named bool
 }

@@ -21,7 +21,7 @@ type answerWriter struct {
 	request *http.Request
 
 	mu     sync.Mutex // guards what follows, and keeps events whole
-	told   bool
+	begun  bool
 	stream bool // the answer was turned into a stream of events
 	events []string
 }
@@ -44,10 +44,10 @@ func tell(ctx context.Context, notification string) {
 // answer to initialize, the first that knows the new session's id, it first takes
 // over what the bridge hands back.
 func (w *answerWriter) head() {
-	if w.told {
+	if w.begun {
 		return
 	}
-	w.told = true
+	w.begun = true
 	session := w.request.Header.Get(mcpgo.HeaderSessionID)
 	s := w.server
 	s.mu.Lock()
@@ -94,7 +94,7 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.head()
-	if w.answers(eventStream) { // a client that takes none is not told
+	if w.answers(eventStream) { // other answers cannot carry events
 		for _, event := range w.events {
 			if _, err := w.ResponseWriter.Write(eventOf([]byte(event))); err != nil {
 				return 0, err

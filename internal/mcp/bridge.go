@@ -46,7 +46,7 @@ type BridgeOptions struct {
 	Connect func(ctx context.Context) (*http.Client, error)
 	// Dir is the working folder, by which the daemon knows the project.
 	Dir string
-	// Window is the client's window, as memory.Caller has it; empty if nobody knows.
+	// Window is the client's window, as memory.Caller has it; empty if it is unknown.
 	Window string
 	// Toolsets are what the client is shown from the start, as Options.Toolsets, in
 	// the place of the daemon's setting; none leaves it to that.
@@ -128,8 +128,8 @@ func (b *bridge) run(ctx context.Context, lines <-chan line) error {
 	}
 }
 
-// send writes one message to the client. When that fails nobody listens any
-// more, and the bridge ends.
+// send writes one message to the client. When that fails the client has
+// gone, and the bridge ends.
 func (b *bridge) send(message []byte) {
 	if message = oneLine(message); len(message) == 0 {
 		return

@@ -3,7 +3,7 @@ package mcp
 import mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 // RequestHeaders are the headers of requests to Path beside those of HTTP, and
-// AnswerHeaders those of its answers: whoever lets web pages in must name them.
+// AnswerHeaders are the headers of its answers. A server that admits web pages must name them.
 var (
 	RequestHeaders = []string{"Last-Event-ID", mcpgo.HeaderSessionID, mcpgo.HeaderProtocolVersion, HeaderDir, HeaderWindow, HeaderRequestID, HeaderToolsets}
 	AnswerHeaders  = []string{mcpgo.HeaderSessionID}

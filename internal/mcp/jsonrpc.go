@@ -82,7 +82,7 @@ func rpcError(id json.RawMessage, code int, text string) []byte {
 		ID      json.RawMessage `json:"id"`
 		Error   detail          `json:"error"`
 	}{"2.0", id, detail{code, text}})
-	if err != nil { // the id was not JSON, so nobody waits for it
+	if err != nil { // the id was not JSON, so no request waits for it
 		return rpcError(nil, code, text)
 	}
 	return message

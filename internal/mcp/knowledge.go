@@ -26,7 +26,7 @@ import (
 func knowledgeCode(code memory.Code) string { return "MM_" + strings.ToUpper(string(code)) }
 
 // knowledgeAnswer is what a knowledge tool answers: its result, or what went
-// wrong. A refusal is {ok: false, error: {code, message, …}} as that of every other
+// wrong. A refusal is {ok: false, error: {code, message, …}} as of every other
 // tool. Two things differ, as contract 1 has them: the codes, and that an answer is in
 // "result" where the other tools' fields stand by themselves.
 type knowledgeAnswer struct {

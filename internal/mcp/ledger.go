@@ -72,9 +72,9 @@ func receiptsText(l *memory.ReceiptList) string {
 		}
 		text.WriteByte('\n')
 	}
-	told := fence(text.String())
+	list := fence(text.String())
 	if l.More {
-		told += "\nThere are older ones."
+		list += "\nThere are older ones."
 	}
-	return told
+	return list
 }

@@ -156,7 +156,7 @@ func (l *link) open(ctx context.Context, out outgoing) error {
 	if err != nil {
 		return err
 	}
-	if s.id == "" { // the daemon refused, and the client is told why
+	if s.id == "" { // the daemon refused, and its answer says why
 		s.end()
 	} else {
 		l.initialize, l.server = out.text, serverInfo(answer)
@@ -282,7 +282,7 @@ func (l *link) post(ctx context.Context, s *connection, out outgoing) (*http.Res
 }
 
 // identify sets the headers that streamable HTTP wants. A message that names
-// its own protocol version, as those of the stateless revision do, is sent
+// its own protocol version, as in the stateless revision of MCP, is sent
 // under that one.
 func (l *link) identify(request *http.Request, s *connection, env envelope) {
 	var params struct {
@@ -403,7 +403,7 @@ func (l *link) stream(s *connection) (again bool) {
 	return true
 }
 
-// lose forgets a session, unless somebody already made another.
+// lose forgets a session, unless another one was already made.
 func (l *link) lose(s *connection) {
 	l.turn <- struct{}{}
 	defer l.unlock()

@@ -38,9 +38,9 @@ func maxBytes(tokens int) int { return tokens * 7 / 2 }
 // model as it does the text: it keeps to the budget too. The answer's text is left out.
 // A lesson has its fields, so its line goes first where room is short; then the fields
 // of a lesson that was cut, whose line is what the budget has room for; then the last
-// items, which are withheld. How items were ranked and what was withheld is told as far
+// items, which are withheld. How items were ranked and what was withheld is included as far
 // as there is room beside them. Where no item has room, the first that was withheld is
-// told in any case: without it the content reads as if nothing were there.
+// included in any case: without it the content reads as if nothing were there.
 func structured(answer *memory.RecallResponse, tokens int) *memory.RecallResponse {
 	out := *answer
 	out.Text, out.Withheld = "", []memory.Withheld{}

@@ -19,7 +19,7 @@ type toolsContent struct {
 }
 
 // listFloor is the relevance from which a tool of recalld's own has its group listed. A
-// search tells of tools with less, for who asks chooses; but what is listed costs tokens
+// search answers with less relevant tools too, because the agent chooses; but what is listed costs tokens
 // with every request from then on. Beside a host with 20 tools, 47 of 100 queries for
 // other tools (queries.txt of internal/daemon) find one of recalld's own, and 3 one of .5
 // and more; of 31 phrases for these each does.

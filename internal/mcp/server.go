@@ -8,7 +8,7 @@
 // forwards messages and knows the protocol only as far as it must to survive a
 // restart of the daemon. A refusal is a tool result with isError set; it carries
 // the error's code, field and limit, so that an agent can correct itself. The
-// knowledge tools are those of contract 1, with an answer form of their own. A
+// knowledge tools follow contract 1, with an answer form of their own. A
 // toolset is what settings and clients call a part of the tools; a group is tools
 // that are used together. The core is listed to every session, the rest once its
 // toolset is named or a search has found its group.

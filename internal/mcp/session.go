@@ -12,7 +12,7 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// sessionContent is a session as its writer is told of it, without the objects
+// sessionContent is a session as its writer sees it, without the objects
 // that it has just sent.
 type sessionContent struct {
 	SessionID   string      `json:"sessionId"`

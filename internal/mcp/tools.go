@@ -230,7 +230,7 @@ func (t ownTool) handler(s *Server) server.ToolHandlerFunc {
 
 // noticed is an answer that says of itself that it holds stored text.
 func noticed(answer any) any {
-	if _, told := answer.(knowledgeAnswer); told {
+	if _, done := answer.(knowledgeAnswer); done {
 		return answer
 	}
 	encoded, err := plainJSON(answer)

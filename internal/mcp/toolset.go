@@ -12,7 +12,7 @@ import (
 // ownTool is one of recalld's own tools, not yet bound to a server.
 type ownTool struct {
 	op      *service.Spec
-	name    string // the operation's, with the prefix before those of knowledge tools
+	name    string // the operation's, with the prefix before the names of knowledge tools
 	in, out schema
 	handling
 }

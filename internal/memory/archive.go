@@ -21,7 +21,7 @@ type LogLine struct {
 	// had made of its rate by then. An export writes such lines.
 	Counted bool
 	Tags    []string
-	// Supersedes and Retracts name lessons by id that this line puts aside.
+	// Supersedes and Retracts name lessons by id that this line withdraws.
 	Supersedes []string
 	Retracts   []string
 	// Extra holds fields that this version does not know; they are exported
@@ -53,7 +53,7 @@ type Imported struct {
 	Problems []ImportProblem `json:"problems,omitempty"`
 }
 
-// ImportProblem is something that was passed over. Line counts from 1 and is 0
+// ImportProblem is something that was skipped. Line counts from 1 and is 0
 // where the whole file is meant.
 type ImportProblem struct {
 	File    string `json:"file"`
@@ -80,7 +80,7 @@ type Exported struct {
 	Steps       int    `json:"steps"`
 	Files       int    `json:"files"`
 	// LeftOut counts lessons that are no longer recalled and stay out of the export:
-	// what put them aside is not in it, so importing would bring them back.
+	// what withdrew them is not in it, so importing would bring them back.
 	LeftOut int `json:"left_out,omitempty"`
 }
 

@@ -2,6 +2,8 @@ package memory
 
 import (
 	"encoding/json"
+	"fmt"
+	"reflect"
 	"strings"
 	"time"
 )
@@ -36,12 +38,47 @@ type CatalogueEntry struct {
 	Enabled *bool   `json:"enabled,omitempty" desc:"Default: the server's." out:"-"`
 }
 
+// Validate checks the limits and trims the texts; errors name fields that begin with
+// at. A rule or reference has a content or at least a description, or it would hand
+// out nothing.
+func (e *CatalogueEntry) Validate(at string) error {
+	return checkStruct(reflect.ValueOf(e).Elem(), at)
+}
+
+func (e *CatalogueEntry) relations(at string) (err error) {
+	if err := e.Ref.relations(at); err != nil {
+		return err
+	}
+	switch {
+	case e.Type == Tool && e.Content != "":
+		return Invalid(at+"content", "rules and references only", "a tool has none: it has guidance")
+	case e.Type == Tool:
+		e.InputSchema, err = compact(at+"inputSchema", e.InputSchema)
+		return err
+	case e.Guidance != "":
+		return Invalid(at+"guidance", "tools only", "a %s has none: it has content", e.Type)
+	case len(e.InputSchema) > 0:
+		return Invalid(at+"inputSchema", "tools only", "a %s has none", e.Type)
+	case e.Core:
+		return Invalid(at+"core", "tools only", "a %s is not called", e.Type)
+	case e.Content == "" && e.Description == "":
+		return Invalid(at+"content", fmt.Sprintf("1–%d characters, or a description", MaxContent), "is empty")
+	}
+	return nil
+}
+
 // Server holds the settings of a server: the defaults of its tools.
 type Server struct {
 	Name    string  `json:"name" limit:"1-200"`
 	Include Include `json:"include,omitempty" enum:"always,manual,agent" desc:"Default: always." out:"-"`
 	Enabled *bool   `json:"enabled,omitempty" desc:"Default: true." out:"-"`
 }
+
+// Validate checks the limits and trims the name; errors name fields that begin with
+// at.
+func (s *Server) Validate(at string) error { return checkStruct(reflect.ValueOf(s).Elem(), at) }
+
+func (s *Server) relations(at string) error { return oneLine(at+"name", s.Name) }
 
 // RegisterRequest registers entries and settings of servers.
 type RegisterRequest struct {
@@ -57,6 +94,23 @@ type RegisterRequest struct {
 	Caller  Caller `json:"caller,omitzero"`
 }
 
+// Validate checks the limits and trims all texts. Two entries of the same type, name
+// and server are an error, and so are two servers of one name.
+func (r *RegisterRequest) Validate() error { return check(r) }
+
+func (r *RegisterRequest) relations(string) error {
+	if len(r.Entries) == 0 && len(r.Servers) == 0 && !r.Replace {
+		return Invalid("entries", "entries or servers", "nothing is named")
+	}
+	if err := validSource(r.Source); err != nil {
+		return err
+	}
+	if err := distinct("entries", r.Entries, func(e CatalogueEntry) Ref { return e.Ref }); err != nil {
+		return err
+	}
+	return distinct("servers", r.Servers, func(s Server) string { return s.Name })
+}
+
 // UnregisterRequest removes entries, or all of a source.
 type UnregisterRequest struct {
 	RequestID string `json:"request_id,omitempty" limit:"0-200"`
@@ -64,6 +118,19 @@ type UnregisterRequest struct {
 	Source    string `json:"source,omitempty" limit:"0-200" desc:"Or all that this source registered."`
 	Project   string `json:"project,omitempty" limit:"0-4096"`
 	Caller    Caller `json:"caller,omitzero"`
+}
+
+// Validate checks the limits.
+func (r *UnregisterRequest) Validate() error { return check(r) }
+
+func (r *UnregisterRequest) relations(string) error {
+	if err := either("entries", len(r.Entries) > 0, "source", r.Source != ""); err != nil {
+		return err
+	}
+	if err := validSource(r.Source); err != nil {
+		return err
+	}
+	return distinct("entries", r.Entries, func(ref Ref) Ref { return ref })
 }
 
 // FilePrefix begins the source of what was read from a file of the repository; the
@@ -92,7 +159,7 @@ type Registered struct {
 	// Total is what the catalogue holds now.
 	Total int `json:"total" desc:"What the catalogue holds now."`
 	// JoinLater counts the entries that are always included since this request: sessions
-	// that run already hold them when they next start, or when somebody adds them.
+	// that run already hold them when they next start, or when a host adds them.
 	JoinLater int  `json:"join_later,omitempty" desc:"Always included from now on; running sessions hold them when they next start."`
 	Redacted  bool `json:"redacted,omitempty" desc:"A secret was taken out."`
 	// Seq is of the update that wrote it; 0 when there was nothing to write.
@@ -108,6 +175,9 @@ type EntriesRequest struct {
 	Project string `json:"project,omitempty" limit:"0-4096"`
 	Caller  Caller `json:"caller,omitzero"`
 }
+
+// Validate checks the limits.
+func (r *EntriesRequest) Validate() error { return check(r) }
 
 // EntryState is an entry with what applies to it.
 type EntryState struct {
@@ -127,14 +197,6 @@ type EntryState struct {
 // Followed says that the entry was read from a file of the repository.
 func (e EntryState) Followed() bool { return strings.HasPrefix(e.Source, FilePrefix) }
 
-// ProvenanceOf is that of what a source registers.
-func ProvenanceOf(source string) Provenance {
-	if path, ok := strings.CutPrefix(source, FilePrefix); ok {
-		return Provenance{Origin: OriginFollowed, Path: path}
-	}
-	return Provenance{Origin: OriginTold, Agent: source}
-}
-
 // EntryList is a catalogue.
 type EntryList struct {
 	Project     string       `json:"project"`
@@ -153,13 +215,16 @@ type SearchToolsRequest struct {
 	SessionRef
 }
 
+// Validate checks the limits and fills in the default.
+func (r *SearchToolsRequest) Validate() error { return check(r) }
+
 // FoundTool is a tool that a search found.
 type FoundTool struct {
 	ID          string `json:"id"`
 	ServerName  string `json:"serverName" desc:"recalld for recalld's own."`
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	// Guidance is told once between compactions, here and in the block of the answer.
+	// Guidance is given once between compactions, here and in the block of the answer.
 	InputSchema json.RawMessage `json:"inputSchema,omitempty" desc:"Of a host's tool."`
 	Relevance   float64         `json:"relevance" desc:"Calibrated, 0–1."`
 	// Followed says that it is in a file of the repository.
@@ -185,4 +250,82 @@ type ToolMatches struct {
 	Version    uint64 `json:"version,omitempty" desc:"Of the working context."` // of the working context
 	Receipt    string `json:"receipt" desc:"Names this answer in the ledger."`
 	Text       string `json:"text,omitempty" mcp:"-"`
+}
+
+// Include says when an entry of the catalogue gets into a context.
+type Include string
+
+// The include modes. A tool's own wins over its server's, which wins over
+// IncludeAlways.
+const (
+	IncludeAlways Include = "always" // in every context
+	IncludeManual Include = "manual" // where a host or user added it
+	IncludeAgent  Include = "agent"  // where it is relevant to the message
+)
+
+// Entry is what the record of a rule, a reference or a tool holds beside the text
+// that it is found by. A record with the same kind, name and server replaces it.
+type Entry struct {
+	Name string `json:"name"`
+	// Server is the tool's; rules and references have none.
+	Server string `json:"server,omitempty"`
+	// Source says who registered it: a host's name, or "file:" and the path of the
+	// file in the repository. What a source no longer has is removed with it.
+	Source      string `json:"source,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Content is what a rule or reference hands out.
+	Content string `json:"content,omitempty"`
+	// Guidance tells how a tool is used well; it is handed out once.
+	Guidance    string          `json:"guidance,omitempty"`
+	InputSchema json.RawMessage `json:"input_schema,omitempty"`
+	// Core tools are active in every session from the start.
+	Core bool `json:"core,omitempty"`
+	// Include and Enabled are the entry's own; empty and nil leave them to its
+	// server's, which leave them to always and enabled.
+	Include Include `json:"include,omitempty"`
+	Enabled *bool   `json:"enabled,omitempty"`
+	// Since is when Include or Enabled were last set to something else, or the entry
+	// registered; zero where that was before anybody could have a session.
+	Since time.Time `json:"since,omitzero"`
+	// Version counts the entry's changes, from 1.
+	Version int `json:"version"`
+	// Ord is its place among what was registered with it.
+	Ord int `json:"ord"`
+}
+
+// EntryText is the text that a context hands out of an entry: of a rule or reference
+// its content, or its description if it has nothing else; of a tool its description and
+// its schema.
+func EntryText(kind Kind, description, content string, schema json.RawMessage) string {
+	switch {
+	case kind != Tool && content != "":
+		return content
+	case kind != Tool || len(schema) == 0:
+		return description
+	case description == "":
+		return string(schema)
+	}
+	return description + "\n" + string(schema)
+}
+
+// EntryKinds are the types of entries, in the order in which contexts show them.
+var EntryKinds = []Kind{Rule, Reference, Tool}
+
+// Includes lists every include mode.
+var Includes = []Include{IncludeAlways, IncludeManual, IncludeAgent}
+
+func validSource(source string) error {
+	if strings.HasPrefix(source, FilePrefix) {
+		return Invalid("source", "a name that does not begin with "+FilePrefix, "%s is taken for a file", Quote(source))
+	}
+	return nil
+}
+
+// ValidEntries checks the limits of entries that are registered at once, and trims
+// their texts in place.
+func ValidEntries(entries []CatalogueEntry) error {
+	r := RegisterRequest{Entries: entries, Replace: true}
+	err := check(&r)
+	copy(entries, r.Entries)
+	return err
 }

@@ -1,6 +1,6 @@
 package memory
 
-// Doc is a document as it is stored: its analysed terms, encoded by whoever
+// Doc is a document as it is stored: its analysed terms, encoded by the package that
 // analysed them, and its vectors by space. Its text is not among it.
 type Doc struct {
 	ID      DocID
@@ -130,7 +130,7 @@ type FileChange struct{ Old, New *File }
 // SessionChange is one session put or dropped.
 type SessionChange struct{ Old, New *Session }
 
-// Loader is told everything that the indexes are made of: first all sessions,
+// Loader receives everything that the indexes are made of: first all sessions,
 // records and files, then, in parallel and only for documents that these reference,
 // terms and vectors. Byte slices must not be kept.
 type Loader struct {
@@ -150,4 +150,27 @@ type Document struct {
 	// Defines are the names that it declares, as they are written and without what
 	// they are declared in: "ServeHTTP". A question for one finds it first.
 	Defines []string
+}
+
+// StateKey names a state: a small JSON value that belongs to a project and is
+// changed by editing it.
+type StateKey struct{ Project, Kind, ID string }
+
+// The kinds of states.
+const (
+	// StateSession is a session's working context; the id is the session's. It
+	// goes with the session.
+	StateSession = "session"
+	// StateServers are the settings of a catalogue's servers; it has no id.
+	StateServers = "servers"
+	// StateTrust are the folders whose files the user agreed to; it has no id.
+	StateTrust = "trust"
+)
+
+// StateEdit changes a state. Edit gets what is stored, nil for nothing, and returns
+// what is to be; nil removes it, and an error refuses the batch. It may be called
+// more than once.
+type StateEdit struct {
+	Key  StateKey
+	Edit func(old []byte) ([]byte, error)
 }

@@ -1,10 +1,25 @@
 package memory
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 )
+
+// The words of contexts (contracts 3, 5 and 6): a host is the program that runs an
+// agent and builds its requests. Its catalogue is the rules, references and tools that
+// it registered. A session context holds the entries that are always included and
+// those added by hand. A request context is built for one message, one turn of a
+// session, from the session context and what is relevant to the message. A working
+// context is the discovered and used tools and the entities of a session; compaction
+// clears it. The ledger keeps a receipt of every context and every answer.
 
 // Defaults and limits of contexts.
 const (
@@ -31,12 +46,50 @@ type ContextItem struct {
 // ContextRequest asks for a session's context.
 type ContextRequest struct{ SessionRef }
 
+// Validate checks the limits.
+func (r *ContextRequest) Validate() error { return check(r) }
+
 // ChangeContextRequest changes a session's context by hand.
 type ChangeContextRequest struct {
 	RequestID string        `json:"request_id,omitempty" limit:"0-200"`
 	Add       []ContextItem `json:"add,omitempty" limit:"0-200"` // includeMode always or manual; default manual
 	Remove    []Ref         `json:"remove,omitempty" limit:"0-200"`
 	SessionRef
+}
+
+// Validate checks the limits and fills in the default mode of added entries.
+func (r *ChangeContextRequest) Validate() error { return check(r) }
+
+func (r *ChangeContextRequest) relations(string) error {
+	if len(r.Add)+len(r.Remove) == 0 {
+		return Invalid("add", fmt.Sprintf("1–%d entries to add or remove", MaxChanges), "nothing is to be changed")
+	}
+	if n := len(r.Add) + len(r.Remove); n > MaxChanges {
+		return Invalid("add", fmt.Sprintf("at most %d entries to add and remove", MaxChanges), "%d of them", n)
+	}
+	seen := make(map[Ref]string, len(r.Add)+len(r.Remove))
+	once := func(field string, ref Ref) error {
+		if before, twice := seen[ref]; twice {
+			return Invalid(field, "each once", "is %s again", before)
+		}
+		seen[ref] = field
+		return nil
+	}
+	for i, item := range r.Add {
+		field := fmt.Sprintf("add[%d]", i)
+		if err := once(field, item.Ref); err != nil {
+			return err
+		}
+		if item.SimilarityScore != nil {
+			return Invalid(field+".similarityScore", "none", "an entry that is added by hand has no score")
+		}
+	}
+	for i, ref := range r.Remove {
+		if err := once(fmt.Sprintf("remove[%d]", i), ref); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Context is what a session holds: entries that are always included, in the
@@ -75,6 +128,9 @@ type AssembleRequest struct {
 	SessionRef
 }
 
+// Validate checks the limits. Zero values are left to the settings.
+func (r *AssembleRequest) Validate() error { return check(r) }
+
 // AssembledItem is an entry with what it hands out.
 type AssembledItem struct {
 	ContextItem
@@ -83,7 +139,7 @@ type AssembledItem struct {
 	Text        string          `json:"text,omitempty" desc:"Of a rule or reference."` // rules and references
 	InputSchema json.RawMessage `json:"inputSchema,omitempty" desc:"Of a tool."`       // tools
 	Tokens      int             `json:"tokens"`
-	// State is "changed" in the answer to a repeated request, where the text is that of
+	// State is "changed" in the answer to a repeated request, where the text is the one of
 	// today and another one than the first answer had.
 	State Reason `json:"state,omitempty" desc:"changed, in a repeated answer."`
 }
@@ -100,7 +156,7 @@ type Assembled struct {
 	// Memories are the lessons, steps and code that have to do with the message.
 	Memories []Item      `json:"memories" desc:"Lessons, steps and code."`
 	Window   *TaskWindow `json:"window,omitempty" desc:"Recent tasks and blockers."`
-	// ActiveTools are those that the session may call: the core's, those of its
+	// ActiveTools are the tools that the session may call: the core, the tools of its
 	// context and the discovered ones.
 	ActiveTools []ToolRef `json:"activeTools" desc:"What the session may call."`
 	// ToolSchemas are those of the active tools that are not among Items, on asking.
@@ -144,7 +200,7 @@ type RecordItem struct {
 	SimilarityScore *float64 `json:"similarityScore,omitempty" desc:"Its relevance to the message; agent items only."`
 	// State, where a record is read back, says that the text which was handed out is no
 	// longer to be had: "changed" or "gone". It is left out where the text is as it was,
-	// and where nobody knows. Text is that of then, on asking; of a tool its description
+	// and where that is unknown. Text is the text at that time, on request; of a tool its description
 	// and schema.
 	State Reason `json:"state,omitempty" desc:"changed or gone: its text."`
 	Text  string `json:"text,omitempty" desc:"Of then."`
@@ -152,7 +208,7 @@ type RecordItem struct {
 
 // RecordOf is what contract 6 keeps of the receipt of a context: its items in the order
 // in which they were handed out. A lesson, step or chunk goes by its id, a task or
-// blocker by that of the task. The receipt is not pointed to.
+// blocker by the id of the task. The receipt is not pointed to.
 func RecordOf(r *Receipt) ContextRecord {
 	record := ContextRecord{Items: make([]RecordItem, len(r.Items)), Timestamp: r.At}
 	for i, item := range r.Items {
@@ -174,8 +230,16 @@ type Entity struct {
 	Data json.RawMessage `json:"data,omitempty" limit:"0-16384" form:"object"`
 }
 
+func (e *Entity) relations(at string) (err error) {
+	e.Data, err = compact(at+"data", e.Data)
+	return err
+}
+
 // WorkingContextRequest asks for a session's working context.
 type WorkingContextRequest struct{ SessionRef }
+
+// Validate checks the limits.
+func (r *WorkingContextRequest) Validate() error { return check(r) }
 
 // ReportRequest tells what a session used and met.
 type ReportRequest struct {
@@ -186,6 +250,17 @@ type ReportRequest struct {
 	// ClearDiscovered takes away what search_tools found, and nothing else.
 	ClearDiscovered bool `json:"clearDiscovered,omitempty" desc:"Forget the tools that search_tools found."`
 	SessionRef
+}
+
+// Validate checks the limits and writes the data of entities without spaces. A tool of
+// the host itself has no server.
+func (r *ReportRequest) Validate() error { return check(r) }
+
+func (r *ReportRequest) relations(string) error {
+	if len(r.UsedTools)+len(r.Entities) == 0 && !r.ClearDiscovered {
+		return Invalid("entities", "entities, usedTools or clearDiscovered", "nothing is reported")
+	}
+	return nil
 }
 
 // WorkingContext is what a session has come across. Its JSON is what is stored, byte
@@ -242,6 +317,10 @@ type CompactRequest struct {
 	SessionRef
 }
 
+// Validate checks the limits. How many tokens a summary has, and whether it names a
+// tool, the compaction checks.
+func (r *CompactRequest) Validate() error { return check(r) }
+
 // Compacted is the answer to a compaction.
 type Compacted struct {
 	Project     string `json:"project"`
@@ -258,4 +337,124 @@ type Compacted struct {
 	ActiveTools     []ToolRef `json:"activeTools" desc:"The core."`
 	Version         uint64    `json:"version" desc:"Of the working context."`
 	Redacted        bool      `json:"redacted,omitempty" desc:"A secret was taken out."`
+}
+
+// Ref identifies an entry: its type, its name and, of a tool, its server.
+type Ref struct {
+	Type       Kind   `json:"type" enum:"rule,reference,tool"` // rule, reference or tool
+	Name       string `json:"name" limit:"1-200"`
+	ServerName string `json:"serverName,omitempty" limit:"0-200" desc:"Of a tool; rules and references have none." out:"-"`
+}
+
+// Validate checks an identity and trims it; errors name fields that begin with at.
+func (r *Ref) Validate(at string) error { return checkStruct(reflect.ValueOf(r).Elem(), at) }
+
+func (r *Ref) relations(at string) error {
+	if err := oneLine(at+"name", r.Name); err != nil {
+		return err
+	}
+	switch {
+	case r.Type == Tool && r.ServerName == "":
+		return Text(at+"serverName", "", 1, MaxNameText)
+	case r.Type != Tool && r.ServerName != "":
+		return Invalid(at+"serverName", "tools only", "a %s has no server", r.Type)
+	}
+	return oneLine(at+"serverName", r.ServerName)
+}
+
+// ToolRef identifies a tool.
+type ToolRef struct {
+	ServerName string `json:"serverName" limit:"0-200" mcp:"optional"`
+	ToolName   string `json:"toolName" limit:"1-200"`
+}
+
+// String writes a tool as contexts show it: "filesystem:read_file".
+func (t ToolRef) String() string { return t.ServerName + ":" + t.ToolName }
+
+// Ref returns the tool's identity among all entries.
+func (t ToolRef) Ref() Ref { return Ref{Type: Tool, Name: t.ToolName, ServerName: t.ServerName} }
+
+// SessionRef says whose session is meant. SessionID is by default the caller's current
+// session; CodeInvalidInput when none is open, CodeNotFound for an unknown id.
+type SessionRef struct {
+	SessionID string `json:"sessionId,omitempty" limit:"4-200" text:"id" desc:"Default: the current session."`
+	Project   string `json:"project,omitempty" limit:"0-4096"`
+	Caller    Caller `json:"caller,omitzero"`
+}
+
+// noticeField is a field that transports add to every answer with stored text (see
+// package render). It is none of the working context's own.
+const noticeField = "notice"
+
+// plainContext is a WorkingContext without its methods.
+type plainContext WorkingContext
+
+// contextFields are the names of its fields in JSON.
+var contextFields = sync.OnceValue(func() []string {
+	var names []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[plainContext]()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
+})
+
+// MarshalJSON writes a working context in one way only: its fields in their order,
+// then those that this version does not know by their names, and lists that are empty
+// as such. What is the same has therefore the same bytes.
+func (wc WorkingContext) MarshalJSON() ([]byte, error) {
+	plain := plainContext(wc)
+	plain.DiscoveredTools = listed(plain.DiscoveredTools)
+	plain.UsedTools = listed(plain.UsedTools)
+	plain.Entities = listed(plain.Entities)
+	raw, err := json.Marshal(plain)
+	if err != nil || len(wc.Extra) == 0 {
+		return raw, err
+	}
+	b := bytes.NewBuffer(raw[:len(raw)-1]) // without the brace
+	for _, name := range slices.Sorted(maps.Keys(wc.Extra)) {
+		field, err := json.Marshal(map[string]json.RawMessage{name: wc.Extra[name]})
+		if err != nil {
+			return nil, err
+		}
+		b.WriteByte(',')
+		b.Write(field[1 : len(field)-1])
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote, by this version or a newer one.
+func (wc *WorkingContext) UnmarshalJSON(raw []byte) error {
+	plain := plainContext{}
+	// Half a megabyte takes milliseconds: it is read twice only if there is need to.
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if d.Decode(&plain) != nil {
+		plain = plainContext{}
+		if err := json.Unmarshal(raw, &plain); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(raw, &plain.Extra); err != nil {
+			return err
+		}
+		for _, name := range contextFields() {
+			delete(plain.Extra, name)
+		}
+		delete(plain.Extra, noticeField)
+	}
+	plain.DiscoveredTools = listed(plain.DiscoveredTools)
+	plain.UsedTools = listed(plain.UsedTools)
+	plain.Entities = listed(plain.Entities)
+	*wc = WorkingContext(plain)
+	return nil
+}
+
+// listed returns a list that is empty instead of missing.
+func listed[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// RepairCommand shows what a damaged store has lost and, once told to, goes on with
+// RepairCommand shows what a damaged store has lost and, once confirmed, goes on with
 // what is left.
 const RepairCommand = "recalld doctor --repair"
 

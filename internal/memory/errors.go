@@ -98,7 +98,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: err.Error(), Cause: errors.Unwrap(err)}
 }
 
-// CodeOf returns the code of err: that of the *Error in its chain, or
+// CodeOf returns the code of err: the code of the *Error in its chain, or
 // CodeInternal.
 func CodeOf(err error) Code {
 	if e, ok := errors.AsType[*Error](err); ok {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -296,3 +298,159 @@ func formOf(text string) string {
 	}
 	return ""
 }
+
+// Limits of contract 0 that are more than tags. Those of texts are in code points.
+const (
+	MaxQuery        = 8000
+	MaxLimit        = 50
+	MinTokens       = 50
+	MaxChangedFiles = 10000
+	MaxGoalText     = 2000
+	MaxErrorText    = 8000
+	MaxSinceHours   = 720
+	MinBudget       = 50
+	MaxTopK         = 200
+	MaxTopN         = 50
+	MaxEntityText   = 500      // characters of an entity's name and type
+	MaxEntityData   = 16 << 10 // bytes of JSON
+	MaxSummary      = 20_000   // characters, before it is counted in tokens
+	MaxTranscript   = 200_000
+	MaxKeepTurns    = 100
+	DefaultLimit    = 5
+	MaxStepQuery    = 200 // characters of a search for steps
+	DefaultMatches  = 20
+	MaxMatches      = 100
+	DefaultLast     = 20
+	MaxLast         = 200
+	DefaultSessions = 10
+	MaxSessions     = 50
+	DefaultTokens   = 1000
+	MaxTokens       = 8000
+	MaxLessonText   = 4000
+	MaxContextText  = 2000
+	MaxCommandText  = 2000
+	MaxNameText     = 200
+	MaxTags         = 20
+	MaxTagText      = 64
+	MaxPathText     = 4096
+	// AdviceTokens is the budget of the lessons about a step's error: the agent did not ask
+	// for them.
+	AdviceTokens = 400
+	// MinIDPrefix is the shortest beginning of an id that recall takes, its kind's
+	// letter and dash included.
+	MinIDPrefix = 4
+	// MaxReferenceText is the longest text that is kept as one document.
+	MaxReferenceText = 20000
+	MinSessionID     = 4
+	MaxChanges       = 200 // entries added to a context and taken out of it in one request
+	// MaxAside is how many lessons one lesson may supersede, or retract.
+	MaxAside = 20
+	// MaxSessionJSON bounds other fields of a session's file, in bytes; MaxStepJSON all
+	// JSON values of a step together.
+	MaxSessionJSON  = 16 << 10
+	MaxStepJSON     = 256 << 10
+	MaxStepDuration = 7 * 24 * time.Hour
+	// MaxWorkingContext bounds what a report may make of a session's working context, in
+	// bytes of JSON.
+	MaxWorkingContext = 512 << 10
+	// MaxDiscovered bounds the tools that a session discovered, and those whose guidance
+	// it was given. The oldest are dropped: they are found again.
+	MaxDiscovered = 1000
+)
+
+// either refuses a request that names none of two things, or both.
+func either(a string, hasA bool, b string, hasB bool) error {
+	switch {
+	case !hasA && !hasB:
+		return Invalid(a, a+" or "+b, "nothing is named")
+	case hasA && hasB:
+		return Invalid(b, a+" or "+b, "both are named")
+	}
+	return nil
+}
+
+// oneLine checks a name of an entry or a server. Contexts show it within a line.
+func oneLine(field, name string) error {
+	if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }) {
+		return Invalid(field, "one line", "%s has a control character", Quote(name))
+	}
+	return nil
+}
+
+// compact writes a JSON value without spaces, so that equal values have equal bytes.
+func compact(field string, value json.RawMessage) (json.RawMessage, error) {
+	if len(value) == 0 {
+		return nil, nil
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, value); err != nil {
+		return nil, Invalid(field, "valid JSON", "is not valid JSON")
+	}
+	return b.Bytes(), nil
+}
+
+// distinct refuses two of one key and names both.
+func distinct[T any, K comparable](field string, list []T, keyOf func(T) K) error {
+	first := make(map[K]int, len(list))
+	for i, x := range list {
+		key := keyOf(x)
+		if j, twice := first[key]; twice {
+			return Invalid(fmt.Sprintf("%s[%d]", field, i), "each once", "is %s[%d] again", field, j)
+		}
+		first[key] = i
+	}
+	return nil
+}
+
+// Text checks that a field is valid UTF-8 of min to max code points without
+// NUL.
+func Text(field, text string, min, max int) error {
+	limit := Range{int64(min), int64(max)}.Of("characters")
+	switch n := utf8.RuneCountInString(text); {
+	case n < min && n == 0:
+		return Invalid(field, limit, "is empty")
+	case n < min:
+		return Invalid(field, limit, "%d characters are too few", n)
+	case n > max:
+		return Invalid(field, limit, "%d characters are too many", n)
+	case !utf8.ValidString(text):
+		return Invalid(field, "valid UTF-8", "is not valid UTF-8")
+	case strings.ContainsRune(text, 0):
+		return Invalid(field, "text without NUL", "contains a NUL character")
+	}
+	return nil
+}
+
+// ValidSessionID checks an id of a session. It names a folder, so it holds
+// nothing that a file system could take for something else.
+func ValidSessionID(field, id string) error {
+	limit := fmt.Sprintf("%d–%d of A–Z a–z 0–9 . _ -, the first no dot", MinSessionID, MaxNameText)
+	if len(id) < MinSessionID || len(id) > MaxNameText {
+		return Invalid(field, limit, "%d characters", len(id))
+	}
+	for i := range len(id) {
+		c := id[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
+			return Invalid(field, limit, "%s cannot name a folder everywhere", Quote(id))
+		}
+	}
+	// Windows drops a dot at the end of a folder's name.
+	if id[0] == '.' || id[len(id)-1] == '.' {
+		return Invalid(field, limit, "%s begins or ends with a dot", Quote(id))
+	}
+	return nil
+}
+
+// timeLimit excludes times that RFC 3339 cannot write, and those before Unix time.
+const timeLimit = "a time from 1970 to 9999"
+
+// ValidTime checks that a field is a time that can be written. A zero one is filled in
+// later.
+func ValidTime(field string, t time.Time) error {
+	if !t.IsZero() && !validTime(t) {
+		return Invalid(field, timeLimit, "is out of range")
+	}
+	return nil
+}
+
+func validTime(t time.Time) bool { return t.Unix() >= 0 && t.UTC().Year() <= 9999 }

@@ -19,6 +19,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -97,76 +98,38 @@ type Record struct {
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
-// EventType classifies a lesson.
-type EventType string
-
-// The types of lessons.
-const (
-	EventError   EventType = "error"
-	EventSuccess EventType = "success"
-	EventPattern EventType = "pattern"
-)
-
-// Event is what a lesson's log line says.
-type Event struct {
-	AgentID string    `json:"agent_id,omitempty"`
-	Type    EventType `json:"event_type"`
-	Context string    `json:"context"`
-	Command string    `json:"command,omitempty"`
-	Lesson  string    `json:"lesson"`
-	// Rate counts outcomes; nil when none is known. It is what the latest
-	// telling with a rate said, and the outcomes since. RateAt is when it last
-	// changed: a telling of before does not replace it.
-	Rate   *Rate     `json:"rate,omitempty"`
-	RateAt time.Time `json:"rate_at,omitzero"`
-	// Seen counts how often the same lesson was remembered.
-	Seen int `json:"seen,omitempty"`
-	// Observations are its history, oldest first: the first and the latest, MaxObservations
-	// in all.
-	Observations []Observation `json:"tellings,omitempty"`
-	// Fingerprints name the errors that it is about (package fingerprint).
-	Fingerprints []string `json:"fingerprints,omitempty"`
-	// Withdrawn says that the lesson is kept but no longer recalled.
-	Withdrawn *Withdrawal `json:"aside,omitempty"`
-}
-
-// MaxObservations bounds a lesson's history.
-const MaxObservations = 32
-
-// Observation is one time that a lesson was told.
-type Observation struct {
-	At      time.Time `json:"at"`
-	AgentID string    `json:"agent_id,omitempty"`
-	Session string    `json:"session,omitempty"`
-	Rate    *Rate     `json:"rate,omitempty"`
-	// Line names the log line that told it, so that reading the line again
-	// counts nothing twice.
-	Line DocID `json:"line,omitzero"`
-}
-
-// Withdrawn says why a lesson is no longer recalled: another one superseded it, or
-// it was retracted. By is that other lesson, or the one that says why.
-type Withdrawal struct {
-	At     time.Time `json:"at"`
-	By     string    `json:"by,omitempty"`
-	Reason string    `json:"reason"` // superseded, retracted
-	// Followed says that a line of a repository's file put it aside: a later line of a
-	// file may bring it back, which no file does with what was put aside here.
-	Followed bool `json:"followed,omitempty"`
-}
-
-// RefContent is a reference's own content: a text kept whole, for instance a
-// document of an evaluation set. Part is its place when a long one was split.
-type RefContent struct {
-	Name  string `json:"name"`
-	Title string `json:"title,omitempty"`
-	Part  int    `json:"part,omitempty"`
-}
-
-// Rate is a success rate: Successes of Attempts.
-type Rate struct {
-	Successes int `json:"successes"`
-	Attempts  int `json:"attempts"`
+// ValidateStep checks the limits of a step that was read from a file. They are those
+// of one that is recorded.
+func (r *Record) ValidateStep() error {
+	if r.Step == nil {
+		return Invalid("tool", "", "is missing")
+	}
+	if r.Created.IsZero() {
+		return Invalid("timestamp", timeLimit, "is missing")
+	}
+	for i, label := range r.Step.Labels {
+		if err := Text(fmt.Sprintf("labels[%d]", i), label, 1, MaxTagText); err != nil {
+			return err
+		}
+	}
+	if n := len(r.Step.Labels); n > MaxTags {
+		return Invalid("labels", fmt.Sprintf("at most %d", MaxTags), "%d of them", n)
+	}
+	if err := r.Step.Git.validate(); err != nil {
+		return err
+	}
+	if n := extraSize(r.Step.Extra); n > MaxStepJSON {
+		return Invalid("tool", fmt.Sprintf("at most %d bytes of other fields", MaxStepJSON), "the step has %d bytes of other fields", n)
+	}
+	c := *r.Step
+	request := RecordStepRequest{
+		Timestamp: r.Created, Tool: c.Tool, Outcome: Outcome{Error: c.Outcome.Error}, Observation: c.Observation,
+		Environment: c.Environment, DurationMs: c.DurationMs, Screenshot: c.Screenshot,
+	}
+	if err := check(&request); err != nil {
+		return err
+	}
+	return validStep(c)
 }
 
 // Project is a repository's identity.
@@ -204,137 +167,3 @@ type FolderRef struct {
 
 // MaxRoots bounds the folders that a project is remembered in.
 const MaxRoots = 16
-
-// Sandbox is one folder of a project on disk, and the state of its index.
-type Sandbox struct {
-	ID      string `json:"id"`
-	Project string `json:"project"`
-	Root    string `json:"root"`
-	// RequestedAt is when indexing was last asked for, IndexedAt when a run
-	// last ended well.
-	RequestedAt time.Time      `json:"requested_at,omitzero"`
-	IndexedAt   time.Time      `json:"indexed_at,omitzero"`
-	Files       int            `json:"files"`
-	Chunks      int            `json:"chunks"`
-	Bytes       int64          `json:"bytes"`
-	Skipped     map[string]int `json:"skipped,omitempty"` // reason → files
-	LastError   string         `json:"last_error,omitempty"`
-	LastErrorAt time.Time      `json:"last_error_at,omitzero"`
-	// LastRun is how long the last run took.
-	LastRun Millis `json:"last_run_ms,omitempty"`
-	// Paused says that nothing of it is indexed until it is resumed.
-	Paused bool `json:"paused,omitempty"`
-	// GoneAt is when its folder was first found missing.
-	GoneAt time.Time `json:"gone_at,omitzero"`
-	// Note says how the last run had to look where that is not the usual way: by
-	// ignore files, because git refuses the repository of another user.
-	Note string `json:"note,omitempty"`
-}
-
-// File is one indexed file of a sandbox with its chunks, which are replaced as one;
-// Generation grows with every replacement. Files that have their text and language in
-// common share the chunks, which nobody may write to.
-type File struct {
-	Project string `json:"project"`
-	Sandbox string `json:"sandbox"`
-	// Path is relative to the sandbox's root, with slashes.
-	Path    string    `json:"path"`
-	Hash    DocID     `json:"hash"` // of the raw bytes
-	Size    int64     `json:"size"`
-	ModTime time.Time `json:"mod_time"`
-	// ChangeTime and Inode are those of the file on disk. Both are zero where the
-	// platform does not tell them, and in files that an earlier version stored.
-	ChangeTime time.Time `json:"change_time,omitzero"`
-	Inode      uint64    `json:"inode,omitempty"`
-	Lang       string    `json:"lang,omitempty"`
-	Generation uint64    `json:"generation"`
-	// Chunker is the version of the rules that cut it; another one redoes it.
-	Chunker int         `json:"chunker"`
-	Chunks  []FileChunk `json:"chunks"`
-	// Head is how the file begins, at most MaxHead characters without secrets: what
-	// the file-name index holds of it. A file may have a head and no chunks.
-	Head string `json:"head,omitempty"`
-	// Pruned says that the chunks gave way when the index was over its limit. They
-	// come back when the file changes or the repository is asked to be indexed.
-	Pruned bool `json:"pruned,omitempty"`
-}
-
-// FileMetadata is what is known of a file without its chunks: enough to tell whether it
-// must be looked at again, and small enough to be held for every file of a
-// repository at once.
-type FileMetadata struct {
-	Project    string
-	Hash       DocID
-	Size       int64 // bytes
-	ModTime    time.Time
-	ChangeTime time.Time
-	Inode      uint64
-	Lang       string
-	Generation uint64
-	Chunker    int
-	Chunks     int // how many there are
-	Head       bool
-	Pruned     bool
-}
-
-// Brief returns what a FileMetadata says of the file.
-func (f *File) Brief() FileMetadata {
-	return FileMetadata{
-		Project: f.Project, Hash: f.Hash, Size: f.Size, ModTime: f.ModTime, ChangeTime: f.ChangeTime, Inode: f.Inode, Lang: f.Lang, Generation: f.Generation,
-		Chunker: f.Chunker, Chunks: len(f.Chunks), Head: f.Head != "", Pruned: f.Pruned,
-	}
-}
-
-// IndexSize counts what is indexed of a sandbox.
-type IndexSize struct {
-	Files, Chunks int
-	Pruned        int   // files whose chunks gave way
-	Bytes         int64 // of the files themselves
-	// Disk is about what the index takes on disk, in bytes.
-	Disk int64
-	// UsedAt is when code of it was last shown; zero is never.
-	UsedAt time.Time
-}
-
-// MaxHead is how much of a file the file-name index holds, in characters.
-const MaxHead = 100
-
-// FileChunk is one piece of a file. Its text is never stored.
-type FileChunk struct {
-	// Doc names the document that was analysed and embedded.
-	Doc DocID `json:"doc"`
-	// Hash is of the raw bytes between Start and End.
-	Hash DocID `json:"hash"`
-	// Start and End are byte offsets, StartLine and EndLine count from 1, both
-	// ends included.
-	Start     int `json:"start"`
-	End       int `json:"end"`
-	StartLine int `json:"start_line"`
-	EndLine   int `json:"end_line"`
-	// Symbol is the path of the enclosing declarations or headings.
-	Symbol string `json:"symbol,omitempty"`
-}
-
-// ChunkID names a chunk by where it is and what it says, so that it stays the
-// same while neither changes.
-func ChunkID(sandbox, path string, c FileChunk) string {
-	h := sha256.New()
-	for _, s := range []string{sandbox, path, c.Symbol} {
-		h.Write([]byte(s))
-		h.Write([]byte{0})
-	}
-	h.Write(c.Hash[:])
-	return "c-" + hex.EncodeToString(h.Sum(nil)[:8])
-}
-
-// Location is where the text of a chunk is to be read.
-type Location struct {
-	Project string    `json:"project"`
-	Sandbox string    `json:"sandbox"`
-	Root    string    `json:"root"`
-	Path    string    `json:"path"`
-	Lang    string    `json:"lang,omitempty"`
-	Chunk   FileChunk `json:"chunk"`
-	// Head is how the file began when it was indexed, of a Candidate that is a head.
-	Head string `json:"head,omitempty"`
-}

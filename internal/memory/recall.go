@@ -2,6 +2,8 @@ package memory
 
 import (
 	"encoding/json"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
@@ -25,9 +27,12 @@ type Caller struct {
 	// Session is the caller's session, if one is open.
 	Session string `json:"session,omitempty" limit:"0-200" text:"exact"`
 	// Window tells two windows of one client apart: the process that runs hooks and
-	// bridge, or a connection. Empty where nobody knows.
+	// bridge, or a connection. Empty where it is unknown.
 	Window string `json:"window,omitempty" limit:"0-200" text:"exact"`
 }
+
+// Validate checks the limits of what a caller says of itself.
+func (c *Caller) Validate() error { return checkStruct(reflect.ValueOf(c).Elem(), "caller.") }
 
 // RecallRequest is a question. Zero values mean the defaults of contract 0; the
 // tag given is the limit of a value that a caller spells out (package strict).
@@ -69,12 +74,34 @@ type Filters struct {
 	Since      time.Time `json:"since,omitzero" text:"exact" desc:"Nothing older than this RFC 3339 time."`
 }
 
+// relations gives the language the name that it is kept under.
+func (f *Filters) relations(string) (err error) {
+	if f.Lang != "" {
+		f.Lang, err = Language(f.Lang)
+	}
+	return err
+}
+
 // Asked is what a request asks for, in a line: its query, or the ids that it names.
 func (r *RecallRequest) Asked() string {
 	if r.Query == "" && len(r.IDs) > 0 {
 		return "ids: " + strings.Join(r.IDs, ", ")
 	}
 	return r.Query
+}
+
+// Validate checks the limits and fills in the defaults, except for limit, budget and
+// threshold: the settings of the daemon replace their zeros.
+func (r *RecallRequest) Validate() error { return check(r) }
+
+func (r *RecallRequest) relations(string) error {
+	if r.Query == "" && len(r.IDs) == 0 {
+		return Text("query", "", 1, MaxQuery)
+	}
+	if len(r.Kinds) == 0 {
+		r.Kinds = slices.Clone(DefaultKinds)
+	}
+	return nil
 }
 
 // Source is where an item comes from.
@@ -144,11 +171,11 @@ type RankFactors struct {
 	Success float64 `json:"success"`
 	Project float64 `json:"project"`
 	Session float64 `json:"session"`
-	// Error says that it tells of the very error that the question quotes; it
+	// Error says that it is about the very error that the query quotes; it
 	// comes before what is only like the question.
 	Error bool `json:"error,omitempty" desc:"It tells of the very error that was asked about."`
 	// Followed says that it was read from a file of the repository: it stands after
-	// what was told or imported.
+	// what was reported or imported.
 	Followed bool `json:"followed,omitempty" mcp:"-"`
 	// Definition is the name that the question asks for and the item declares, Place
 	// the place that it names and the item is at: "http.NewRequest",
@@ -183,11 +210,11 @@ const (
 	OverBudget     Reason = "over_budget"
 	OverLimit      Reason = "over_limit"
 	TooSlow        Reason = "too_slow" // the gate's deadline passed
-	// Of entries of the catalogue: nobody searched for them, and a rule decided.
+	// Of entries of the catalogue: not searched for; a rule decided.
 	Removed   Reason = "removed"    // taken out of the session by hand
 	NextStart Reason = "next_start" // always included, since after the session started
 	Disabled  Reason = "disabled"
-	ByHand    Reason = "manual" // included by hand only, and nobody did
+	ByHand    Reason = "manual" // included by hand only, and it was not
 	// Of what was asked for by its id:
 	NotFound     Reason = "not_found"     // no id begins so
 	Ambiguous    Reason = "ambiguous"     // several do
@@ -244,72 +271,6 @@ type RecallResponse struct {
 	Text string `json:"text,omitempty" mcp:"-"`
 }
 
-// Receipt is what the ledger keeps of an answer: enough to explain it and to
-// ask again. It holds no text of items.
-type Receipt struct {
-	ID          string        `json:"id"`
-	At          time.Time     `json:"at"`
-	Request     RecallRequest `json:"request" desc:"What was asked." mcp:"flat"`
-	Project     string        `json:"project"`
-	Items       []ReceiptItem `json:"items"`
-	Withheld    []Withheld    `json:"withheld"`
-	Degraded    []Degraded    `json:"degraded,omitempty"`
-	Tokens      int           `json:"tokens"`
-	Spaces      []string      `json:"spaces,omitempty"`
-	Calibration string        `json:"calibration"`
-	Took        Millis        `json:"took_ms"`
-	// Seq is the last committed batch that the answer could see.
-	Seq uint64 `json:"seq"`
-	// RequestID is the request's that it answers, of a context: a repetition is
-	// answered from it.
-	RequestID string `json:"request_id,omitempty" mcp:"-"`
-	// Purpose says what it is of. Session is the session that asked and Turn the
-	// request of that session which it served, counted from 1; 0 is before the first.
-	Purpose Purpose `json:"purpose,omitempty" desc:"context, tools, or absent for an answer of recall."`
-	Session string  `json:"session,omitempty"`
-	Turn    int     `json:"turn,omitempty"`
-	// Settings are those that the answer was made with.
-	Settings *AnswerSettings `json:"settings,omitempty" desc:"Those that it was made with." mcp:"flat"`
-	// ItemVerdict are the verdicts that came later, oldest first.
-	Judged []ItemVerdict `json:"judged,omitempty" desc:"Verdicts, oldest first."`
-}
-
-// ReceiptItem is an item as the ledger keeps it.
-type ReceiptItem struct {
-	ID          string       `json:"id"`
-	Kind        Kind         `json:"kind"`
-	Relevance   float64      `json:"relevance"`
-	RankFactors *RankFactors `json:"rank_factors,omitempty" mcp:"flat"`
-	Tokens      int          `json:"tokens"`
-	// Name and Server are those of a rule, reference or tool, and Name the id of a
-	// task. They stay readable when the item is gone.
-	Name   string `json:"name,omitempty"`
-	Server string `json:"server,omitempty"`
-	// Provenance is where it came from; code has none.
-	Provenance *Provenance `json:"provenance,omitempty" mcp:"-"`
-	// Mode says how an item got into a context.
-	Mode Include `json:"mode,omitempty" desc:"How it got into a context."`
-	// Active says of a tool that it could be called and was handed out by its name:
-	// the core's and discovered ones that the context does not write out.
-	Active bool `json:"active,omitempty" mcp:"-"`
-	// Hash is that of the text that a context handed out of it, by which the text is found
-	// again; receipts of before have none, nor what was handed out by its name alone. Bytes
-	// is how long that text was without the mark of a cut, of code and of what was cut, and
-	// Path where the code was.
-	Hash  string `json:"hash,omitempty" desc:"Of its text."`
-	Bytes int    `json:"bytes,omitempty"`
-	Path  string `json:"path,omitempty"`
-}
-
-// PastText is what is left of a text that was handed out.
-type PastText struct {
-	// State is Changed or Gone; empty where the text is as it was, or where nobody knows.
-	State Reason
-	// Text is that of then. It is empty where it is no longer as it was or not known, and
-	// where the caller may not be shown it.
-	Text string
-}
-
 // MarshalJSON writes a scope as contract 1 does: a name, or an object.
 func (s Scope) MarshalJSON() ([]byte, error) {
 	if s.Session != "" {
@@ -317,8 +278,6 @@ func (s Scope) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(s.Name)
 }
-
-const scopeForms = "current, all or {sessionId}"
 
 // UnmarshalJSON reads a scope: "current", "all" or {"sessionId": "…"}.
 func (s *Scope) UnmarshalJSON(b []byte) error {
@@ -348,4 +307,35 @@ func (s *Scope) UnmarshalJSON(b []byte) error {
 	}
 	*s = Scope{Session: id}
 	return nil
+}
+
+func (s *Scope) relations(at string) error {
+	if s.Session != "" {
+		return Text(at+"sessionId", s.Session, MinSessionID, MaxNameText)
+	}
+	switch s.Name {
+	case "":
+		s.Name = ScopeAll
+	case ScopeAll, ScopeCurrent:
+	default:
+		return Invalid(strings.TrimSuffix(at, "."), scopeForms, "unknown scope %s", Quote(s.Name))
+	}
+	return nil
+}
+
+// The names of scopes.
+const (
+	ScopeCurrent = "current"
+	ScopeAll     = "all"
+)
+
+// DefaultKinds are the kinds that a recall looks for when none is named.
+var DefaultKinds = []Kind{Lesson, Step, Chunk, Task}
+
+// DefaultMinRelevance is the relevance threshold of a kind on the calibrated scale.
+func DefaultMinRelevance(k Kind) float64 {
+	if k == Chunk {
+		return 0.75
+	}
+	return 0.5
 }

@@ -1,6 +1,10 @@
 package memory
 
-import "time"
+import (
+	"context"
+	"strconv"
+	"time"
+)
 
 // Selection says which records an answer may hold. Zero values do not narrow.
 type Selection struct {
@@ -57,3 +61,79 @@ type Candidate struct {
 // CodeCounts counts the files of a project that are held: all of them, those that are
 // searched by their chunks, and those whose chunks gave way to the size limit.
 type CodeCounts struct{ Files, Chunked, Pruned int }
+
+// Name is a name that a query asks for: "Serve", with the declaration that contains it
+// if the query gives one: "Server", "http".
+type Name struct{ Name, In string }
+
+// String writes a name as it would be asked for.
+func (n Name) String() string {
+	if n.In == "" {
+		return n.Name
+	}
+	return n.In + "." + n.Name
+}
+
+// Definition is a document that declares a name.
+type Definition struct {
+	// Places are where it lies, those inside the named declaration
+	// first. There is at least one.
+	Places []Candidate
+	// Exact says that the name is written as it was asked for, in case and style.
+	Exact bool
+	// Within says that it is declared in what was asked for: in a type of that name,
+	// or in a file or folder of that name. It is true if nothing was.
+	Within bool
+}
+
+// ChunkRef is a chunk of code by its id, and where it is to be read.
+type ChunkRef struct {
+	ID       string
+	Location Location
+	// Head says that it is how a file begins.
+	Head bool
+}
+
+// CodeLocation is a place in code that a query names: a path as its author saw it, which
+// may begin above the repository or within it, and a line from 1, 0 for none.
+type CodeLocation struct {
+	Path string
+	Line int
+}
+
+// String writes a place as compilers do.
+func (p CodeLocation) String() string {
+	if p.Line == 0 {
+		return p.Path
+	}
+	return p.Path + ":" + strconv.Itoa(p.Line)
+}
+
+// Verifier reads the text of a chunk again from disk, through every gate.
+type Verifier interface {
+	// Verify returns the text that is on disk now. When it must not be shown
+	// the error is a *GateError with the reason.
+	Verify(ctx context.Context, at Location) (Verified, error)
+	// Head returns how the file begins, MaxHead characters at most. The chunk of at
+	// is not looked at.
+	Head(ctx context.Context, at Location) (Verified, error)
+}
+
+// Verified is the text of a chunk as it is on disk.
+type Verified struct {
+	Text      string
+	Path      string
+	StartLine int
+	EndLine   int
+	// Moved says that the text was found, unchanged, at another place of its
+	// file.
+	Moved bool
+}
+
+// GateError says which gate withheld a chunk.
+type GateError struct {
+	Reason Reason
+	Path   string
+}
+
+func (e *GateError) Error() string { return "gate: " + e.Path + ": " + string(e.Reason) }

@@ -2,6 +2,8 @@ package memory
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -69,6 +71,11 @@ type CompletedTask struct {
 	ValidationReport json.RawMessage `json:"validation_report" limit:"1-65536" form:"object"`
 }
 
+// Validate checks the limits of a task that was kept elsewhere, and trims its texts.
+func (t *CompletedTask) Validate() error { return check(t) }
+
+func (t *CompletedTask) relations(at string) error { return dated(at+"completed_at", t.CompletedAt) }
+
 // BlockedTask says why a task cannot go on.
 type BlockedTask struct {
 	TaskID    string    `json:"task_id" limit:"1-200"`
@@ -76,8 +83,14 @@ type BlockedTask struct {
 	BlockedAt time.Time `json:"blocked_at"`
 }
 
+// Validate checks the limits of a blocker that was kept elsewhere, and trims its
+// texts.
+func (b *BlockedTask) Validate() error { return check(b) }
+
+func (b *BlockedTask) relations(at string) error { return dated(at+"blocked_at", b.BlockedAt) }
+
 // CompleteTaskRequest reports a completed task. The time is by default now, the
-// requirement of context that of the settings, the summary made from the report.
+// requirement of context the one of the settings, the summary made from the report.
 type CompleteTaskRequest struct {
 	// RequestID is as in RememberRequest.
 	RequestID        string          `json:"request_id,omitempty" limit:"0-200"`
@@ -92,6 +105,18 @@ type CompleteTaskRequest struct {
 	Caller           Caller          `json:"caller,omitzero"`
 }
 
+// Validate checks the limits. The settings and the clock fill in what is left out.
+func (r *CompleteTaskRequest) Validate() error { return check(r) }
+
+// Task is what the request reports. A task requires no context unless it says so.
+func (r *CompleteTaskRequest) Task() CompletedTask {
+	return CompletedTask{
+		TaskID: r.TaskID, CompletedAt: r.CompletedAt, TaskType: r.TaskType,
+		RequiresContext: r.RequiresContext != nil && *r.RequiresContext,
+		Intent:          r.Intent, Summary: r.Summary, ValidationReport: r.ValidationReport,
+	}
+}
+
 // BlockTaskRequest raises a blocker.
 type BlockTaskRequest struct {
 	RequestID string    `json:"request_id,omitempty" limit:"0-200"`
@@ -102,6 +127,9 @@ type BlockTaskRequest struct {
 	Caller    Caller    `json:"caller,omitzero"`
 }
 
+// Validate checks the limits. The clock fills in the time.
+func (r *BlockTaskRequest) Validate() error { return check(r) }
+
 // UnblockTaskRequest resolves a blocker. Resolution says how, for the audit log.
 type UnblockTaskRequest struct {
 	RequestID  string `json:"request_id,omitempty" limit:"0-200"`
@@ -110,6 +138,9 @@ type UnblockTaskRequest struct {
 	Project    string `json:"project,omitempty" limit:"0-4096"`
 	Caller     Caller `json:"caller,omitzero"`
 }
+
+// Validate checks the limits.
+func (r *UnblockTaskRequest) Validate() error { return check(r) }
 
 // TaskSaved says what became of a task or blocker.
 type TaskSaved struct {
@@ -143,6 +174,9 @@ type TaskWindowRequest struct {
 	Caller  Caller `json:"caller,omitzero"`
 }
 
+// Validate checks the limits; zero leaves the size of the window to the settings.
+func (r *TaskWindowRequest) Validate() error { return check(r) }
+
 // TaskWindow is the window, oldest first.
 type TaskWindow struct {
 	Project     string          `json:"project"`
@@ -154,7 +188,7 @@ type TaskWindow struct {
 	Tokens int `json:"tokens"`
 	// Text is contract 3's; empty when there is nothing. It is bounded: Shortened counts
 	// the ids, intents and reasons that are cut in it, LeftOut the older blockers that it
-	// leaves out. Tasks and Blockers have them all; those of an assembled context are only
+	// leaves out. Tasks and Blockers have them all; in an assembled context they are only
 	// what its text shows.
 	Text      string `json:"text" desc:"For a prompt; empty when there is nothing."`
 	Shortened int    `json:"shortened,omitempty" desc:"Ids, intents and reasons that are cut in the text."`
@@ -169,6 +203,9 @@ type LoadTasksRequest struct {
 	Project   string          `json:"project,omitempty" limit:"0-4096"`
 	Caller    Caller          `json:"caller,omitzero"`
 }
+
+// Validate checks the limits, but not what is in the state: its reader does.
+func (r *LoadTasksRequest) Validate() error { return check(r) }
 
 // TasksLoaded says what was taken over. Known tasks are as they were.
 type TasksLoaded struct {
@@ -233,6 +270,9 @@ type TaskHistoryRequest struct {
 	Caller  Caller `json:"caller,omitzero"`
 }
 
+// Validate checks the limits and fills in the default.
+func (r *TaskHistoryRequest) Validate() error { return check(r) }
+
 // TaskHistory is what happened, newest first.
 type TaskHistory struct {
 	Project     string      `json:"project"`
@@ -245,4 +285,35 @@ type TaskHistory struct {
 	Tokens int    `json:"tokens"`
 	// Text has a line for each event, with its texts shortened; empty without any.
 	Text string `json:"text" desc:"A line for each event."`
+}
+
+// TaskContent is what the record of a completed task or of a blocker holds.
+type TaskContent struct {
+	TaskID string `json:"task_id"`
+	Type   string `json:"task_type,omitempty"`
+	// RequiresContext says that intent and summary are kept.
+	RequiresContext bool            `json:"requires_context,omitempty"`
+	Intent          string          `json:"intent,omitempty"`
+	Summary         string          `json:"summary,omitempty"`
+	Report          json.RawMessage `json:"validation_report,omitempty"`
+	// Reason is a blocker's.
+	Reason string `json:"reason,omitempty"`
+}
+
+// TaskText is what a context hands out of a task or blocker. The validation report
+// stands for the outcome.
+func TaskText(t *TaskContent) string {
+	parts := []string{t.TaskID, t.Type}
+	if t.RequiresContext {
+		parts = append(parts, t.Intent, t.Summary)
+	}
+	parts = append(parts, t.Reason, string(t.Report))
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n")
+}
+
+func dated(field string, at time.Time) error {
+	if at.IsZero() {
+		return Invalid(field, "a time", "is missing")
+	}
+	return nil
 }

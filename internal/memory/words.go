@@ -1,6 +1,13 @@
 package memory
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/internal/language"
+)
 
 // ProjectLabel is what people call a project: its name, or its id if it has
 // none.
@@ -9,28 +16,6 @@ func ProjectLabel(name, id string) string {
 		return id
 	}
 	return name
-}
-
-// IndexState says in a word or two how far the index of a sandbox is: gone, paused,
-// queued, walking, "indexing 45 %", failed, "not indexed yet", stale or ready.
-func (s SandboxState) IndexState() string {
-	switch p := s.Progress; {
-	case !s.GoneAt.IsZero():
-		return "gone"
-	case s.Paused:
-		return "paused"
-	case p != nil && p.Phase == "indexing":
-		return "indexing " + Percent(p.FilesDone, p.FilesTotal)
-	case p != nil && p.Phase != "done" && p.Phase != "failed":
-		return p.Phase
-	case s.LastErrorAt.After(s.IndexedAt):
-		return "failed"
-	case s.IndexedAt.IsZero():
-		return "not indexed yet"
-	case s.Stale:
-		return "stale"
-	}
-	return "ready"
 }
 
 // Percent writes a share in whole percent, "45 %", rounded down, so that 100 % is
@@ -51,10 +36,80 @@ func Count(n int, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
-// Turn says when a queued run's turn is: "next", or how many jobs are ahead.
-func (q IndexQueued) Turn() string {
-	if q.Position == 0 {
-		return "next"
+// Language returns the name under which code of a language is kept, for any name that
+// the language has, in any case: "go" for "Golang", "typescript" for "ts" and ".tsx".
+// It returns CodeInvalidInput, with similar names, for one that it does not know.
+func Language(name string) (string, error) {
+	asked := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(name)), ".")
+	if lang, ok := language.Named(asked); ok {
+		return lang, nil
 	}
-	return Count(q.Position, "job") + " ahead of it"
+	near := nearest(asked, language.All(), func(lang string) int {
+		best := edits(asked, lang)
+		for other := range language.Names(lang) {
+			best = min(best, edits(asked, other))
+		}
+		return best
+	})
+	return "", Invalid("filters.lang", "a language such as "+strings.Join(near, ", "), "unknown language %s", Quote(name))
+}
+
+// mostNear is how many names an error about an unknown one tells.
+const mostNear = 3
+
+// nearest returns the names with the least distance, nearest first, at most mostNear.
+func nearest(asked string, names []string, distance func(string) int) []string {
+	type near struct {
+		name     string
+		distance int
+	}
+	all := make([]near, len(names))
+	for i, name := range names {
+		all[i] = near{name, distance(name)}
+	}
+	slices.SortFunc(all, func(a, b near) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+	})
+	out := make([]string, min(mostNear, len(all)))
+	for i := range out {
+		out[i] = all[i].name
+	}
+	return out
+}
+
+// NearNames is the hint of an error about an unknown name: the known names that
+// are nearest to it, in quotes, "" if there are none.
+func NearNames(asked string, known []string) string {
+	clip := func(s string) string { return strings.ToLower(s[:min(len(s), MaxNameText)]) }
+	asked = clip(asked)
+	names := slices.Compact(slices.Sorted(slices.Values(known)))
+	near := nearest(asked, names, func(name string) int { return edits(asked, clip(name)) })
+	if len(near) == 0 {
+		return ""
+	}
+	for i, name := range near {
+		near[i] = Quote(name)
+	}
+	return "near names: " + strings.Join(near, ", ")
+}
+
+// edits is Levenshtein's distance between two texts, in bytes.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
 }

@@ -182,8 +182,7 @@ func (s *Spec) Arguments(text []byte) (request any, err error) {
 // the older names that some operations accept.
 func (s *Spec) Form() reflect.Type { return s.form }
 
-// Request returns the type of the request, Response that of the response, and Progress
-// that of the progress reports, which is nil unless the operation is a stream.
+// Request returns the type of the request.
 func (s *Spec) Request() reflect.Type { return s.request }
 
 // Response returns the type of the response.

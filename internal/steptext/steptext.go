@@ -139,9 +139,9 @@ func gather(value json.RawMessage) gathered {
 		if len(x.Keys) > 0 {
 			top = x.Keys[0]
 		}
-		told := key == "" || slices.Contains(telling, key)
+		says := key == "" || slices.Contains(telling, key)
 		most := maxValue
-		if told {
+		if says {
 			most = maxTelling
 		}
 		if top == "" && key == "" { // the value is one text
@@ -162,7 +162,7 @@ func gather(value json.RawMessage) gathered {
 				g.nodes = append(g.nodes, text)
 			}
 		case top == "state" && key == "currentScreen": // a field of its own
-		case told:
+		case says:
 			g.telling = append(g.telling, text)
 		default:
 			g.others = append(g.others, text)

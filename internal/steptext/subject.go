@@ -9,7 +9,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Subject names what a tool was used on, so that a step can be told to be the
+// Subject names what a tool was used on, so that a step can be recognized as the
 // same one again: its target; else the file, page or question of its input; else
 // the program that its command runs, with the arguments that are no flags. Two
 // runs of "npm install" are the same, in whatever folder and with whatever flags.

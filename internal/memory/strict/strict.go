@@ -45,12 +45,6 @@ func Arguments(text []byte, into any) error {
 	return checker{whole: "arguments", tool: true}.decode(text, into, "")
 }
 
-// Field is Decode of the value of a field: errors name path, and fields within
-// it as path.name.
-func Field(text []byte, into any, path string) error {
-	return checker{whole: path}.decode(text, into, path)
-}
-
 func (c checker) decode(text []byte, into any, path string) error {
 	value, err := c.single(text)
 	if err == nil {

@@ -2,92 +2,8 @@ package memory
 
 import (
 	"cmp"
-	"encoding/json"
 	"time"
 )
-
-// StartSessionRequest opens a session.
-type StartSessionRequest struct {
-	// RequestID is as in RememberRequest.
-	RequestID string `json:"request_id,omitempty" limit:"0-200"`
-	// SessionID is made where none is given.
-	SessionID   string          `json:"sessionId,omitempty" limit:"4-200" text:"id" desc:"Letters, digits, . _ and -; made if left out." pattern:"^[A-Za-z0-9_-][A-Za-z0-9._-]*[A-Za-z0-9_-]$"`
-	Goal        string          `json:"goal,omitempty" limit:"0-2000" desc:"What the session is for, in a sentence."`
-	FlowTags    []string        `json:"flowTags,omitempty" limit:"0-20" each:"1-64" desc:"The flows it is about, of the vocabulary in the settings."`
-	Tags        []string        `json:"tags,omitempty" limit:"0-20" each:"1-64" desc:"A few words of your own to group by."`
-	Build       json.RawMessage `json:"build,omitempty" limit:"0-16384" form:"object" desc:"Facts about the build, such as {\"buildType\": \"build:test\"}."`
-	Launch      json.RawMessage `json:"launch,omitempty" limit:"0-16384" form:"object" desc:"How the program under test was started."`
-	Screenshots bool            `json:"screenshots,omitempty" usual:"false" desc:"Store the pictures that its steps name."`
-	// Resume takes up an open session of the same client that has this id: it gets the
-	// goal if it has none, the tags, and the caller's window. For hooks, which do not
-	// know what came before them.
-	Resume  bool   `json:"resume,omitempty" mcp:"-"`
-	Project string `json:"project,omitempty" limit:"0-4096"`
-	Caller  Caller `json:"caller,omitzero"`
-}
-
-// RecordStepRequest records one step.
-type RecordStepRequest struct {
-	RequestID string `json:"request_id,omitempty" limit:"0-200"`
-	// SessionID is by default the caller's current session.
-	SessionID string `json:"sessionId,omitempty" limit:"4-200" text:"id" desc:"Default: the current session."`
-	// Open opens the session named if it is not known, for hooks that may see
-	// a step before a start.
-	Open bool `json:"open,omitempty" mcp:"-"`
-	// Timestamp is by default now.
-	Timestamp   time.Time       `json:"timestamp,omitzero" desc:"Default: now."`
-	Tool        StepTool        `json:"tool" required:"an object with name" desc:"What was used, and on what."`
-	Outcome     Outcome         `json:"outcome" desc:"How it ended."`
-	Observation json.RawMessage `json:"observation,omitempty" limit:"0-262144" form:"object,string" desc:"What was seen: a text, or an object such as {state: {currentScreen}, testIds, a11y: {nodes}}."`
-	Environment json.RawMessage `json:"environment,omitempty" form:"object" desc:"Facts about where it ran."`
-	DurationMs  int64           `json:"durationMs,omitempty" limit:"0-604800000" desc:"How long it took."`
-	Screenshot  string          `json:"screenshot,omitempty" limit:"0-200" text:"exact" desc:"Name or path of a picture."`
-	// Advise asks, for a step that failed, for lessons about its error.
-	Advise  bool   `json:"advise,omitempty" usual:"true" desc:"Answer a step that failed with lessons about its error."`
-	Project string `json:"project,omitempty" limit:"0-4096"`
-	Caller  Caller `json:"caller,omitzero"`
-}
-
-// StepRecorded says what became of a step.
-type StepRecorded struct {
-	ID        string    `json:"id"`
-	SessionID string    `json:"sessionId"`
-	Project   string    `json:"project"`
-	Timestamp time.Time `json:"timestamp" desc:"Moved on by a millisecond where two steps of a tool would share it."`
-	Labels    []string  `json:"labels" desc:"Derived from tool, target and outcome."`
-	Redacted  bool      `json:"redacted,omitempty" desc:"A secret was taken out."`
-	// File is the step's file, if files are written.
-	File string `json:"file,omitempty" desc:"The step's file."`
-	// Warning says what of it could not be kept: a file that could not be
-	// written. The record is there.
-	Warning string `json:"warning,omitempty" desc:"What could not be done beside; the step is kept."`
-	// Advice holds lessons about the step's error, if they were asked for.
-	Advice *RecallResponse `json:"advice,omitempty" desc:"Lessons about its error, as recall answers."`
-	Seq    uint64          `json:"seq" desc:"The committed batch that holds it."`
-	// Repeated says that the request was done before. It stays in the daemon: a
-	// caller is answered as the first time.
-	Repeated bool `json:"-"`
-}
-
-// EndSessionRequest ends a session; by default the caller's current one.
-type EndSessionRequest struct {
-	RequestID string `json:"request_id,omitempty" limit:"0-200"`
-	SessionID string `json:"sessionId,omitempty" limit:"4-200" text:"id" desc:"Default: the current session."`
-	Project   string `json:"project,omitempty" limit:"0-4096"`
-	Caller    Caller `json:"caller,omitzero"`
-}
-
-// SessionState is a session as its writer is told of it.
-type SessionState struct {
-	Session
-	ProjectName string `json:"project_name,omitempty"`
-	Steps       int    `json:"steps"`
-	// Dir is the folder of its files, if files are written.
-	Dir      string `json:"dir,omitempty"`
-	Redacted bool   `json:"redacted,omitempty"`
-	Warning  string `json:"warning,omitempty"`
-	Seq      uint64 `json:"seq"`
-}
 
 // SearchStepsRequest finds steps by words and meaning, best first.
 type SearchStepsRequest struct {
@@ -176,7 +92,7 @@ type StepView struct {
 	SessionGoal string `json:"sessionGoal,omitempty"`
 	// MatchedFields names the parts of the step that hold words of the question.
 	MatchedFields []string `json:"matchedFields,omitempty" desc:"The parts of the step that hold words of the query."`
-	// Provenance is that of a step which was followed from the repository's files.
+	// Provenance is set for a step that was read from the repository's files.
 	Provenance *Provenance `json:"provenance,omitempty" mcp:"-"`
 }
 
@@ -213,7 +129,7 @@ type SessionView struct {
 	FlowTags  []string  `json:"flowTags"`
 	Tags      []string  `json:"tags"`
 	Git       Git       `json:"git"`
-	// Provenance is that of a session which was followed from the repository's files.
+	// Provenance is set for a session that was read from the repository's files.
 	Provenance *Provenance `json:"provenance,omitempty" mcp:"-"`
 }
 

@@ -36,7 +36,7 @@ type AdaptProgress struct {
 }
 
 // ModelFigures say how well a model finds the second text of a pair by the first,
-// among those of all pairs.
+// among the second texts of all pairs.
 type ModelFigures struct {
 	// R1 and R10 are the shares of pairs found first, and among the first ten; MRR
 	// is the mean of one over the rank.
@@ -92,4 +92,60 @@ type BuiltinModel struct {
 	Trouble string `json:"trouble,omitempty"`
 	// Running is the adaptation under way.
 	Running *AdaptProgress `json:"running,omitempty"`
+}
+
+// CollectionState is how far the vectors of one model are.
+type CollectionState struct {
+	Name      string `json:"name"`
+	Model     string `json:"model"`
+	Dim       int    `json:"dim,omitempty"`
+	Documents int    `json:"documents"`
+	Embedded  int    `json:"embedded"`
+	// State is one of those below.
+	State string `json:"state"`
+	// ReplacedBy is the model whose space takes the place of a replaced one.
+	ReplacedBy string `json:"replaced_by,omitempty"`
+	Error      string `json:"error,omitempty"`
+}
+
+// The states of a space.
+const (
+	CollectionReady       = "ready"
+	CollectionBackfilling = "filling"
+	// CollectionUnavailable is one whose model cannot be reached.
+	CollectionUnavailable = "unavailable"
+	CollectionLoading     = "loading"
+	// CollectionReplaced is one of a model that another took the place of. It answers
+	// nothing, and goes when the other's is filled. Embedded is as of the start.
+	CollectionReplaced = "replaced"
+	// CollectionUnused is one of a model that is switched off: it answers nothing, and
+	// stays.
+	CollectionUnused = "unused"
+)
+
+// Text is the state in words: "filling 40 %", "replaced by builtin/b".
+func (s *CollectionState) Text() string {
+	switch {
+	case s.State == CollectionBackfilling:
+		return s.State + " " + Percent(s.Embedded, s.Documents)
+	case s.ReplacedBy != "":
+		return s.State + " by " + s.ReplacedBy
+	}
+	return s.State
+}
+
+// ModelState is a model that can embed, or could.
+type ModelState struct {
+	Name string `json:"name"`
+	Dim  int    `json:"dim,omitempty"`
+	// State is active, available or missing.
+	State string `json:"state"`
+	Note  string `json:"note,omitempty"`
+}
+
+// PullProgress is one message of a model's download.
+type PullProgress struct {
+	Status    string `json:"status"`
+	Completed int64  `json:"completed,omitempty"`
+	Total     int64  `json:"total,omitempty"`
 }

@@ -1,0 +1,191 @@
+package memory
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// EventType classifies a lesson.
+type EventType string
+
+// The types of lessons.
+const (
+	EventError   EventType = "error"
+	EventSuccess EventType = "success"
+	EventPattern EventType = "pattern"
+)
+
+// Event is what a lesson's log line says.
+type Event struct {
+	AgentID string    `json:"agent_id,omitempty"`
+	Type    EventType `json:"event_type"`
+	Context string    `json:"context"`
+	Command string    `json:"command,omitempty"`
+	Lesson  string    `json:"lesson"`
+	// Rate counts outcomes; nil when none is known. It is what the latest
+	// telling with a rate said, and the outcomes since. RateAt is when it last
+	// changed: a telling of before does not replace it.
+	Rate   *Rate     `json:"rate,omitempty"`
+	RateAt time.Time `json:"rate_at,omitzero"`
+	// Seen counts how often the same lesson was remembered.
+	Seen int `json:"seen,omitempty"`
+	// Observations are its history, oldest first: the first and the latest, MaxObservations
+	// in all.
+	Observations []Observation `json:"tellings,omitempty"`
+	// Fingerprints name the errors that it is about (package fingerprint).
+	Fingerprints []string `json:"fingerprints,omitempty"`
+	// Withdrawn says that the lesson is kept but no longer recalled.
+	Withdrawn *Withdrawal `json:"aside,omitempty"`
+}
+
+// MaxObservations bounds a lesson's history.
+const MaxObservations = 32
+
+// Observation is one report of a lesson.
+type Observation struct {
+	At      time.Time `json:"at"`
+	AgentID string    `json:"agent_id,omitempty"`
+	Session string    `json:"session,omitempty"`
+	Rate    *Rate     `json:"rate,omitempty"`
+	// Line names the log line that reported it, so that reading the line again
+	// counts nothing twice.
+	Line DocID `json:"line,omitzero"`
+}
+
+// Withdrawn says why a lesson is no longer recalled: another one superseded it, or
+// it was retracted. By is that other lesson, or the one that says why.
+type Withdrawal struct {
+	At     time.Time `json:"at"`
+	By     string    `json:"by,omitempty"`
+	Reason string    `json:"reason"` // superseded, retracted
+	// Followed says that a line of a repository's file superseded or retracted it: a later line of a
+	// file may bring it back, which no file does with what was withdrawn here.
+	Followed bool `json:"followed,omitempty"`
+}
+
+// RefContent is a reference's own content: a text kept whole, for instance a
+// document of an evaluation set. Part is its place when a long one was split.
+type RefContent struct {
+	Name  string `json:"name"`
+	Title string `json:"title,omitempty"`
+	Part  int    `json:"part,omitempty"`
+}
+
+// Rate is a success rate: Successes of Attempts.
+type Rate struct {
+	Successes int `json:"successes"`
+	Attempts  int `json:"attempts"`
+}
+
+// String writes the rate as "X/Y".
+func (r Rate) String() string { return fmt.Sprintf("%d/%d", r.Successes, r.Attempts) }
+
+// RememberRequest is a lesson to be kept.
+type RememberRequest struct {
+	// RequestID is made by the client; a second request with the same id is
+	// answered as the first and changes nothing.
+	RequestID string    `json:"request_id,omitempty" limit:"0-200"`
+	Repo      string    `json:"repo,omitempty" limit:"0-200" desc:"Repository it speaks of; default: the one you work in."`
+	Type      EventType `json:"event_type,omitempty" enum:"error,success,pattern" usual:"pattern" desc:"error: it went wrong before it went right; success: a known problem solved; pattern: reusable."` // default: pattern
+	// AlsoType is Type under its short name. Validate puts it into Type.
+	AlsoType    EventType `json:"type,omitempty" enum:"error,success,pattern" desc:"The same as event_type."`
+	Context     string    `json:"context,omitempty" limit:"0-2000" desc:"What was being attempted, with the error if there was one."`
+	Command     string    `json:"command,omitempty" limit:"0-2000" desc:"The exact command, where there is one."`
+	Lesson      string    `json:"lesson" limit:"1-4000" desc:"What was learned, so that it can be acted on."`
+	SuccessRate string    `json:"success_rate,omitempty" desc:"Successes of attempts: 9/10." pattern:"^\\d{1,7}/\\d{1,7}$"` // "9/10"
+	Tags        []string  `json:"tags,omitempty" limit:"0-20" each:"1-64" desc:"A few words to group by."`
+	AgentID     string    `json:"agent_id,omitempty" limit:"0-200" desc:"Who writes; default: the client's name."`
+	// Supersedes are ids of lessons that this one replaces, Retracts ids of
+	// lessons that were found wrong. Both stay stored and are not recalled.
+	Supersedes []string `json:"supersedes,omitempty" limit:"0-20" each:"1-200" desc:"Ids of lessons that this one replaces."`
+	Retracts   []string `json:"retracts,omitempty" limit:"0-20" each:"1-200" desc:"Ids of lessons that were found wrong; this one says why."`
+	Project    string   `json:"project,omitempty" limit:"0-4096"`
+	Caller     Caller   `json:"caller,omitzero"`
+}
+
+// Validate checks the limits and fills in the defaults.
+func (r *RememberRequest) Validate() error { return check(r) }
+
+func (r *RememberRequest) relations(string) error {
+	if r.Type != "" && r.AlsoType != "" && r.Type != r.AlsoType {
+		return Invalid("type", "one of type and event_type, which are one field", "is %s, and event_type is %s",
+			Quote(string(r.AlsoType)), Quote(string(r.Type)))
+	}
+	r.Type, r.AlsoType = cmp.Or(r.Type, r.AlsoType, EventPattern), ""
+	if r.SuccessRate == "" {
+		return nil
+	}
+	_, err := ParseRate(r.SuccessRate)
+	return err
+}
+
+// Remembered says what became of a lesson.
+type Remembered struct {
+	ID          string `json:"id"`
+	Project     string `json:"project"`
+	ProjectName string `json:"project_name,omitempty"`
+	Repo        string `json:"repo"`
+	// Merged says that the same lesson was there already.
+	Merged   bool `json:"merged,omitempty" desc:"The same lesson was there already."`
+	Redacted bool `json:"redacted,omitempty" desc:"A secret was taken out."`
+	// Log is the log file that it was appended to, if logs are written; Warning
+	// says why it could not be. The record is there.
+	Log     string `json:"log,omitempty" desc:"The log file that it was appended to."`
+	Warning string `json:"warning,omitempty" desc:"What could not be done beside; the lesson is kept."`
+	// Seq is the committed batch that holds it.
+	Seq uint64 `json:"seq" desc:"The committed batch that holds it."`
+}
+
+// ReferenceDoc is one text to be kept whole under a name.
+type ReferenceDoc struct {
+	Name    string    `json:"name"`
+	Title   string    `json:"title,omitempty"`
+	Text    string    `json:"text"`
+	Created time.Time `json:"created_at,omitzero"`
+}
+
+// ForgetRequest names what is to be removed for good: records and sessions by id,
+// or a project with all it holds.
+type ForgetRequest struct {
+	IDs     []string `json:"ids,omitempty" limit:"0-1000" each:"1-200"`
+	Project string   `json:"project,omitempty" limit:"0-4096"`
+}
+
+// Validate checks the limits.
+func (r *ForgetRequest) Validate() error { return check(r) }
+
+func (r *ForgetRequest) relations(string) error {
+	return either("ids", len(r.IDs) > 0, "project", r.Project != "")
+}
+
+// Forgotten says what was removed. The steps of sessions are among the records.
+type Forgotten struct {
+	Records   int `json:"records"`
+	Sessions  int `json:"sessions,omitempty"`
+	Files     int `json:"files"`
+	Documents int `json:"documents"`
+	// Note says what may still hold the text: backups and exports, logs and session
+	// files of the repository.
+	Note string `json:"note,omitempty"`
+}
+
+var ratePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{1,7})/(\d{1,7})$`) })
+
+// ParseRate reads a success rate written "X/Y", 0 ≤ X ≤ Y.
+func ParseRate(s string) (Rate, error) {
+	const limit = "X/Y with 0 ≤ X ≤ Y"
+	m := ratePattern().FindStringSubmatch(s)
+	if m == nil {
+		return Rate{}, Invalid("success_rate", limit, "%s is not a rate", Quote(s))
+	}
+	x, _ := strconv.Atoi(m[1])
+	y, _ := strconv.Atoi(m[2])
+	if x > y {
+		return Rate{}, Invalid("success_rate", limit, "%s is not a rate", Quote(s))
+	}
+	return Rate{Successes: x, Attempts: y}, nil
+}
