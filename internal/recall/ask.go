@@ -10,24 +10,23 @@ import (
 
 // AskOptions change how one question is answered. The zero value changes nothing.
 type AskOptions struct {
-	// Settings take the place of the service's, and its floors also of one that the
-	// question names. A kind without a floor among them keeps its own. Nil changes
-	// nothing.
+	// Settings replace the service's settings. Their thresholds also replace the one that
+	// the question names. A kind without a threshold keeps its own. Nil changes nothing.
 	Settings *memory.AnswerSettings
-	// Project is the question's, found before; it is not looked for again.
+	// Project is the question's project, if it is already resolved.
 	Project *memory.Project
-	// Outside leaves out what was followed from the files of the project's repository,
-	// wherever the question is asked from.
+	// Outside leaves out records that were followed from the files of the project's
+	// repository, even if the question is asked from there.
 	Outside bool
-	// At is the time that the question is asked at: of what it says about time, and
-	// of the age of what it finds. Zero is now.
+	// At is the time of the question. Its time filters and the age of records refer to it.
+	// Zero means now.
 	At time.Time
-	// MinRelevance takes the place of the floors of what is matched; nil leaves them.
-	// Ask goes by the question's own.
+	// MinRelevance replaces the thresholds of Match; nil keeps them. Ask uses the
+	// question's own threshold.
 	MinRelevance *float64
 }
 
-// Recall answers a question and has the ledger keep its receipt.
+// Recall answers a question and records its receipt in the ledger.
 func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory.RecallResponse, error) {
 	a, receipt, err := s.Ask(ctx, req, AskOptions{})
 	if err != nil {
@@ -37,9 +36,9 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 	return a, nil
 }
 
-// Ask is Recall without the ledger: the caller may keep the receipt. Ask changes
-// nothing. Beside the errors of service.Recall it returns CodeInvalidInput for settings
-// out of their range, and CodeNotFound, field "embedder", for an unknown embedder.
+// Ask is Recall without the ledger. It returns the receipt, and it stores nothing. Besides
+// the errors of service.Recall it returns CodeInvalidInput for settings out of range, and
+// CodeNotFound, field "embedder", for an unknown embedder.
 func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOptions) (*memory.RecallResponse, memory.Receipt, error) {
 	r, err := s.newRun(ctx, req, opts)
 	if err != nil {
@@ -61,7 +60,7 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 	return r.answer, r.receipt, nil
 }
 
-// ended is the error of a search whose request has ended; nil if it has not. A search
+// ended returns an error if the request of a search has ended, otherwise nil. A search
 // that ran out of time must not look like one that found nothing.
 func ended(ctx context.Context) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -73,7 +72,7 @@ func ended(ctx context.Context) error {
 	}
 }
 
-// project is the project that a question is about.
+// project returns the project that a question is about.
 func (s *Service) project(ctx context.Context, req memory.RecallRequest, known *memory.Project) (memory.Project, error) {
 	if known != nil {
 		return *known, nil
@@ -82,12 +81,12 @@ func (s *Service) project(ctx context.Context, req memory.RecallRequest, known *
 	return p, err
 }
 
-// asker returns the session that a receipt is of: the one that the caller says, open
-// or ended, and else its current one; empty if there is none. A caller that looks into
-// another project than its session's has none there.
+// asker returns the session that a receipt belongs to: the one that the caller names, open
+// or ended, otherwise the caller's current one. It returns "" if there is none, also for a
+// caller that asks about a project other than its session's.
 func (s *Service) asker(project string, caller memory.Caller) string {
 	if caller.Session != "" {
-		// While it is loading, the shelf knows none.
+		// A corpus that is still loading knows no sessions.
 		if s.sessionKnown(project, caller.Session) || s.ready() != nil {
 			return s.clean(caller.Session)
 		}

@@ -9,33 +9,33 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// mention is a word of a question that may stand for code: a name that something
-// declares, a place, or, as long as nobody has looked, either. Which it is the
-// corpus tells; a word that is neither is just a word.
+// mention is a word of a question that may stand for code: a declared name or a place.
+// Only a look into the corpus shows which of the two it is. A word that is neither is
+// an ordinary word.
 type mention struct {
-	name  memory.Name         // empty if it can be none
-	place memory.CodeLocation // likewise
+	name  memory.Name         // empty if it cannot be a name
+	place memory.CodeLocation // empty if it cannot be a place
 }
 
 // mentioned is what a question mentions.
 type mentioned struct {
 	mentions []mention
-	// alone says that the question says nothing else.
+	// alone says that the question contains nothing else.
 	alone bool
 }
 
 const (
-	// maxMentions bounds what is looked up for one question: a stack trace has that
-	// many frames of interest, and pasted code is not asked about name by name.
+	// maxMentions bounds the lookups for one question. A stack trace has about that many
+	// frames of interest; pasted code has many more names.
 	maxMentions = 16
-	// leastName is the shortest name, in bytes, that is looked up out of a sentence.
+	// leastName is the shortest name, in bytes, that is looked up from a sentence.
 	leastName = 2
 )
 
-// mentions reads a question. A word is taken for a name if it is written like one
+// mentions parses a question. A word counts as a name if it is written like one
 // (readFile, read_file, utf8, http.Get, read(), `read`), if it is the whole question,
-// or if it stands where only a name can ("what does serve do"); other words of a
-// sentence are not, though code may declare them.
+// or if only a name can stand in its place ("what does serve do"). Other words of a
+// sentence are not looked up, although code may declare them.
 func mentions(question string) mentioned {
 	text := flattened(question)
 	words := wordsOf(text)
@@ -61,7 +61,7 @@ func mentions(question string) mentioned {
 		}
 	}
 	if strings.Contains(question, "most recent call last") {
-		reverse(a.mentions) // a traceback of Python ends with what matters
+		reverse(a.mentions) // the innermost frame of a Python traceback is the last one
 	}
 	a.alone = used == len(words)
 	return a
@@ -73,10 +73,10 @@ func reverse(ms []mention) {
 	}
 }
 
-// word is a stretch of a question between white space, quotes and brackets.
+// word is a part of a question between white space, quotes and brackets.
 type word struct {
 	text       string
-	start, end int // in the question, the marks at the word's end left out
+	start, end int // in the question, without the punctuation at the word's end
 }
 
 const (
@@ -140,11 +140,11 @@ func isNameByte(c byte) bool {
 
 func beginsName(s string) bool { return s != "" && isNameByte(s[0]) && !(s[0] >= '0' && s[0] <= '9') }
 
-// qualifiers join names with what they are declared in.
+// qualifiers are the separators between a name and its qualifier.
 var qualifiers = strings.NewReplacer("::", ".", "#", ".", `\`, ".")
 
-// name reads a word as a name with the nearest of its qualifiers. The object itself
-// is none.
+// name parses a word as a name with its nearest qualifier. A receiver such as this or
+// self is no qualifier.
 func (w word) name() (memory.Name, bool) {
 	if strings.Contains(w.text, "://") {
 		return memory.Name{}, false
@@ -168,7 +168,7 @@ func (w word) name() (memory.Name, bool) {
 	return n, true
 }
 
-// looksNamed says that a word is written as nobody writes an English one.
+// looksNamed says that a word is not written like an English word.
 func (w word) looksNamed(text string, n memory.Name) bool {
 	if n.In != "" || strings.ContainsAny(w.text, ".:#") {
 		return true
@@ -177,7 +177,7 @@ func (w word) looksNamed(text string, n memory.Name) bool {
 		return true
 	}
 	if strings.HasPrefix(text[w.end:], "(") && !strings.HasPrefix(text[w.end:], "(s)") {
-		return true // a call; file(s) is none
+		return true // a call; but file(s) is not
 	}
 	return styled(n.Name)
 }
@@ -188,7 +188,7 @@ func styled(name string) bool {
 	if trimmed != name && trimmed != "" || strings.Contains(trimmed, "_") {
 		return true
 	}
-	var before, twice rune // the two before
+	var before, twice rune // the two previous runes
 	for _, r := range trimmed {
 		switch {
 		case unicode.IsDigit(r):
@@ -203,7 +203,7 @@ func styled(name string) bool {
 	return false
 }
 
-// asksFor says that a sentence has a name at the i-th word, whatever it looks like.
+// asksFor says that the i-th word of a sentence is in the place of a name, however it is written.
 func asksFor(words []word, i int) bool {
 	at := func(i int) string {
 		if i < 0 || i >= len(words) {
@@ -237,14 +237,14 @@ func asksFor(words []word, i int) bool {
 	return false
 }
 
-// grammar are words that are no names where a name could stand.
+// grammar lists words that are not names even in the place of a name.
 var grammar = map[string]bool{
 	"a": true, "an": true, "the": true, "it": true, "this": true, "that": true, "these": true, "those": true, "they": true, "one": true,
 	"is": true, "are": true, "was": true, "in": true, "on": true, "of": true, "to": true, "for": true, "and": true, "or": true,
 	"not": true, "which": true, "what": true, "where": true, "how": true, "with": true, "from": true, "by": true, "we": true, "you": true,
 }
 
-// place reads a word as a path, with the line that stands in it or behind it.
+// place parses a word as a path, with the line number inside or after it.
 func (w word) place(text string) (memory.CodeLocation, bool) {
 	p := w.text
 	if scheme := strings.Index(p, "://"); scheme >= 0 {
@@ -278,7 +278,7 @@ func (w word) place(text string) (memory.CodeLocation, bool) {
 
 // isPath says that a word has folders, or an extension with a letter in it.
 func isPath(p string) bool {
-	const longest = 12 // of an extension
+	const longest = 12 // bytes of an extension
 	if strings.ContainsAny(p, `/\`) {
 		return true
 	}
@@ -287,8 +287,8 @@ func isPath(p string) bool {
 	return dot > 0 && ext != "" && len(ext) <= longest && strings.ContainsFunc(ext, unicode.IsLetter)
 }
 
-// lineBehind reads the line that follows a path: `", line 12`, ` on line 12`,
-// ` line 12`, `(12,5)`, and after "line" itself ` 12`.
+// lineBehind reads the line number after a path: `", line 12`, ` on line 12`, ` line 12`,
+// `(12,5)`; if said is set, also ` 12` after the word "line".
 func lineBehind(rest string, said bool) (int, bool) {
 	if inner, ok := strings.CutPrefix(rest, "("); ok {
 		return number(inner)
@@ -304,7 +304,7 @@ func lineBehind(rest string, said bool) (int, bool) {
 	return number(strings.TrimLeft(rest, " "))
 }
 
-// number reads the digits that a text begins with: a line, so at least 1.
+// number reads the leading digits of a text as a line number, at least 1.
 func number(s string) (int, bool) {
 	end := 0
 	for end < len(s) && s[end] >= '0' && s[end] <= '9' {

@@ -11,11 +11,11 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// NoEmbedder leaves every vector retriever out, see memory.AnswerSettings.
+// NoEmbedder leaves out every vector retriever, see memory.AnswerSettings.
 const NoEmbedder = "none"
 
-// settingsWith returns the service's settings with those that a question is asked with;
-// nil changes nothing.
+// settingsWith returns the service's settings, overridden by a question's; nil overrides
+// nothing.
 func (s *Service) settingsWith(a *memory.AnswerSettings) (Settings, error) {
 	settings := s.settings
 	if a == nil {
@@ -38,7 +38,7 @@ func (s *Service) settingsWith(a *memory.AnswerSettings) (Settings, error) {
 	return settings, s.checkEmbedder(settings.Embedder)
 }
 
-// checkEmbedder returns CodeNotFound when no vector retriever is of an embedder.
+// checkEmbedder returns CodeNotFound if no vector retriever uses the embedder.
 func (s *Service) checkEmbedder(want string) error {
 	if want == "" || want == NoEmbedder {
 		return nil
@@ -58,14 +58,14 @@ func (s *Service) checkEmbedder(want string) error {
 	}
 }
 
-// isModel says that a model is the one that is wanted, which may be named without its
-// version: "builtin" is "builtin/static-v1", "ollama/m" is "ollama/m:latest".
+// isModel says whether a model has the wanted name, which may lack the version:
+// "builtin" means "builtin/static-v1", "ollama/m" means "ollama/m:latest".
 func isModel(model, want string) bool {
 	rest, ok := strings.CutPrefix(model, want)
 	return ok && (rest == "" || rest[0] == '/' || rest[0] == ':')
 }
 
-// sources are the retrievers that the settings let take part.
+// sources returns the retrievers that the settings allow.
 func (r *run) sources() []index.Source {
 	all := r.s.opts.Corpus.Sources()
 	want := r.settings.Embedder
@@ -78,8 +78,8 @@ func (r *run) sources() []index.Source {
 	})
 }
 
-// thresholds are those of the kinds that a question asks for. A threshold that the
-// question names replaces that of the settings, and one of other replaces both.
+// thresholds returns the thresholds of the kinds that a question asks for. The question's
+// threshold overrides the settings; a threshold in other overrides both.
 func (s *Settings) thresholds(req memory.RecallRequest, other *memory.AnswerSettings) map[memory.Kind]float64 {
 	out := make(map[memory.Kind]float64, len(req.Kinds))
 	for _, kind := range withBlockers(req.Kinds) {
@@ -96,12 +96,12 @@ func (s *Settings) thresholds(req memory.RecallRequest, other *memory.AnswerSett
 	return out
 }
 
-// Settings are what answers are made with where nothing else is asked for.
+// Settings returns the default settings of answers.
 func (s *Service) Settings() memory.AnswerSettings {
 	return *s.settings.inForce(maps.Clone(s.settings.MinRelevance), caps{})
 }
 
-// inForce are the settings that an answer is made with.
+// inForce returns the settings that an answer is made with.
 func (s *Settings) inForce(thresholds map[memory.Kind]float64, c caps) *memory.AnswerSettings {
 	return &memory.AnswerSettings{
 		MinRelevance: thresholds, VectorWeight: s.VectorWeight, Embedder: s.Embedder, Code: c.chunks, CodeBytes: c.bytes,

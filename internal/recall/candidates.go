@@ -13,31 +13,30 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// candidate is a document on its way through the stages, with the record or
-// chunk that would be shown for it.
+// candidate is a document on its way through the stages, with its record or chunk.
 type candidate struct {
 	memory.Candidate
-	// others are further places of the same text, tried when the first one does
+	// others are further places of the same text. They are tried if the first place does
 	// not pass the gates.
 	others    []memory.Candidate
 	fused     float64
 	match     float64 // fused, 1 for the best
 	relevance float64
 	coverage  float64 // the share of the question's content, by words
-	error     bool    // it tells of an error that the question quotes
+	error     bool    // it reports an error that the question quotes
 	mention   mentionMatch
-	foreign   bool // it is of another repository, worktree or clone than the one that asked
+	foreign   bool // it belongs to another repository, worktree or clone than the caller's
 	scores    []score
 	factors   memory.RankFactors
 }
 
-// score is what one retriever says of a candidate.
+// score is the score that one retriever gives a candidate.
 type score struct {
 	part string
 	memory.RetrieverScore
 }
 
-// retrievers are the scores by the names of their parts.
+// retrievers returns the scores by the names of the retrievers.
 func (c *candidate) retrievers() map[string]memory.RetrieverScore {
 	byName := make(map[string]memory.RetrieverScore, len(c.scores))
 	for _, s := range c.scores {
@@ -46,16 +45,15 @@ func (c *candidate) retrievers() map[string]memory.RetrieverScore {
 	return byName
 }
 
-// find retrieves candidates.
 func (r *run) find() {
 	r.retrieve()
 	r.fuse()
 	r.resolve()
 }
 
-// retrieve asks all retrievers at once. Vector retrievers have a deadline. Words have
-// only that of the request: the answer rests on them, and on a busy machine a deadline
-// of their own would turn what is there into nothing.
+// retrieve queries all retrievers in parallel. Vector retrievers have a deadline. The
+// lexical one has only the request's deadline: every answer needs it, and on a busy
+// machine a deadline of its own would lose matches.
 func (r *run) retrieve() {
 	r.seq = r.s.opts.Corpus.Seq()
 	if r.nothing {
@@ -90,7 +88,7 @@ func (r *run) retrieve() {
 			if reason = src.Degraded; words {
 				r.noWords = "the memory is " + reason
 			}
-		case errors.Is(err, index.ErrNotReady): // it holds nothing
+		case errors.Is(err, index.ErrNotReady): // the index is empty
 			reason = src.Lacks(allow)
 		case errors.Is(err, context.DeadlineExceeded) && !words:
 			reason = "deadline: no answer within " + r.settings.Deadline.String()
@@ -114,7 +112,7 @@ func (r *run) retrieve() {
 	r.err = ended(r.ctx)
 }
 
-// fuse makes one list of documents out of those of the retrievers.
+// fuse merges the rankings of the retrievers into one.
 func (r *run) fuse() { r.fused = index.Fuse(r.rankings, r.settings.Depth) }
 
 // resolve turns documents into candidates with their relevance.
@@ -128,13 +126,13 @@ func (r *run) resolve() {
 		if len(places) == 0 {
 			continue
 		}
-		// Of records with one text, one that was told or imported stands for all, the
-		// project's own first.
+		// Of records with the same text, one that was recorded or imported comes first, and
+		// among these the project's own.
 		slices.SortStableFunc(places, func(a, b memory.Candidate) int {
 			if order := cmp.Or(boolOrder(!a.Followed, !b.Followed), boolOrder(a.Project == r.searched.Project, b.Project == r.searched.Project)); order != 0 || a.Kind != memory.Step {
 				return order
 			}
-			return b.Created.Compare(a.Created) // of equal steps, the last one
+			return b.Created.Compare(a.Created) // of equal steps, the newest first
 		})
 		c := &all[i]
 		c.Candidate, c.others, c.fused = places[0], places[1:], hit.Score
@@ -159,14 +157,14 @@ func (r *run) resolve() {
 	}
 }
 
-// foundBy is a hit of a part.
+// foundBy returns the score of one part's hit.
 func foundBy(p *index.Ranking, hit index.Hit) Score {
 	return Score{Part: p.Name, Hit: hit, Result: &p.Result}
 }
 
-// relevance is how surely a document has to do with the question, by its hits: jointly
-// by words and by the vectors of each model, of which the surest counts, and by what
-// there is alone where one of the two did not answer or does not know the document.
+// relevance returns how surely a document is related to the question. It is the highest
+// joint evidence of words and one model's vectors. If one of the two did not answer or
+// does not know the document, it is the evidence of the other alone.
 func (c Calibration) relevance(hits []index.RawHit, parts []index.Ranking) float64 {
 	var words Score
 	for i := range parts {
@@ -193,9 +191,9 @@ func (c Calibration) relevance(hits []index.RawHit, parts []index.Ranking) float
 	return best
 }
 
-// hitOf is the hit of a document in a part. In one that lacks it a document is as good
-// as the last hit if more was searched than returned, as for index.ZScore; words that it
-// lacks it has none of. Otherwise the part does not know the document.
+// hitOf returns the hit of a document in a part, and whether the part knows the document.
+// If a vector search found more than it returned, a missing document gets the score of the
+// last hit (see index.ZScore). In the lexical index a missing document scores zero.
 func hitOf(hits []index.RawHit, parts []index.Ranking, part int) (hit index.Hit, known bool) {
 	for _, h := range hits {
 		if h.Part == part {
@@ -209,15 +207,15 @@ func hitOf(hits []index.RawHit, parts []index.Ranking, part int) (hit index.Hit,
 	return index.Hit{}, false
 }
 
-// threshold withholds what is not relevant enough for its kind.
+// threshold withholds candidates below the threshold of their kind.
 func (r *run) threshold() {
 	r.thresholds = r.settings.thresholds(r.req, r.opts.Settings)
 	r.candidates, r.below = aboveThreshold(r.candidates, r.thresholds)
 	r.relevant = len(r.candidates)
 }
 
-// aboveThreshold separates what is relevant by the thresholds of the kinds from what is
-// not; of the latter it returns the nearest few.
+// aboveThreshold separates candidates by the thresholds of their kinds. Of those below it
+// returns the nearest few.
 func aboveThreshold(cs []*candidate, thresholds map[memory.Kind]float64) (above []*candidate, below []memory.Withheld) {
 	const nearest = 5
 	for _, c := range cs {
@@ -242,8 +240,7 @@ func withheld(c *candidate, reason memory.Reason) memory.Withheld {
 	return memory.Withheld{ID: id, Kind: c.Kind, Reason: reason, NearestScore: round(c.relevance), Path: c.File.Path}
 }
 
-// vectorPrefix begins the name of every vector retriever, before its model's.
+// vectorPrefix is the prefix of every vector retriever's name; the model's name follows.
 const vectorPrefix = "vector/"
 
-// isVector says whether a part is a vector retriever, by its name.
 func isVector(name string) bool { return strings.HasPrefix(name, vectorPrefix) }

@@ -7,17 +7,16 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// What others that hand out memories share with answers, so that a token, a receipt
-// and a written memory are the same everywhere.
+// These helpers are shared with other packages that hand out memories, so that tokens,
+// receipts and memories look the same everywhere.
 
-// ReceiptID makes an id for a receipt. Ids sort by time.
+// ReceiptID returns a new id for a receipt. Ids sort by time.
 func ReceiptID(at time.Time) string { return receiptID(at) }
 
-// ContextQuestions are the questions about memories that a context asks for one message:
-// what its receipt keeps as one request, by the kinds of that. Lessons and steps are one
-// question, which costs half of what two do, and lessons keep their places in it; code
-// is another, for beside the steps of a long session it would have none. Kinds of
-// entries are left out: they are matched.
+// ContextQuestions splits the request that a context's receipt keeps into the questions
+// to ask. Lessons and steps are one question, which costs half as much as two; lessons
+// keep their places in it. Code is a question of its own, because the steps of a long
+// session would leave no room for it. Entries are not asked for: Match finds them.
 func ContextQuestions(req memory.RecallRequest) []memory.RecallRequest {
 	req.Format = memory.FormatMarkdown
 	var records []memory.Kind
@@ -33,7 +32,7 @@ func ContextQuestions(req memory.RecallRequest) []memory.RecallRequest {
 		}
 	}
 	if len(records) > 0 {
-		if req.Kinds = records; len(records) > 1 { // the place of one kind's answer for each
+		if req.Kinds = records; len(records) > 1 { // room for one kind's answer for each
 			req.Limit = len(records) * memory.DefaultLimit
 		}
 		questions = slices.Insert(questions, 0, req)
@@ -41,7 +40,7 @@ func ContextQuestions(req memory.RecallRequest) []memory.RecallRequest {
 	return questions
 }
 
-// Alike says that two texts are near-duplicates, of which an answer shows one.
+// Alike says whether two texts are near-duplicates. An answer shows only one of them.
 func (s *Service) Alike(a, b string) bool {
 	return a == b || jaccard(s.opts.Analyze(a), s.opts.Analyze(b)) >= nearDuplicate
 }

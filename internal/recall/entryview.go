@@ -5,7 +5,7 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// entryName is what an entry or a task goes by; receipts keep it.
+// entryName is the name of an entry or a task, as receipts keep it.
 type entryName struct{ name, server string }
 
 // nameOf returns the name of a rule, reference, tool, task or blocker.
@@ -30,8 +30,7 @@ func hasName(kind memory.Kind) bool {
 	return false
 }
 
-// nameWithheld names the entries and tasks among what is told of what was withheld, as
-// far as they are still there.
+// nameWithheld adds the names of withheld entries and tasks, if their records still exist.
 func (s *Service) nameWithheld(ws []memory.Withheld) {
 	for i, w := range ws[:min(len(ws), maxWithheld)] {
 		if w.Name != "" || !hasName(w.Kind) {
@@ -46,7 +45,7 @@ func (s *Service) nameWithheld(ws []memory.Withheld) {
 	}
 }
 
-// named fills in what is shown of a rule, reference, tool, task or blocker.
+// named fills in the displayed fields of a rule, reference, tool, task or blocker.
 func (r *run) named(item *memory.Item, c *candidate, rec *memory.Record) {
 	switch {
 	case rec.Entry != nil:

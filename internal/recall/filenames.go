@@ -44,16 +44,16 @@ const (
 	maxFilesBelow = 3
 )
 
-// lack is why the full index cannot answer for code.
+// lack is the reason why the full index cannot answer for code.
 type lack struct {
 	why string
-	// report is what the answer says of code if no file name matches either; empty where
-	// the answer says it elsewhere.
+	// report is the answer's note if no file name matches either; empty if another part
+	// of the answer reports it.
 	report string
 }
 
-// lacks returns why the full index cannot answer for code. It is empty where the full
-// index has answered, also with nothing.
+// lacks returns why the full index cannot answer for code. It is empty if the full index
+// has answered, even without a match.
 func (r *run) lacks() lack {
 	late := func(d memory.Degraded) bool { return !isVector(d.Part) }
 	of := func(reasons ...memory.Reason) func(memory.Withheld) bool {
@@ -86,9 +86,9 @@ func (r *run) lacks() lack {
 	return lack{}
 }
 
-// fileNames fills the room left for code with files found by name: where the full index
-// cannot answer, and otherwise with files whose chunks were dropped. It stays within the
-// deadline of code, so that no answer takes longer for it.
+// fileNames fills the remaining room for code with files found by name: all files if the
+// full index cannot answer, otherwise files whose chunks were dropped. It shares the
+// deadline of code, so that no answer takes longer.
 func (r *run) fileNames() {
 	if !slices.Contains(r.sel.Kinds, memory.Chunk) {
 		return
@@ -130,7 +130,7 @@ func fileNameReason(why string) string { return "searched by file names only: " 
 
 // takeFiles adds the files that are relevant enough, and returns how many it added.
 func (r *run) takeFiles(files []memory.Candidate, threshold float64, why string) (shown int) {
-	// The line that reports it counts, too.
+	// The line that reports the reason costs tokens, too.
 	r.caps.tokens -= render.Tokens(fileNameReason(why))
 	below := 0
 	for _, c := range byPath(files) {
@@ -165,8 +165,8 @@ func (r *run) takeFiles(files []memory.Candidate, threshold float64, why string)
 	return shown
 }
 
-// byPath makes one candidate of the files at one path in several sandboxes, in the order
-// of the best of each.
+// byPath merges the files at one path in several sandboxes into one candidate, ordered by
+// the best file of each.
 func byPath(files []memory.Candidate) []*candidate {
 	var out []*candidate
 	places := map[string]*candidate{}
@@ -182,8 +182,8 @@ func byPath(files []memory.Candidate) []*candidate {
 	return out
 }
 
-// head reads again how a file begins, at the first of its places that passes the gates.
-// The text on disk must be the one that was indexed, as for a chunk.
+// head reads the beginning of a file again, at the first of its places that passes the
+// gates. The text on disk must be the indexed one, as for a chunk.
 func (r *run) head(c *candidate) (memory.Item, memory.Reason) {
 	var first memory.Reason
 	for _, place := range r.places(c) {
@@ -200,7 +200,7 @@ func (r *run) head(c *candidate) (memory.Item, memory.Reason) {
 		}
 	}
 	if first == "" {
-		first = memory.Gone // dropped since it was found
+		first = memory.Gone // dropped since the search
 		if r.code.Err() != nil {
 			first = memory.TooSlow
 		}
@@ -226,7 +226,7 @@ func (r *run) headItem(c *candidate, at memory.Location, v memory.Verified) (mem
 	return item, ""
 }
 
-// reason is why a gate let nothing through; empty when it did.
+// reason returns why a gate rejected a file; empty if it did not.
 func (r *run) reason(err error) memory.Reason {
 	if err == nil {
 		return ""

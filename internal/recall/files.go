@@ -12,9 +12,9 @@ import (
 const filesDeadline = 2 * time.Second
 
 // Files returns the files whose path or beginning matches a pattern. It reads every file
-// again before it lists it. Of a file that does not pass the gates, or no longer matches,
-// it counts only the reason. The errors are those of
-// service.IndexRepo, and CodeUnavailable while the index is being loaded.
+// again before it lists it. It only counts files that do not pass the gates or no longer
+// match, by reason. Its errors are those of service.IndexRepo, and CodeUnavailable while
+// the index is loading.
 func (s *Service) Files(ctx context.Context, req memory.FilesRequest) (*memory.FileList, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (s *Service) Files(ctx context.Context, req memory.FilesRequest) (*memory.F
 	return list, ctx.Err()
 }
 
-// file reads again a file that was found.
+// file reads a found file again.
 func (s *Service) file(ctx context.Context, pattern string, c memory.Candidate) (memory.FileMatch, memory.Reason) {
 	at, err := s.opts.Corpus.Location(c)
 	if err != nil {

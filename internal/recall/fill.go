@@ -10,47 +10,46 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// caps bound an answer's text, and the code in it, so that it does not crowd
-// out the rest.
+// caps bound an answer's text. Code has bounds of its own, so that it does not crowd out
+// other kinds.
 type caps struct {
 	tokens  int // for items
 	chunks  int // items of code
-	bytes   int // of their text together
+	bytes   int // of code, in all items together
 	lessons int // tokens for lessons together; see lessonTokens
-	// moreChunks and moreBytes are for code that finds room once all else has its place.
+	// moreChunks and moreBytes bound the code that is added after all other items.
 	moreChunks, moreBytes int
 }
 
-// Limits of one piece of code and of what is told of the rest.
+// Limits of one chunk and of other items.
 const (
-	// snippetBytes is the longest text of one chunk in an answer, unless only
-	// code was asked for and the budget allows whole chunks.
+	// snippetBytes is the longest text of one chunk in an answer, unless the question
+	// asks only for code and the budget allows whole chunks.
 	snippetBytes = 680
-	// leastSnippet is the least room in bytes that a part of a chunk is shown
-	// in: less says nothing.
+	// leastSnippet is the least room in bytes for a part of a chunk. A shorter part is
+	// useless.
 	leastSnippet = 80
 	maxWithheld  = 50
-	// lessonTokens is what the lessons of a written answer take together where no
-	// budget is named, as long as there are no more than five: with the heading under
-	// the 500 of contract 2. With a budget they take what it has room for.
+	// lessonTokens bounds the lessons of a written answer without a budget, for up to five
+	// lessons. With the heading they stay under the 500 tokens of contract 2. With a
+	// budget, the budget is the bound.
 	lessonTokens = 440
-	// leastShare is the room in tokens that a lesson, an entry or a task surely gets in
-	// an answer, less only where it needs less or the budget has no more. What is left
-	// at the end is shared among those that need more. leastText is the least that is
-	// shown of one, in bytes: less says nothing.
+	// leastShare is the room in tokens that an answer reserves for a lesson, an entry or a
+	// task. It is less if the item needs less or the budget has no more. Items that need
+	// more share what is left at the end. leastText is the shortest text shown, in bytes.
 	leastShare = lessonTokens / 5
 	leastText  = 80
-	// maxPlaces is how many places of one text are looked at: more than
-	// worktrees of a repository, fewer than files with one license header.
+	// maxPlaces bounds the places of one text that are tried. It is more than the usual
+	// number of worktrees, and less than the number of files with one license header.
 	maxPlaces = 16
-	// nearDuplicate is the share of common terms (Jaccard) from which two
-	// items of a kind count as one.
+	// nearDuplicate is the share of common terms (Jaccard) from which two items of a kind
+	// are duplicates.
 	nearDuplicate = 0.9
 )
 
-// caps reads what was asked for before the settings are filled in: a caller who says
-// how much gets that, of code too. Beside other kinds code gets half of it at first, and
-// the rest of what they leave, so that it does not crowd them out.
+// caps reads the limits of a request before the settings are filled in: limits that the
+// caller names also hold for code. Beside other kinds, code first gets half of them, then
+// what the others leave.
 func (s *Settings) caps(req memory.RecallRequest) caps {
 	c := caps{chunks: s.Chunks, bytes: s.ChunkBytes, lessons: lessonTokens}
 	chunks, bytes := c.chunks, c.bytes
@@ -63,7 +62,7 @@ func (s *Settings) caps(req memory.RecallRequest) caps {
 		bytes = max(bytes, req.MaxTokens*bytesPerToken)
 	}
 	switch {
-	case len(req.Kinds) > 0 && !slices.Contains(req.Kinds, memory.Chunk): // there is no code
+	case len(req.Kinds) > 0 && !slices.Contains(req.Kinds, memory.Chunk): // the question does not ask for code
 	case slices.Equal(req.Kinds, []memory.Kind{memory.Chunk}):
 		c.chunks, c.bytes = chunks, bytes
 	default:
@@ -76,14 +75,14 @@ func (s *Settings) caps(req memory.RecallRequest) caps {
 	return c
 }
 
-// budget sets what the items of an answer may take together.
+// budget sets the limits for the items of an answer.
 func (r *run) budget() {
 	degraded := min(render.Tokens(render.Degraded(r.degraded)), r.req.MaxTokens/8)
 	r.caps.tokens = r.req.MaxTokens - head(r.req.MaxTokens) - degraded
 }
 
 // fill takes candidates in rank order through the gates until the limit is reached or
-// the budget is full. Code beyond its first share waits for what the others leave.
+// the budget is full. Code beyond its first share waits for what other kinds leave.
 func (r *run) fill() {
 	r.startCode()
 	r.terms = r.s.opts.Analyze(r.req.Query)
@@ -96,7 +95,6 @@ func (r *run) fill() {
 	}
 }
 
-// moreCode adds the code that had to wait.
 func (r *run) moreCode() {
 	r.caps.chunks += r.caps.moreChunks
 	r.caps.bytes += r.caps.moreBytes
@@ -115,14 +113,14 @@ func (r *run) lateCode() {
 	}
 }
 
-// takeOrWithhold adds a candidate to the items or to what was withheld.
+// takeOrWithhold adds a candidate to the items or to the withheld ones.
 func (r *run) takeOrWithhold(c *candidate) {
 	if reason := r.take(c); reason != "" {
 		r.withheld = append(r.withheld, withheld(c, reason))
 	}
 }
 
-// take adds a candidate to the answer, or says why not.
+// take adds a candidate to the answer, or returns the reason why not.
 func (r *run) take(c *candidate) memory.Reason {
 	if len(r.items) >= r.req.Limit {
 		return memory.OverLimit
@@ -154,7 +152,7 @@ func (r *run) take(c *candidate) memory.Reason {
 	item.Tokens = render.ItemTokens(item)
 	takes, reserved := item.Tokens, 0
 	if r.cuttable(item) {
-		// A little of the budget is better than nothing of the item.
+		// A cut item is better than none.
 		takes = min(takes, max(leastShare, leastTokens(item)), max(r.caps.tokens, leastTokens(item)))
 		reserved = takes
 	}
@@ -176,7 +174,7 @@ func (r *run) add(item memory.Item, terms index.Terms, reserved int) {
 	r.reserved = append(r.reserved, reserved)
 }
 
-// record makes an item of a stored record.
+// record makes an item from a stored record.
 func (r *run) record(c *candidate) (memory.Item, memory.Reason) {
 	rec, err := r.s.opts.Corpus.Record(c.ID)
 	if err != nil {
@@ -187,14 +185,14 @@ func (r *run) record(c *candidate) (memory.Item, memory.Reason) {
 		Source: memory.Source{Session: rec.Session, Repo: rec.Repo}, Foreign: c.foreign && !c.Followed,
 	}
 	if rec.Provenance.Followed() && !c.Followed {
-		return memory.Item{}, memory.Gone // it was another one when it was found
+		return memory.Item{}, memory.Gone // replaced since the search
 	}
 	if rec.Provenance.Origin != "" {
 		item.Provenance = new(rec.Provenance)
 	}
 	switch {
 	case rec.Event != nil && rec.Event.Withdrawn != nil:
-		return memory.Item{}, memory.Gone // superseded or retracted since it was found
+		return memory.Item{}, memory.Gone // superseded or retracted since the search
 	case rec.Event != nil:
 		r.lesson(&item, rec.Event)
 	case rec.Step != nil:
@@ -216,7 +214,7 @@ func (r *run) record(c *candidate) (memory.Item, memory.Reason) {
 	return item, ""
 }
 
-// lesson fills in what a lesson says, in its fields and as a line.
+// lesson fills in the fields of a lesson and its text as one line.
 func (r *run) lesson(item *memory.Item, e *memory.Event) {
 	item.Timestamp = item.CreatedAt
 	item.Lesson, item.Context, item.Command = r.redact(e.Lesson), r.redact(e.Context), r.redact(e.Command)
@@ -226,11 +224,11 @@ func (r *run) lesson(item *memory.Item, e *memory.Event) {
 	item.Text = render.Lesson(*item, 0)
 }
 
-// chunk reads a chunk again from disk through the gates, at the first of its
-// places that passes them; the caller's own folder is tried first.
+// chunk reads a chunk again from disk, at the first of its places that passes the gates.
+// The caller's own folder is tried first.
 func (r *run) chunk(c *candidate) (memory.Item, memory.Reason) {
 	var first memory.Reason
-	refused := false // what the caller's own folder has
+	refused := false // the gates refused the caller's own folder
 	for _, place := range r.places(c) {
 		if r.code.Err() != nil {
 			return memory.Item{}, memory.TooSlow
@@ -253,7 +251,7 @@ func (r *run) chunk(c *candidate) (memory.Item, memory.Reason) {
 	case r.code.Err() != nil:
 		first = memory.TooSlow
 	default:
-		first = memory.Changed // replaced since it was found
+		first = memory.Changed // replaced since the search
 	}
 	return memory.Item{}, first
 }
@@ -293,7 +291,7 @@ func boolOrder(a, b bool) int {
 
 func (r *run) chunkItem(c *candidate, at memory.Location, v memory.Verified) (memory.Item, memory.Reason) {
 	room := min(r.caps.bytes, max(snippetBytes, r.caps.bytes/r.caps.chunks))
-	whole := r.redact(v.Text) // before it is cut: half a secret is not known for one
+	whole := r.redact(v.Text) // redacted before it is cut: half a secret is not recognised
 	if len(whole) > room && room < leastSnippet {
 		return memory.Item{}, memory.OverBudget
 	}
@@ -302,7 +300,7 @@ func (r *run) chunkItem(c *candidate, at memory.Location, v memory.Verified) (me
 		return memory.Item{}, memory.OverBudget
 	}
 	if strings.Count(whole, "\n") != v.EndLine-v.StartLine {
-		from, to = v.StartLine, v.EndLine // lines were taken out with a secret
+		from, to = v.StartLine, v.EndLine // redaction removed lines
 	}
 	item := memory.Item{
 		ID: memory.ChunkID(at.Sandbox, at.Path, at.Chunk), Kind: memory.Chunk, Project: at.Project,
@@ -322,7 +320,7 @@ func (r *run) redact(text string) string {
 	return clean
 }
 
-// jaccard is the share of two texts' distinct terms that both have.
+// jaccard is the number of terms that two texts share, divided by the number of all their terms.
 func jaccard(a, b index.Terms) float64 {
 	common, i, j := 0, 0, 0
 	for i < len(a) && j < len(b) {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// focus is the line of a chunk's text, from 0, that was asked for by its number or
-// by the name that it declares; -1 for none. start is the number of the first line.
+// focus returns the line of a chunk's text, from 0, that the question asks for by its
+// number or by a declared name; -1 if none. start is the number of the first line.
 func focus(c *candidate, text string, start int) int {
 	switch {
 	case c.mention.at.Line > 0:
@@ -18,10 +18,9 @@ func focus(c *candidate, text string, start int) int {
 	return -1
 }
 
-// declarationOf is the line that most likely declares a name which the text does
-// declare: of the lines that have it as a word and are no comment, the least indented,
-// the first of several; -1 if there is none. Another case or style counts only where
-// the name is not written as asked.
+// declarationOf returns the line that most likely declares a name: the least indented line
+// that has the name as a word and is no comment; the first of equals; -1 if none. Other
+// spellings count only if the exact one does not occur.
 func declarationOf(name, text string) int {
 	exact := func(word string) bool { return word == name }
 	if line := leastIndented(text, exact); line >= 0 {
@@ -42,7 +41,7 @@ func leastIndented(text string, is func(word string) bool) int {
 	return best
 }
 
-// isComment says that a line begins like one of most languages.
+// isComment says whether a line begins with a comment mark of a common language.
 func isComment(line string) bool {
 	for _, mark := range [...]string{"//", "/*", "*", "#", "--", ";", "\"\"\""} {
 		if strings.HasPrefix(line, mark) {
@@ -52,7 +51,7 @@ func isComment(line string) bool {
 	return false
 }
 
-// hasWord says whether one of a line's words is a name.
+// hasWord says whether a line contains a name as a word.
 func hasWord(line string, is func(word string) bool) bool {
 	for len(line) > 0 {
 		start := strings.IndexFunc(line, inName)
@@ -72,7 +71,7 @@ func hasWord(line string, is func(word string) bool) bool {
 	return false
 }
 
-// sameName compares names as they are looked up: but for case and underscores.
+// sameName compares names as the lookup does: it ignores case and underscores.
 func sameName(a, b string) bool {
 	if a == b {
 		return true
@@ -85,10 +84,10 @@ func inName(r rune) bool {
 	return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) || r >= utf8.RuneSelf
 }
 
-// around returns the run of lines, from one up to before another, that takes at most
-// limit bytes around one of them: before it what belongs to it, up to a blank line
-// and a third of the room; after it what fits; then more before it if there is room.
-// No line may be longer than limit.
+// around returns the lines [from, to) around a line to focus on, at most limit bytes
+// together. First it takes the lines before it, up to a blank line or a third of the room;
+// then lines after it; then more lines before it if room is left. No line may be longer
+// than limit.
 func around(lines []string, limit, focus int) (from, to int) {
 	from, to = focus, focus+1
 	room := limit - len(lines[focus])

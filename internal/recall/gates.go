@@ -9,33 +9,33 @@ import (
 )
 
 const (
-	// maxLooks is how many looks at the disk are waited for at once, maxRootLooks how
-	// many of them, and of those left behind, are at one folder.
+	// maxLooks bounds the reads waited for at once, in all roots. maxRootLooks bounds
+	// those at one root, including abandoned reads.
 	maxLooks, maxRootLooks = 16, 8
-	// maxLeft is how many looks left behind at a folder make it one that hangs: until
-	// some come back, it is not looked at, and nobody waits for it.
+	// maxLeft is the number of abandoned reads from which a root counts as hanging. It is
+	// not read until some of them return.
 	maxLeft = 2
 )
 
-// gates look at the disk. A disk that hangs, such as a network drive that has gone,
-// takes no notice of deadlines: every look is a goroutine's own, and one that does not
-// come back in time is left behind. Those left behind count against the root of their
-// repository alone, so that other repositories are looked at as before.
+// gates read the disk. A hanging disk, such as a lost network drive, ignores deadlines.
+// Therefore every read has a goroutine of its own, which is abandoned if it does not
+// return in time. Abandoned reads count only against the root of their repository, so
+// that other repositories stay readable.
 type gates struct {
 	verifier memory.Verifier
-	// free has room for every look that somebody waits for.
+	// free has room for every read that a caller waits for.
 	free chan struct{}
 
 	mu    sync.Mutex // guards what follows
 	roots map[string]*rootLooks
-	// ended is closed, and replaced, whenever a look ends.
+	// ended is closed and replaced whenever a read ends.
 	ended chan struct{}
 }
 
-// rootLooks are the looks at one root; gates.mu guards it.
+// rootLooks counts the reads at one root; gates.mu guards it.
 type rootLooks struct {
 	free chan struct{}
-	// users are the looks that go on or wait to, left those that were left behind.
+	// users counts the reads that run or wait to run, left the abandoned ones.
 	users, left int
 }
 
@@ -43,8 +43,8 @@ func newGates(v memory.Verifier) *gates {
 	return &gates{verifier: v, free: make(chan struct{}, maxLooks), roots: map[string]*rootLooks{}, ended: make(chan struct{})}
 }
 
-// chunk reads a chunk again, head how a file begins. The error is a
-// *memory.GateError, TooSlow when ctx ends first or the folder hangs.
+// chunk reads a chunk again, head the beginning of a file. The error is a
+// *memory.GateError: TooSlow if ctx ends first or the root hangs.
 func (g *gates) chunk(ctx context.Context, at memory.Location) (memory.Verified, error) {
 	return g.look(ctx, at, g.verifier.Verify)
 }
@@ -86,7 +86,7 @@ func (g *gates) look(ctx context.Context, at memory.Location, read func(context.
 		if isLeft {
 			root.left--
 		}
-		isLeft = true // too late to leave it behind
+		isLeft = true // too late to abandon it
 		g.mu.Unlock()
 		g.leave(at.Root, root)
 	}()
@@ -113,8 +113,8 @@ func acquire(ctx context.Context, free chan struct{}) bool {
 	}
 }
 
-// enter returns the looks at a root, of which the caller's is one until it calls
-// leave, or nil if the root hangs.
+// enter registers the caller as a user of a root until it calls leave. It returns nil if
+// the root hangs.
 func (g *gates) enter(name string) *rootLooks {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -140,7 +140,7 @@ func (g *gates) leave(name string, r *rootLooks) {
 	g.ended = make(chan struct{})
 }
 
-// close waits for the looks that were left behind, or returns ctx's error.
+// close waits for the abandoned reads, or returns ctx's error.
 func (g *gates) close(ctx context.Context) error {
 	for {
 		g.mu.Lock()
@@ -157,6 +157,6 @@ func (g *gates) close(ctx context.Context) error {
 	}
 }
 
-// Close waits until nothing looks at the disk any more, or returns ctx's error: a
-// disk that hangs may never let go. Nothing may be asked from then on.
+// Close waits until all reads have ended, or returns ctx's error: a hanging disk may never
+// return. The service must not be used afterwards.
 func (s *Service) Close(ctx context.Context) error { return s.gates.close(ctx) }

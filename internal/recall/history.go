@@ -9,15 +9,13 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// searchThreshold is the share of a search's content, by the weight of its words,
-// from which a step is a match even if it is not relevant as recall means it.
-// Recall must not answer with what is only alike; who searches steps types a
-// word or two, wants to see what holds them, and bounds the answer by a limit. A
-// quarter lets a rare word of several through and stops those that half of all
-// steps hold.
+// searchThreshold is the share of a search's content, weighted by word, from which a
+// step matches even if it is below Recall's threshold. Someone who searches steps types
+// a word or two, expects all steps that contain them, and sets a limit. A quarter
+// accepts a rare word of several and rejects words that half of all steps contain.
 const searchThreshold = 0.25
 
-// SearchSteps finds steps by words and meaning, ranked as by Recall.
+// SearchSteps finds steps by words and meaning, ranked as in Recall.
 func (s *Service) SearchSteps(ctx context.Context, req memory.SearchStepsRequest) (*memory.StepMatches, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -45,8 +43,8 @@ func (s *Service) SearchSteps(ctx context.Context, req memory.SearchStepsRequest
 	return &memory.StepMatches{Query: req.Query, Matches: steps, Incomplete: why != "", Why: why}, nil
 }
 
-// spread chooses n steps: each text once before any is there a second time, the
-// newest steps of a text first. They stand in the order of their texts.
+// spread chooses n steps: the newest step of each text first, then the next newest, and so
+// on. Texts keep their order.
 func spread(ranked []*candidate, n int) []string {
 	places := make([][]memory.Candidate, len(ranked))
 	taken := make([]int, len(ranked))
@@ -129,7 +127,7 @@ func (s *Service) SummarizeSession(ctx context.Context, req memory.SummarizeRequ
 		return nil, err
 	}
 	session, _, known := s.opts.Sessions.Session(p.project, p.session)
-	if !known { // opened a moment ago, or forgotten
+	if !known { // opened since, or forgotten
 		session = memory.Session{ID: p.session}
 	}
 	var sum summarizer
@@ -158,8 +156,8 @@ func (s *Service) SummarizeSession(ctx context.Context, req memory.SummarizeRequ
 	return out, nil
 }
 
-// shownProvenance is told of history where it is followed: what else there is was told
-// or imported here.
+// shownProvenance returns the provenance of a step or session that was followed from a
+// file, otherwise nil.
 func shownProvenance(p memory.Provenance) *memory.Provenance {
 	if !p.Followed() {
 		return nil
@@ -172,8 +170,7 @@ func (s *Service) clean(text string) string {
 	return clean
 }
 
-// cleanAll returns a list of clean texts, an empty one for none, which JSON writes
-// as such.
+// cleanAll redacts a list of texts. The result is never nil, so that JSON writes [].
 func (s *Service) cleanAll(texts []string) []string {
 	out := make([]string, len(texts))
 	for i, text := range texts {
