@@ -30,7 +30,7 @@ func (s *Service) settingsWith(a *memory.AnswerSettings) (Settings, error) {
 		return settings, memory.Invalid("vector_weight", fmt.Sprintf("0–%d", memory.MaxVectorWeight), "%v is out of range", w)
 	}
 	if a.Code < 0 || a.CodeBytes < 0 {
-		return settings, memory.Invalid("code", "at least 0", "%d pieces of %d bytes", a.Code, a.CodeBytes)
+		return settings, memory.Invalid("code", "at least 0", "%d chunks of %d bytes", a.Code, a.CodeBytes)
 	}
 	settings.VectorWeight, settings.Embedder = a.VectorWeight, a.Embedder
 	settings.MinRelevance = maps.Clone(settings.MinRelevance)

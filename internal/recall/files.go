@@ -13,7 +13,7 @@ const filesDeadline = 2 * time.Second
 
 // Files returns the files whose path or beginning matches a pattern. It reads every file
 // again before it lists it. It only counts files that do not pass the gates or no longer
-// match, by reason. Its errors are those of service.IndexRepo, and CodeUnavailable while
+// match, by reason. It returns the errors of service.IndexRepo, and CodeUnavailable while
 // the index is loading.
 func (s *Service) Files(ctx context.Context, req memory.FilesRequest) (*memory.FileList, error) {
 	if err := req.Validate(); err != nil {

@@ -36,7 +36,7 @@ const (
 	lessonTokens = 440
 	// leastShare is the room in tokens that an answer reserves for a lesson, an entry or a
 	// task. It is less if the item needs less or the budget has no more. Items that need
-	// more share what is left at the end. leastText is the shortest text shown, in bytes.
+	// more share the rest at the end. leastText is the shortest text shown, in bytes.
 	leastShare = lessonTokens / 5
 	leastText  = 80
 	// maxPlaces bounds the places of one text that are tried. It is more than the usual

@@ -9,40 +9,39 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// What was asked for by its name or place and is there has to do with the question,
-// whatever its words are. What is left of 1 is for a name that means another thing:
-// written in another style, or declared elsewhere than was said.
+// A question about an existing name or place is about that code, whatever its other words
+// are. The values are below 1 because a name may mean other code: it may be written in
+// another style, or declared in another place than the question says.
 const (
 	placeRelevance = 0.98
 	exactRelevance = 0.97
 	styleRelevance = 0.93
 	elsewhere      = 0.9
-	fileRelevance  = 0.85 // a file that was named without a line
-	severalPlaces  = 0.85 // a line of one of several files of that name
+	fileRelevance  = 0.85 // a file named without a line
+	severalPlaces  = 0.85 // a line of one of several files with that name
 )
 
 const (
-	// maxLeading is how many chunks come first for one mention.
+	// maxLeading is how many chunks of one mention rank first.
 	maxLeading = 3
-	// maxUnsure is how many definitions there may be elsewhere than was said; of
-	// more, none is meant.
+	// maxUnsure is how many definitions in other places than the question says may match.
+	// If there are more, none does.
 	maxUnsure = 3
-	// maxNamedFiles is how many files a name without a line may mean.
+	// maxNamedFiles is how many files a name without a line may match.
 	maxNamedFiles = 8
 )
 
-// mentionMatch is what a candidate was asked for as.
+// mentionMatch says how a question mentions a candidate.
 type mentionMatch struct {
-	// rank orders those that were asked for, from 1; 0 for all others.
+	// rank orders the mentioned candidates, from 1; 0 for all others.
 	rank int
-	name memory.Name         // that it declares
-	at   memory.CodeLocation // that it is at
+	name memory.Name         // declared by the candidate
+	at   memory.CodeLocation // location of the candidate
 }
 
-// lookUp marks the candidates that a question asks for by a name that they declare or
-// a place that they are at, and adds those that the retrievers did not find. rank
-// gives them the first places, after what tells of a quoted error; the gates decide
-// about them as about all others.
+// lookUp marks the candidates that a question asks for by a declared name or by a place,
+// and adds those that the retrievers did not find. rank puts them first, after exact error
+// matches. They pass the same gates as all others.
 func (r *run) lookUp() {
 	if r.nothing || len(r.searched.Kinds) > 0 && !slices.Contains(r.searched.Kinds, memory.Chunk) {
 		return
@@ -73,7 +72,7 @@ func (r *run) lookUp() {
 	r.candidates = l.all
 }
 
-// lookup gathers what one question asks for.
+// lookup collects the mentioned candidates of one question.
 type lookup struct {
 	s     *Service
 	dir   string // the caller's
@@ -83,8 +82,8 @@ type lookup struct {
 	roots map[string]string // of sandboxes
 }
 
-// candidate returns the one of a document, made if no retriever found it. Its places
-// are brought into the order given.
+// candidate returns the candidate of a document, created if no retriever found it. It
+// orders the candidate's places as given.
 func (l *lookup) candidate(places []memory.Candidate) *candidate {
 	doc := places[0].Doc
 	c := l.known(doc)
@@ -99,7 +98,7 @@ func (l *lookup) candidate(places []memory.Candidate) *candidate {
 	return c
 }
 
-// name returns what declares a name, the best first.
+// name returns the declarations of a name, best first.
 func (l *lookup) name(name memory.Name) []*candidate {
 	if name.Name == "" {
 		return nil
@@ -132,7 +131,7 @@ func (l *lookup) name(name memory.Name) []*candidate {
 			cmp.Compare(match(b), match(a)), strings.Compare(a.Places[0].File.Path, b.Places[0].File.Path),
 		)
 	})
-	// Few enough to ask where each one lies.
+	// Few enough to look up the repository of each.
 	found = found[:min(len(found), 4*maxLeading)]
 	if len(found) > 1 && l.dir != "" {
 		slices.SortStableFunc(found, func(a, b ranked) int {
@@ -158,7 +157,7 @@ func (l *lookup) name(name memory.Name) []*candidate {
 	return out
 }
 
-// known returns the candidate of a document, if a retriever found it.
+// known returns the candidate of a document if a retriever found it.
 func (l *lookup) known(doc memory.DocID) *candidate {
 	if l.byDoc == nil {
 		l.byDoc = make(map[memory.DocID]*candidate, len(l.all))
@@ -169,7 +168,7 @@ func (l *lookup) known(doc memory.DocID) *candidate {
 	return l.byDoc[doc]
 }
 
-// own says whether one of the places lies in the repository that the caller is in.
+// own says whether one of the places is in the caller's repository.
 func (l *lookup) own(places []memory.Candidate) bool {
 	return slices.ContainsFunc(places, func(p memory.Candidate) bool {
 		root, known := l.roots[p.File.Sandbox]
@@ -188,8 +187,8 @@ func (l *lookup) own(places []memory.Candidate) bool {
 	})
 }
 
-// place returns the chunks at a place. Of a file that is named without a line they
-// are those that fit the other words, or its beginning where there are none.
+// place returns the chunks at a place. For a file without a line it returns the chunks that
+// match the other words, or the file's beginning if there are no other words.
 func (l *lookup) place(at memory.CodeLocation, alone bool) []*candidate {
 	if at.Path == "" {
 		return nil
@@ -230,7 +229,7 @@ func (l *lookup) place(at memory.CodeLocation, alone bool) []*candidate {
 		same := slices.DeleteFunc(slices.Clone(found), func(o memory.Candidate) bool { return o.Doc != f.Doc })
 		c := l.candidate(same)
 		if at.Line > 0 && f.File.Path != found[0].File.Path {
-			worth = severalPlaces // the first is nearest to what was named
+			worth = severalPlaces // the first is nearest to the named place
 		}
 		c.relevance, c.match = max(c.relevance, worth), 1
 		c.mention.at = at
@@ -241,7 +240,7 @@ func (l *lookup) place(at memory.CodeLocation, alone bool) []*candidate {
 	return out
 }
 
-// askedOrder sorts what was asked for by its name or place first.
+// askedOrder sorts candidates that are asked for by name or place first.
 func askedOrder(a, b *candidate) int {
 	if order := boolOrder(a.mention.rank > 0, b.mention.rank > 0); order != 0 {
 		return order
@@ -249,8 +248,7 @@ func askedOrder(a, b *candidate) int {
 	return cmp.Compare(a.mention.rank, b.mention.rank)
 }
 
-// isTest says whether a path is that of a test or of what tests need, as the
-// languages name them.
+// isTest says whether a path is a test or test data, by the conventions of the languages.
 func isTest(p string) bool {
 	for dir := range strings.SplitSeq(path.Dir(p), "/") {
 		switch strings.ToLower(dir) {

@@ -2,11 +2,11 @@ package recall
 
 import "github.com/recalld/recalld/internal/memory"
 
-// partStore names the store among what did not take part in an answer.
+// partStore is the store's name in the list of parts missing from an answer.
 const partStore = "store"
 
-// lost says what the store has lost. Every answer says it until the store is repaired:
-// what is not found may have been there.
+// lost returns what the store has lost. Every answer repeats it until the store is
+// repaired, because lost records cannot be found.
 func (s *Service) lost() []memory.Degraded {
 	if d := s.opts.Lost(); d != nil {
 		return []memory.Degraded{{Part: partStore, Reason: d.Text()}}
@@ -14,7 +14,7 @@ func (s *Service) lost() []memory.Degraded {
 	return nil
 }
 
-// whyLost says why a search is incomplete then; empty when nothing was lost.
+// whyLost returns why a search is then incomplete; empty if nothing was lost.
 func (s *Service) whyLost() string {
 	if s.opts.Lost() != nil {
 		return memory.WhyDamaged
@@ -22,7 +22,7 @@ func (s *Service) whyLost() string {
 	return ""
 }
 
-// readOnly says why nothing can be stored for now.
+// readOnly returns why the store cannot be written.
 func (s *Service) readOnly() []memory.Degraded {
 	if why := s.opts.ReadOnly(); why != "" {
 		return []memory.Degraded{{Part: partStore, Reason: why}}

@@ -12,7 +12,7 @@ import (
 // MaxMatched is how many records one Match may return.
 const MaxMatched = 200
 
-// Matched is a record that has to do with a text.
+// Matched is a record that is related to a text.
 type Matched struct {
 	ID        string
 	Kind      memory.Kind
@@ -21,30 +21,29 @@ type Matched struct {
 	Factors   memory.RankFactors
 }
 
-// Matches are the records that have to do with a text, and what a receipt keeps of how
-// they were found.
+// Matches are the records that are related to a text, and how they were found, for a
+// receipt.
 type Matches struct {
 	// Items are ranked, best first.
 	Items []Matched
-	// Withheld were found and are below the floor, or over the limit; the nearest 50
-	// at most. Their names are for whoever holds the records.
+	// Withheld are the records below the threshold or over the limit; the nearest 50 at
+	// most. The caller fills in their names.
 	Withheld []memory.Withheld
 	Degraded []memory.Degraded
 	Spaces   []string
-	// Calibration and Settings are those in force, Seq is as in a memory.Receipt.
+	// Calibration and Settings are those in force. Seq is as in memory.Receipt.
 	Calibration string
 	Settings    memory.AnswerSettings
 	Seq         uint64
-	// Incomplete says why the words were not searched; empty when they were. Where it is
-	// not, that nothing was found says nothing.
+	// Incomplete says why the lexical index was not searched; empty if it was. If it is
+	// set, an empty result does not mean that there is no match.
 	Incomplete string
 }
 
-// Match finds the records of a selection that have to do with a text, at most limit of
-// them: of kinds that are kept as records, not of code. It reads no records, tells no
-// ledger and needs no project to be resolved, so that a context of many parts costs
-// little more than its searches. The errors are CodeInvalidInput and those of Ask for
-// settings; a part that is missing is no error.
+// Match finds at most limit records of a selection that are related to a text. It does
+// not search code. It reads no records, records nothing in the ledger and resolves no
+// project, so that a context of many parts costs little more than its searches. Its errors
+// are CodeInvalidInput and the errors of Ask for settings. A missing part is no error.
 func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, limit int, opts AskOptions) (Matches, error) {
 	if err := memory.Text("query", text, 1, memory.MaxQuery); err != nil {
 		return Matches{}, err
@@ -86,8 +85,7 @@ func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, 
 	return out, nil
 }
 
-// matched is what is told of a candidate. The verdicts on a record are read where
-// there are any that count.
+// matched describes a candidate. It reads the record's verdicts only if some count.
 func (s *Service) matched(c *candidate) Matched {
 	m := Matched{ID: c.ID, Kind: c.Kind, Project: c.Project, Relevance: round(c.relevance), Factors: c.factors}
 	m.Factors.Score, m.Factors.Retrievers = round(c.factors.Score), c.retrievers()

@@ -9,41 +9,41 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Bounds of the factors: together they never move a match by more than their
-// product's bounds, so that no factor lifts what does not fit.
+// Bounds of the ranking factors. Together they move a match by at most their product, so
+// that no factor lifts a bad match.
 const (
 	minFactors, maxFactors = 0.6, 1.4
-	// recencyShare is what is lost with age in the limit.
+	// recencyShare is the largest loss with age.
 	recencyShare = 0.2
-	// successShare is what proven success adds, or proven failure takes, and
-	// leaningShare what outcomes do that prove nothing yet.
+	// successShare is the gain from proven success or the loss from proven failure,
+	// leaningShare the same for outcomes that prove nothing yet.
 	successShare, leaningShare = 0.15, 0.05
-	// otherProject and ownSession say whose record it is.
+	// otherProject and ownSession are the factors for the record's origin.
 	otherProject = 0.8
 	ownSession   = 1.1
 )
 
-// DefaultHalfLife is the age at which a record has lost half of what recency
-// gives: lessons stay true longer than steps; code is as old as its file.
+// DefaultHalfLife returns the age at which a record has lost half of the recency factor.
+// Lessons stay true longer than steps. Code does not age.
 func DefaultHalfLife() map[memory.Kind]time.Duration {
 	const day = 24 * time.Hour
 	return map[memory.Kind]time.Duration{memory.Lesson: 90 * day, memory.Step: 14 * day, memory.Task: 14 * day}
 }
 
-// leastLessons is the share of an answer that relevant lessons are brought up to
-// where steps would fill it: a step shows what happened, a lesson what to do.
+// leastLessons is the minimum share of relevant lessons in an answer with steps: a step
+// shows what happened, a lesson what to do.
 const leastLessons = 0.5
 
-// rankContext is from where a question is asked.
+// rankContext describes the caller and the project of a question.
 type rankContext struct {
 	now     time.Time
 	project string
-	also    string   // a project whose records count as the own ones
+	also    string   // a project whose records count as own
 	names   []string // of the project's repository; empty for any
 	session string
 }
 
-// owns says whether a record is of the repository that the question is about.
+// owns says whether a record belongs to the repository that the question is about.
 func (v rankContext) owns(c *candidate) bool {
 	if v.also != "" && c.Project == v.also {
 		return true
@@ -51,20 +51,19 @@ func (v rankContext) owns(c *candidate) bool {
 	return c.Project == v.project && (c.Repo == "" || len(v.names) == 0 || slices.Contains(v.names, c.Repo))
 }
 
-// rank orders the candidates as seen from where the question is asked.
 func (r *run) rank() {
 	r.candidates = rank(r.candidates, r.settings.HalfLife, rankContext{
 		now: r.asked, project: r.project.ID, names: r.project.Names, session: r.req.Caller.Session,
 	})
 }
 
-// lessonsFirst brings lessons up to their share of the answer.
+// lessonsFirst raises lessons to their share of the answer.
 func (r *run) lessonsFirst() { r.candidates = leadLessons(r.candidates, r.req.Limit) }
 
-// rank orders candidates by match times factors, after those that tell of the
-// very error that was asked about and those that were asked for by name or place.
-// Records from the repository's files stand after all that was told or imported, and
-// lessons of other repositories behind the own ones. Ties keep the order of the fusion.
+// rank orders candidates by match times factors. Exact error matches come first, then
+// candidates asked for by name or place. Records from the repository's files come after
+// all recorded or imported ones, and lessons of other repositories after the own ones.
+// Ties keep the order of the fusion.
 func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from rankContext) []*candidate {
 	for _, c := range cs {
 		f := memory.RankFactors{
@@ -99,25 +98,25 @@ func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from rankCont
 	return cs
 }
 
-// followedLast gives the places of records to those first that were told or imported:
-// what whoever wrote the repository says never takes the place of one, whatever it
-// quotes. Code keeps its places.
+// followedLast moves recorded and imported records before those from the repository's
+// files, within the places of all records. A repository's author must not displace them,
+// whatever the file quotes. Code keeps its places.
 func followedLast(cs []*candidate) {
 	reorder(cs, func(c *candidate) bool { return c.Kind != memory.Chunk }, func(a, b *candidate) int {
 		return boolOrder(!a.Followed, !b.Followed)
 	})
 }
 
-// ownFirst gives the places of lessons to the own ones first, so that no other
-// repository's lesson takes one's place in an answer. Lessons about the quoted
-// error stay before the others, and those from the repository's files behind all.
+// ownFirst moves own lessons before lessons of other repositories, within the places of
+// all lessons. Lessons about the quoted error stay first, lessons from the repository's
+// files last.
 func ownFirst(cs []*candidate) {
 	reorder(cs, func(c *candidate) bool { return c.Kind == memory.Lesson }, func(a, b *candidate) int {
 		return cmp.Or(boolOrder(!a.Followed, !b.Followed), boolOrder(a.error, b.error), boolOrder(!a.foreign, !b.foreign))
 	})
 }
 
-// reorder sorts the candidates that are chosen among the places that they have.
+// reorder sorts the chosen candidates among the places that they have.
 func reorder(cs []*candidate, chosen func(*candidate) bool, order func(a, b *candidate) int) {
 	var places []int
 	var sorted []*candidate
@@ -132,10 +131,9 @@ func reorder(cs []*candidate, chosen func(*candidate) bool, order func(a, b *can
 	}
 }
 
-// leadLessons brings up the best lessons before the last of the steps that an
-// answer of some items would hold, until lessons are leastLessons of it. Steps that
-// tell of the quoted error give way to none, and no step to a lesson from the
-// repository's files.
+// leadLessons moves the best lessons before the last steps among the first limit items,
+// until lessons are leastLessons of them. A step about the quoted error never moves, and no
+// step moves for a lesson from the repository's files.
 func leadLessons(ranked []*candidate, limit int) []*candidate {
 	head := ranked[:min(limit, len(ranked))]
 	missing := int(math.Ceil(leastLessons * float64(limit)))
@@ -170,7 +168,7 @@ func leadLessons(ranked []*candidate, limit int) []*candidate {
 	return slices.Concat(staying, lessons, leaving, rest)
 }
 
-// recency falls from 1 to 1-recencyShare, half of the way in a half-life.
+// recency falls from 1 to 1-recencyShare; half of that in one half-life.
 func recency(age, halfLife time.Duration) float64 {
 	if halfLife <= 0 || age <= 0 {
 		return 1
@@ -178,10 +176,10 @@ func recency(age, halfLife time.Duration) float64 {
 	return 1 - recencyShare*(1-math.Exp2(-float64(age)/float64(halfLife)))
 }
 
-// success is 1 for no evidence either way. It goes by Wilson's 95 % interval for
-// X of Y (Wilson, 1927): by how far it lies on one side of a half, and a little
-// by where its middle lies. 9/10 counts for more than 1/1, 0/5 for less than
-// nothing known, and one success more never for less.
+// success returns the factor for X successes of Y, from Wilson's 95 % interval (Wilson,
+// 1927): by how far the interval lies on one side of .5, and a little by its middle. It is
+// 1 without evidence. 9/10 counts for more than 1/1, 0/5 for less than no outcome, and one
+// more success never for less.
 func success(r memory.Rate) float64 {
 	if r.Attempts == 0 {
 		return 1
@@ -192,7 +190,7 @@ func success(r memory.Rate) float64 {
 	return 1 + successShare*proven + leaningShare*(lower+upper-1)
 }
 
-// wilson is the lower bound of Wilson's interval for x successes of n.
+// wilson returns the lower bound of Wilson's interval for x successes of n.
 func wilson(x, n float64) float64 {
 	const z = 1.96
 	p := x / n
@@ -201,8 +199,7 @@ func wilson(x, n float64) float64 {
 	return (centre - spread) / (1 + z*z/n)
 }
 
-// byKind returns ranked items in the order of an answer: lessons, steps, code,
-// ranked within each.
+// byKind orders ranked items by kind: lessons, steps, code. It keeps the rank within each.
 func byKind(ranked []memory.Item) []memory.Item {
 	items := slices.Clone(ranked)
 	slices.SortStableFunc(items, func(a, b memory.Item) int {

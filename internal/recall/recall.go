@@ -36,7 +36,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Corpus is what is searched.
+// Corpus is the searched data.
 type Corpus interface {
 	// Sources returns the retrievers, those that cannot take part included.
 	Sources() []index.Source
@@ -65,7 +65,7 @@ type Corpus interface {
 	// Definitions returns the documents of a selection that declare a name. If some are
 	// declared where the name says, it returns only those.
 	Definitions(name memory.Name, sel memory.Selection) []memory.Definition
-	// At returns the chunks of a selection at a location, those of the file that fits
+	// At returns the chunks of a selection at a location, from the file that fits
 	// best first. Without a line it returns all chunks of the file, in order.
 	At(place memory.CodeLocation, sel memory.Selection) []memory.Candidate
 }
@@ -91,7 +91,7 @@ type Options struct {
 	Projects Projects
 	Verifier memory.Verifier
 	Ledger   Ledger
-	// Analyze turns text into terms as the lexical index does; it finds the
+	// Analyze turns text into terms as the lexical index does. It is used to find the
 	// best lines of a chunk and near-duplicates.
 	Analyze func(text string) index.Terms
 	// Content returns the terms of a question that say what it is about.

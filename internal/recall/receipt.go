@@ -9,14 +9,14 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// receiptID sorts by time, so that the ledger is in order.
+// receiptID returns an id that sorts by time, so that the ledger is in order.
 func receiptID(at time.Time) string {
 	var tail [4]byte
 	_, _ = rand.Read(tail[:]) // never fails, see crypto/rand
 	return fmt.Sprintf("rc-%012x%s", at.UnixMilli(), hex.EncodeToString(tail[:]))
 }
 
-// makeReceipt records how the answer came about, and the session that asked.
+// makeReceipt records how the answer was made, and the session that asked.
 func (r *run) makeReceipt() {
 	a := r.answer
 	r.receipt = memory.Receipt{
@@ -39,12 +39,12 @@ func (r *run) makeReceipt() {
 	}
 }
 
-// withoutSecrets returns a copy of a request whose texts can be kept: a question
-// may quote what the answer would not, and so may all that narrows it.
+// withoutSecrets returns a redacted copy of a request, for the receipt: a question and its
+// filters may contain secrets.
 func (s *Service) withoutSecrets(req memory.RecallRequest) memory.RecallRequest {
 	texts := []*string{&req.Query, &req.Project, &req.Repo, &req.Caller.Dir, &req.Caller.Client, &req.Caller.Session}
 	if req.IDs != nil {
-		req.IDs = s.cleanAll(req.IDs) // what was sent as an id may be anything
+		req.IDs = s.cleanAll(req.IDs) // a caller may send any text as an id
 	}
 	if req.Scope != nil {
 		req.Scope = new(*req.Scope)

@@ -7,51 +7,49 @@ import (
 	"github.com/recalld/recalld/index"
 )
 
-// Model is what is known beforehand of a model's cosines.
+// Model holds the prior statistics of a model's cosines.
 type Model struct {
-	// Mean and Deviation are of the cosines between questions and documents
-	// that have nothing to do with each other; a Deviation of 0 says that they
-	// are not known.
+	// Mean and Deviation are the moments of the cosines between unrelated questions and
+	// documents. A Deviation of 0 means that they are unknown.
 	Mean, Deviation float64
-	// Best is the distribution of the highest cosine of a collection, as
-	// Evidence gives it.
+	// Best is the distribution of the highest cosine in a collection, in the scale of
+	// Evidence.
 	Best Gumbel
 }
 
-// Calibration turns raw scores into relevance. Its parameters are versioned and
-// named in every receipt.
+// Calibration turns raw scores into relevance. Its parameters are versioned, and every
+// receipt names the version.
 type Calibration struct {
 	Version string
 	Lexical Gumbel
-	// Vectors are by the model's name. A name may stand for the models that
-	// begin with it; the empty one is for all others.
+	// Vectors maps a model's name to its statistics. A name also stands for all models
+	// that begin with it; the empty name stands for all others.
 	Vectors map[string]Model
 	// Together is the distribution of the strongest joint evidence.
 	Together Gumbel
 }
 
-// Score is what one part, a retriever by its name, says of a document.
+// Score is the score that one part (the name of a retriever) gives a document.
 type Score struct {
 	Part string
 	Hit  index.Hit
-	// Result is what the hit is of; its other hits do not matter.
+	// Result is the result that contains the hit; its other hits do not matter.
 	Result *index.Result
 }
 
-// priorDocuments is how many documents the prior moments of a model count for
-// beside those of the collection searched.
+// priorDocuments is the weight of a model's prior moments, in documents, when they are
+// combined with the moments of the searched collection.
 const priorDocuments = 30
 
-// Evidence makes the score of a part comparable between questions.
+// Evidence makes the scores of a part comparable between questions.
 //
-// For words it is score/√best, with best the highest score that the question
-// could reach: the geometric mean of how much was matched and of the share of
-// the question that this is. The first alone takes long questions for related,
-// the second short ones.
+// For words it is score/√best; best is the highest score that the question could reach.
+// This is the geometric mean of the score and of score/best. The score alone overrates
+// long questions, the ratio alone short ones.
 //
-// For vectors it is the distance of the cosine from the mean of all documents,
-// in standard deviations. In a small collection neither can be told, so the
-// model's own are counted in as if priorDocuments more had been seen.
+// For vectors it is the distance of the cosine from the mean over all documents, in
+// standard deviations. A small collection gives no reliable moments, so the model's prior
+// moments count as priorDocuments further documents.
 func (c Calibration) Evidence(f Score) float64 {
 	score, r := float64(f.Hit.Score), f.Result
 	if !isVector(f.Part) {
@@ -68,24 +66,24 @@ func (c Calibration) Evidence(f Score) float64 {
 		variance = (n*variance + prior*m.Deviation*m.Deviation) / (n + prior)
 	}
 	if variance <= 0 {
-		return 0 // nothing to compare the cosine with
+		return 0 // without a deviation the cosine has no scale
 	}
 	return (score - mean) / math.Sqrt(variance)
 }
 
-// vectorShare is how much the evidence of vectors counts beside that of words: the
-// middle of a flat optimum (.35 to 1, docs/quality.md).
+// vectorShare is the weight of vector evidence; words have weight 1. It is the middle of a
+// flat optimum (.35 to 1, docs/quality.md).
 const vectorShare = 0.5
 
-// JointEvidence is what words and the vectors of a model say together: the sum of
-// their reduced variates, by which evidence of different kinds and of collections of
-// different sizes can be compared.
+// JointEvidence combines the evidence of words and of a model's vectors: the sum of their
+// reduced variates, which are comparable between kinds of evidence and sizes of
+// collections.
 //
-//	y = y(words) + vectorShare·y(vectors)
+// y = y(words) + vectorShare·y(vectors)
 //
-// Either alone may be chance. A document that is a little unusual in both is seldom
-// unrelated: at any share of unrelated questions more of the right answers pass than
-// by the better of the two.
+// One of the two may be high by chance. A document that is a little unusual in both is
+// seldom unrelated: at any false positive rate, the sum accepts more right answers than
+// the larger of the two.
 func (c Calibration) JointEvidence(words, vectors Score) float64 {
 	return c.reduced(words) + vectorShare*c.reduced(vectors)
 }
@@ -94,7 +92,7 @@ func (c Calibration) reduced(f Score) float64 {
 	return c.best(f.Part).Reduced(c.Evidence(f), f.Result.Searched)
 }
 
-// best is the distribution of the strongest evidence of a part.
+// best returns the distribution of the strongest evidence of a part.
 func (c Calibration) best(part string) Gumbel {
 	if isVector(part) {
 		return c.model(part).Best
@@ -102,15 +100,15 @@ func (c Calibration) best(part string) Gumbel {
 	return c.Lexical
 }
 
-// The curve of relevance. evenOdds is the share of unrelated questions that find
-// evidence of relevance .5, oddsForCode the share that find .75, the floor of code: a
-// lesson that is out of place costs a line, code that is costs half of the answer.
+// Parameters of the relevance curve. evenOdds is the share of unrelated questions that find
+// evidence of relevance .5. oddsForCode is the share that find .75, the threshold of code:
+// an unrelated lesson costs a line, unrelated code half of the answer.
 const (
 	evenOdds    = 0.08
 	oddsForCode = 0.015
 )
 
-// steepness has the curve pass through both.
+// steepness makes the curve pass through both points.
 var steepness = math.Log(3) / (logit(evenOdds) - logit(oddsForCode))
 
 func logit(p float64) float64 { return math.Log(p) - math.Log1p(-p) }
@@ -118,24 +116,24 @@ func logit(p float64) float64 { return math.Log(p) - math.Log1p(-p) }
 // curve turns the probability p that an unrelated question finds as strong evidence
 // into relevance, a logistic curve over the log odds of p:
 //
-//	relevance = 1 / (1 + exp(steepness·(logit p - logit evenOdds)))
+// relevance = 1 / (1 + exp(steepness·(logit p - logit evenOdds)))
 //
-// docs/quality.md has the shares that were measured.
+// docs/quality.md lists the measured shares.
 func curve(p float64) float64 {
 	return 1 / (1 + math.Exp(steepness*(logit(min(p, 1))-logit(evenOdds))))
 }
 
-// What a document that holds all content of a question is worth at least; the
+// Minimum relevance of a document that contains all content words of a question. The
 // share leaves room for rounding.
 const (
 	allHeld           = 0.999
 	allHeldRelevance  = 0.8
-	wordHeldRelevance = 0.5 // of a single word
+	wordHeldRelevance = 0.5 // for a question of one word
 )
 
-// atLeast is the relevance that a document has for what it holds of the question. One
-// that holds every word of it has to do with it however common they are: those words
-// are what was asked for.
+// atLeast returns the minimum relevance for the share of the question that a document
+// contains. A document with every word of it is related however common the words are:
+// they are the question.
 func atLeast(f Score) float64 {
 	switch {
 	case f.Hit.Held < allHeld:
@@ -146,20 +144,19 @@ func atLeast(f Score) float64 {
 	return allHeldRelevance
 }
 
-// Relevance returns how surely a document has to do with the question by one part
-// alone, 0 to 1.
+// Relevance returns how surely a document is related to the question by one part alone,
+// 0 to 1.
 func (c Calibration) Relevance(f Score) float64 {
 	return max(curve(c.best(f.Part).Tail(c.Evidence(f), f.Result.Searched)), atLeast(f))
 }
 
-// Joint returns how surely a document has to do with the question by its words and the
-// vectors of a model together, 0 to 1.
+// Joint returns how surely a document is related to the question by its words and the
+// vectors of one model, 0 to 1.
 func (c Calibration) Joint(words, vectors Score) float64 {
 	return max(curve(c.Together.Tail(c.JointEvidence(words, vectors), words.Result.Searched)), atLeast(words))
 }
 
-// model returns the parameters of the longest name that the part's model begins
-// with.
+// model returns the parameters of the longest name that the part's model begins with.
 func (c Calibration) model(part string) Model {
 	name := strings.TrimPrefix(part, vectorPrefix)
 	best := ""
@@ -171,9 +168,9 @@ func (c Calibration) model(part string) Model {
 	return c.Vectors[best]
 }
 
-// ShippedCalibration holds the priors that come with the program, fitted by
-// embedder/builtin/training/fit as docs/quality.md tells. Models that were not fitted have
-// the distribution of the built-in one, without its moments.
+// ShippedCalibration returns the priors that come with the program. They were fitted by
+// embedder/builtin/training/fit, as docs/quality.md describes. Other models use the
+// distribution of the built-in one, without its moments.
 func ShippedCalibration() Calibration {
 	best := Gumbel{Place: 0.155, PlaceLog: 0.421, Scale: 0.605}
 	return Calibration{
@@ -187,5 +184,5 @@ func ShippedCalibration() Calibration {
 	}
 }
 
-// round keeps four decimals: more would only differ between machines.
+// round keeps four decimals; further ones differ between machines.
 func round(x float64) float64 { return math.Round(x*1e4) / 1e4 }

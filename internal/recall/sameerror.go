@@ -7,9 +7,9 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// exactErrors marks the candidates that report the very error that the question quotes,
-// and adds those that the retrievers did not find. They are relevant for certain, and
-// rank puts them first: the newest ones, as many as a retriever may find.
+// exactErrors marks the candidates that report the exact error that the question quotes,
+// and adds those that the retrievers did not find. They have the highest relevance and
+// rank first: the newest ones, at most as many as a retriever may return.
 func (r *run) exactErrors() {
 	prints := fingerprint.Of(r.query)
 	if len(prints) == 0 || r.nothing {
@@ -20,7 +20,7 @@ func (r *run) exactErrors() {
 	byRecord := make(map[string]*candidate, len(r.candidates))
 	for _, c := range r.candidates {
 		byRecord[c.ID] = c
-		for _, other := range c.others { // of the same text
+		for _, other := range c.others { // with the same text
 			byRecord[other.ID] = c
 		}
 	}
@@ -34,8 +34,8 @@ func (r *run) exactErrors() {
 	}
 }
 
-// errorOrder sorts what tells of the quoted error first, lessons, which say what
-// to do, before steps.
+// errorOrder sorts exact error matches first; among them lessons, which say what to do,
+// before steps.
 func errorOrder(a, b *candidate) int {
 	if order := boolOrder(a.error, b.error); order != 0 || !a.error {
 		return order

@@ -11,38 +11,38 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Sessions holds the sessions of the corpus and their steps in order of time.
+// Sessions holds the sessions of the corpus and their steps, ordered by time.
 type Sessions interface {
 	// Sessions returns the sessions that pass a filter, newest first.
 	Sessions(project string, f memory.SessionFilter) []memory.Session
-	// Session returns one, with the number of its steps.
+	// Session returns a session and its number of steps.
 	Session(project, id string) (s memory.Session, steps int, known bool)
-	// LastSteps returns the ids of the newest n steps of some sessions, newest
-	// first; nil sessions are all of the project, an empty screen is any.
+	// LastSteps returns the ids of the newest n steps of some sessions, newest first. Nil
+	// sessions means all of the project; an empty screen means any.
 	LastSteps(project string, sessions []string, screen string, n int) []string
 	// SessionSteps returns the ids of a session's steps, oldest first.
 	SessionSteps(project, id string) []string
-	// Fingerprinted returns the lessons and steps of a selection that tell of
-	// one of the errors.
+	// Fingerprinted returns the lessons and steps of a selection that report one of the
+	// errors.
 	Fingerprinted(fingerprints []string, sel memory.Selection) []memory.Candidate
 }
 
-// Current knows the session that a caller has open.
+// Current finds a caller's open session.
 type Current interface {
-	// CurrentSession returns the caller's open session of a project. CodeInvalidInput,
-	// caused by memory.ErrSeveralSessions, when several could be meant.
+	// CurrentSession returns the caller's open session of a project. It returns
+	// CodeInvalidInput, caused by memory.ErrSeveralSessions, if several match.
 	CurrentSession(project string, caller memory.Caller) (s memory.Session, open bool, err error)
 }
 
-// session returns the id of the session that a scope means, empty for all of
-// the project. It returns CodeNotFound for an unknown one, and CodeInvalidInput
-// for the current one where none is open.
+// session returns the id of a scope's session, "" for all of the project. It returns
+// CodeNotFound for an unknown session, and CodeInvalidInput for the current one if none is
+// open.
 func (s *Service) session(scope *memory.Scope, project string, caller memory.Caller) (string, error) {
 	switch {
 	case scope == nil || *scope == (memory.Scope{}) || scope.Name == memory.ScopeAll:
 		return "", nil
 	case scope.Session != "":
-		// While it is loading, the shelf knows none.
+		// A corpus that is still loading knows no sessions.
 		if !s.sessionKnown(project, scope.Session) && s.ready() == nil {
 			return "", noSession(scope.Session)
 		}
@@ -66,8 +66,7 @@ func (s *Service) session(scope *memory.Scope, project string, caller memory.Cal
 	}
 }
 
-// scopeError is an error of finding the current session, as one of the scope that
-// asks for it.
+// scopeError reports an error of finding the current session as an error of the scope.
 func scopeError(err error) error {
 	e, ok := errors.AsType[*memory.Error](err)
 	if !ok || e.Field != "sessionId" {
@@ -78,9 +77,8 @@ func scopeError(err error) error {
 	return &own
 }
 
-// ownSession returns the session that the caller says it has, if it is an open one
-// of this project: a caller that looks into another project has none there, and
-// what has ended is not current.
+// ownSession returns the session that the caller names if it is an open session of this
+// project, otherwise "". A caller that asks about another project has none there.
 func (s *Service) ownSession(project string, caller memory.Caller) string {
 	if caller.Session == "" {
 		return ""
@@ -105,10 +103,9 @@ func (s *Service) ready() error {
 	return &memory.Error{Code: memory.CodeUnavailable, Message: "the memory is still loading", Hint: "ask again in a moment"}
 }
 
-// repos returns all names of the repository that a question names by one of them:
-// worktrees and clones share its lessons under every name that they have had. A
-// name that several projects have, or that lessons alone have, stands for itself. It
-// returns CodeNotFound, with near names, for one that nothing has ever had.
+// repos returns all names of the repository that a question names: worktrees and clones
+// share its lessons under every name that they have had. A name of several projects, or of
+// lessons only, stands for itself. An unknown name is CodeNotFound, with similar names.
 func (s *Service) repos(ctx context.Context, name string, own memory.Project, sel memory.Selection) ([]string, error) {
 	if name == "" {
 		return nil, nil
@@ -120,7 +117,7 @@ func (s *Service) repos(ctx context.Context, name string, own memory.Project, se
 	if err == nil && slices.Contains(p.Names, name) {
 		return p.Names, nil
 	}
-	// What is loading, or has lost something, does not know what there was.
+	// A corpus that is loading or has lost records does not know all names.
 	if memory.CodeOf(err) == memory.CodeConflict && err != nil || s.opts.Corpus.Repo(name) || s.ready() != nil || s.opts.Lost() != nil {
 		return []string{name}, nil
 	}
@@ -130,17 +127,17 @@ func (s *Service) repos(ctx context.Context, name string, own memory.Project, se
 	}
 }
 
-// historyScope is where a question about history looks.
+// historyScope is the part of the history that a question searches.
 type historyScope struct {
 	project string
 	session string // empty for all
 	filter  memory.SessionFilter
-	// inside says that it is asked from the project, see memory.AsksFrom.
+	// inside says that the caller asks from the project, see memory.AsksFrom.
 	inside bool
 }
 
-// scopeFor finds out where a validated request looks. A nil scope means all sessions, nil
-// filters let all pass.
+// scopeFor returns the scope of a validated request. A nil scope means all sessions; nil
+// filters accept all.
 func (s *Service) scopeFor(ctx context.Context, name string, caller memory.Caller, scope *memory.Scope, filters *memory.StepFilters) (historyScope, error) {
 	if err := s.ready(); err != nil {
 		return historyScope{}, err
@@ -162,7 +159,7 @@ func (s *Service) scopeFor(ctx context.Context, name string, caller memory.Calle
 	return p, nil
 }
 
-// sessionFilter returns what the filters of a request mean at a time.
+// sessionFilter converts the filters of a request; ages are relative to now.
 func sessionFilter(f *memory.StepFilters, now time.Time) memory.SessionFilter {
 	if f == nil {
 		return memory.SessionFilter{}
@@ -182,8 +179,8 @@ func sessionFilter(f *memory.StepFilters, now time.Time) memory.SessionFilter {
 	return filter
 }
 
-// noSession is the error for a session that the project does not have, or not for a
-// caller from elsewhere.
+// noSession is the error for a session that the project does not have, or that the caller
+// may not see.
 func noSession(id string) error {
 	return &memory.Error{
 		Code: memory.CodeNotFound, Field: "scope.sessionId",
@@ -192,8 +189,8 @@ func noSession(id string) error {
 	}
 }
 
-// listed returns the sessions that a place has left, newest first, whatever session it
-// names.
+// listed returns the sessions that pass a scope's filter, newest first. It ignores the
+// scope's session.
 func (s *Service) listed(p historyScope) []memory.Session {
 	list := s.opts.Sessions.Sessions(p.project, p.filter)
 	if p.inside {
@@ -202,8 +199,7 @@ func (s *Service) listed(p historyScope) []memory.Session {
 	return slices.DeleteFunc(slices.Clone(list), func(x memory.Session) bool { return x.Provenance.Followed() })
 }
 
-// sessions returns the ids of the sessions that a place has left, nil for all of
-// the project.
+// sessions returns the ids of the sessions in a scope; nil means all of the project.
 func (s *Service) sessions(p historyScope) []string {
 	switch {
 	case p.filter.IsZero() && p.session == "" && p.inside:

@@ -10,8 +10,8 @@ import (
 // Settings are what a user may choose about answers. A request that names a limit, a
 // budget or a threshold overrides them.
 type Settings struct {
-	// Full says that code is searched by its chunks. Without it, code is found only by
-	// file names, if there is an index of those.
+	// Full says whether code is searched by its chunks. Without it, only the file-name
+	// index finds code, if there is one.
 	Full bool
 	// Limit is the number of items, MaxTokens the budget of an answer.
 	Limit, MaxTokens int
@@ -20,11 +20,11 @@ type Settings struct {
 	Chunks, ChunkBytes int
 	// MinRelevance is the threshold by kind, on the calibrated scale of 0 to 1.
 	MinRelevance map[memory.Kind]float64
-	// HalfLife is the age at which a record of a kind has lost half of what
-	// recency gives; zero is no decay.
+	// HalfLife is the age at which a record of a kind has lost half of the recency
+	// factor; zero means no decay.
 	HalfLife map[memory.Kind]time.Duration
-	// VectorWeight is the weight of a vector retriever's z-score in the fusion,
-	// against 1 for words (see index.Lexical); 0 leaves the order to them.
+	// VectorWeight is the weight of a vector retriever's z-score in the fusion; words have
+	// weight 1 (see index.Lexical). With 0, vectors do not affect the order.
 	VectorWeight float64
 	// Embedder limits the vector retrievers, see memory.AnswerSettings.
 	Embedder string

@@ -9,18 +9,17 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// Items whose text is a line, lessons, entries and tasks, are taken with the least
-// room that they may need. Once all items of an answer are known, the room that is left
-// goes to those that need more, evenly; what still does not fit is cut, and says by
-// which id the rest can be had.
+// Lessons, entries and tasks have one line of text. fill reserves the least room that each
+// may need. Once all items of an answer are known, the items that need more share the rest
+// evenly. A text that still does not fit is cut and ends with the id for the full text.
 
-// cuttable says that the text of an item may be cut to its share. Steps and code have
-// bounds of their own, and JSON is cut nowhere.
+// cuttable says whether the text of an item may be cut to its share. Steps and code have
+// bounds of their own, and JSON must stay whole.
 func (r *run) cuttable(item memory.Item) bool {
 	return item.Kind != memory.Chunk && item.Kind != memory.Step && r.req.Format != memory.FormatJSON
 }
 
-// leastTokens is what the least of an item takes that is shown of it.
+// leastTokens returns the tokens of the shortest form of an item.
 func leastTokens(item memory.Item) int {
 	least := item
 	least.Text = strings.Repeat(" ", min(leastText, len(item.Text)))
@@ -30,8 +29,8 @@ func leastTokens(item memory.Item) int {
 	return render.ItemTokens(least)
 }
 
-// share gives what is left of the budget to the items that need more than was set aside
-// for them, and cuts those that need more still. Lessons have a bound of their own.
+// share distributes the rest of the budget among the items that need more than their
+// reserve, and cuts those that need still more. Lessons have a bound of their own.
 func (r *run) share() {
 	var lessons, others []int // indexes of items
 	room, lessonRoom := r.caps.tokens, r.caps.lessons
@@ -57,7 +56,7 @@ func (r *run) share() {
 }
 
 // cutTo shares some tokens among items, cuts those that need more than their share, and
-// returns what they all take.
+// returns the tokens used.
 func (r *run) cutTo(items []int, room int) (used int) {
 	needs := make([]int, len(items))
 	for n, i := range items {
@@ -74,7 +73,7 @@ func (r *run) cutTo(items []int, room int) (used int) {
 	return used
 }
 
-// cut shortens an item's text so that the item takes no more than some tokens, but for
+// cut shortens an item's text until the item takes at most some tokens, but keeps
 // leastText.
 func (r *run) cut(item *memory.Item, tokens int) {
 	frame := *item
@@ -88,8 +87,7 @@ func (r *run) cut(item *memory.Item, tokens int) {
 	item.Cut, item.Tokens = true, render.ItemTokens(*item)
 }
 
-// level is the largest share that lets each have the smaller of its need and the share
-// within some room.
+// level returns the largest share for which the sum of min(need, share) fits into the room.
 func level(needs []int, room int) int {
 	sorted := slices.Sorted(slices.Values(needs))
 	for i, need := range sorted {
@@ -101,18 +99,18 @@ func level(needs []int, room int) int {
 	return math.MaxInt
 }
 
-// idDigits is how many characters of an id follow its prefix where it is shown short.
+// idDigits is how many characters after the prefix a short id shows.
 const idDigits = 6
 
-// cutMark is the mark of a text whose rest is had by an id.
+// cutMark is the mark of a cut text, with the id for the full text.
 func cutMark(id string) string {
 	return render.CutMark(id[:min(len(id), strings.IndexByte(id, '-')+1+idDigits)])
 }
 
-// cutMark is that with as much of the id as no other record shares.
+// cutMark shows as much of the id as is unique.
 func (s *Service) cutMark(id string) string { return render.CutMark(s.shortID(id)) }
 
-// shortID is the beginning of a record's id that no other record shares.
+// shortID returns the shortest unique beginning of a record's id.
 func (s *Service) shortID(id string) string {
 	for n := strings.IndexByte(id, '-') + 1 + idDigits; n < len(id); n += 2 {
 		if len(s.opts.Corpus.IDs(id[:n], 2)) < 2 {
@@ -122,14 +120,14 @@ func (s *Service) shortID(id string) string {
 	return id
 }
 
-// cutLine cuts a text to at most n bytes, the mark with the id included.
+// cutLine cuts a text to at most n bytes, including the mark with the id.
 func (s *Service) cutLine(text string, n int, id string) string {
 	mark := s.cutMark(id)
 	return strings.TrimSuffix(render.Shorten(text, max(n-len(mark), leastText/2)+len(render.Ellipsis)), render.Ellipsis) + mark
 }
 
-// cutLesson is the line of a lesson in at most n bytes with the mark. The command stays
-// whole if it takes no more than half of the room; elsewhere the mark stands for it.
+// cutLesson returns the line of a lesson in at most n bytes, including the mark. The command
+// stays whole if it takes at most half of the room; otherwise the mark replaces it.
 func cutLesson(i memory.Item, n int, mark string) string {
 	room := max(n-len(mark), leastText/2)
 	command := render.Command(i)

@@ -7,19 +7,18 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// snippet cuts a chunk at line boundaries around its best lines: the window of
-// at most limit bytes that holds most of the question's distinct terms, the
-// earliest such window, so that a signature is kept before a body; with a line to
-// focus on, counted from 0, the window around that. It returns the text with the
-// first and last line shown; start is the number of the chunk's first line. A line
-// longer than limit is cut to its own best words.
+// snippet cuts a chunk at line boundaries to the window of at most limit bytes that
+// contains most of the question's distinct terms. The earliest such window wins, so that a
+// signature is kept before a body. With a line to focus on, counted from 0, it is the
+// window around that line. It returns the text with the first and last line shown; start
+// is the number of the chunk's first line. A line longer than limit is cut to its best words.
 func snippet(text string, start, limit, focus int, query index.Terms, analyze func(string) index.Terms) (string, int, int) {
 	text = strings.TrimRight(text, "\n")
 	if len(text) <= limit {
 		return text, start, start + strings.Count(text, "\n")
 	}
 	lines := strings.SplitAfter(text+"\n", "\n")
-	lines = lines[:len(lines)-1] // what follows the last line's end
+	lines = lines[:len(lines)-1] // the text after the last line feed
 	for i, line := range lines {
 		if len(line) > limit+1 {
 			parts := words(line[:len(line)-1], limit)
@@ -29,7 +28,7 @@ func snippet(text string, start, limit, focus int, query index.Terms, analyze fu
 	}
 	from, to := 0, 0
 	if focus >= 0 && focus < len(lines) {
-		from, to = around(lines, limit+1, focus) // the last line's end is not shown
+		from, to = around(lines, limit+1, focus) // the last line feed is not shown
 	} else {
 		from, to = window(lines, limit+1, query, analyze)
 	}
@@ -37,17 +36,17 @@ func snippet(text string, start, limit, focus int, query index.Terms, analyze fu
 	return shown, start + from, start + max(to-1, from)
 }
 
-// window returns the run of pieces, from one up to before another, that takes at
-// most limit bytes and holds most of the query's distinct terms: the earliest
-// such run, and as much after it as fits. No piece may be longer than limit.
-func window(pieces []string, limit int, query index.Terms, analyze func(string) index.Terms) (from, to int) {
-	hits := make([][]int, len(pieces)) // which terms of the query a piece holds
-	for i, p := range pieces {
+// window returns the run parts[from:to] that takes at most limit bytes and contains most of
+// the query's distinct terms: the earliest such run, and as much after it as fits. No part
+// may be longer than limit.
+func window(parts []string, limit int, query index.Terms, analyze func(string) index.Terms) (from, to int) {
+	hits := make([][]int, len(parts)) // which terms of the query a part contains
+	for i, p := range parts {
 		hits[i] = common(query, analyze(p))
 	}
-	held := make([]int, len(query)) // how often the run holds each term
+	held := make([]int, len(query)) // how often the run contains each term
 	best, distinct, size, first := -1, 0, 0, 0
-	for last, p := range pieces {
+	for last, p := range parts {
 		size += len(p)
 		for _, t := range hits[last] {
 			if held[t]++; held[t] == 1 {
@@ -55,14 +54,14 @@ func window(pieces []string, limit int, query index.Terms, analyze func(string) 
 			}
 		}
 		for ; size > limit; first++ {
-			size -= len(pieces[first])
+			size -= len(parts[first])
 			for _, t := range hits[first] {
 				if held[t]--; held[t] == 0 {
 					distinct--
 				}
 			}
 		}
-		// A run that only grew is better: more context for the same terms.
+		// A longer run with the same terms is better: it gives more context.
 		if distinct > best || distinct == best && first == from {
 			best, from, to = distinct, first, last+1
 		}
@@ -70,8 +69,8 @@ func window(pieces []string, limit int, query index.Terms, analyze func(string) 
 	return from, to
 }
 
-// words takes a line apart after spaces and brackets, into parts of at most
-// limit bytes that end at the end of a rune.
+// words splits a line after spaces and brackets into parts of at most limit bytes, each
+// of whole runes.
 func words(line string, limit int) []string {
 	var parts []string
 	for len(line) > 0 {
@@ -88,7 +87,7 @@ func words(line string, limit int) []string {
 	return parts
 }
 
-// common returns which of the question's terms a line holds.
+// common returns which of the question's terms a line contains.
 func common(query, line index.Terms) []int {
 	var at []int
 	i, j := 0, 0

@@ -10,14 +10,14 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// stage is one step of a question's way to its answer. It reads what the stages before
-// it have left in the run, and adds to it. A stage that fails sets run.err.
+// stage is one step of answering a question. It reads what earlier stages left in the run,
+// and adds to it. A stage that fails sets run.err.
 type stage struct {
 	name string
 	do   func(*run)
 }
 
-// stages are the way of a question, in order.
+// stages are the stages of a question, in order.
 var stages = []stage{
 	{"retrieve", (*run).retrieve},          // ask all retrievers at once
 	{"fuse", (*run).fuse},                  // one list of documents out of theirs
@@ -39,7 +39,7 @@ var stages = []stage{
 	{"receipt", (*run).makeReceipt},        // record how the answer came about
 }
 
-// idStages are the way of a request for ids.
+// idStages are the stages of a request for ids.
 var idStages = []stage{
 	{"read", (*run).readIDs},        // read each memory whole, through the gates
 	{"answer", (*run).makeIDAnswer}, // collect items and withheld ones
@@ -51,7 +51,7 @@ var idStages = []stage{
 type run struct {
 	s        *Service
 	ctx      context.Context // of the request
-	settings Settings        // in force: the service's, or those that the question is asked with
+	settings Settings        // in force: the service's or the question's
 	err      error           // ends the run
 
 	// The question, set by newRun.
@@ -60,48 +60,48 @@ type run struct {
 	req     memory.RecallRequest // validated, with limit and budget filled in
 	opts    AskOptions
 	project memory.Project
-	sel     memory.Selection // what may be answered with
-	limits  caps             // of the answer, as asked for
+	sel     memory.Selection // what may be returned
+	limits  caps             // as requested
 
-	// What is searched: sel, but for code while the full index is off.
+	// What is searched: sel, without code if the full index is off.
 	query    string
 	searched memory.Selection
-	nothing  bool // code alone was asked for, and the full index is off
+	nothing  bool // only code was asked for, and the full index is off
 
 	// Set by retrieve: what each retriever found, and what did not take part.
 	rankings []index.Ranking
 	degraded []memory.Degraded
 	spaces   []string // vector collections that took part
-	// noWords says why the words were not searched; empty when they were. Words are what
-	// an answer promises to find: without them it cannot say "nothing".
+	// noWords says why the lexical index was not searched; empty if it was. Without it an
+	// answer cannot say that there is no match.
 	noWords string
-	// seq is of the last change that was surely searched: what is committed while a
-	// question is answered may be found or not.
+	// seq is the number of the last change that the search surely saw. Later commits may or
+	// may not be found.
 	seq uint64
 
 	fused      []index.Fused // set by fuse
-	candidates []*candidate  // from resolve on; by fused score, and from rank on ranked
+	candidates []*candidate  // from resolve on; ordered by fused score, after rank ranked
 
 	// Set by threshold.
 	thresholds map[memory.Kind]float64
-	below      []memory.Withheld // the nearest of those below
-	relevant   int               // how many are not
+	below      []memory.Withheld // the nearest candidates below the threshold
+	relevant   int               // number of candidates above it
 
-	// The answer as far as it is filled.
-	caps      caps            // what is left of the limits
+	// The answer so far.
+	caps      caps            // the remaining limits
 	terms     index.Terms     // of the query
 	code      context.Context // with the deadline of code
 	stopCode  context.CancelFunc
 	items     []memory.Item
 	itemTerms []index.Terms // of the items
-	// reserved are the tokens set aside for each item whose text may be cut at the end,
-	// zero for the others.
+	// reserved is the number of tokens reserved for each item whose text may be cut at the
+	// end, zero for the others.
 	reserved []int
 	names    map[string]entryName // of items, by id
-	later    []*candidate         // code that gets what room is left
+	later    []*candidate         // code that waits for the remaining room
 	withheld []memory.Withheld
-	// codeDegraded says what code the answer does without, codeIncomplete why not all code
-	// was searched.
+	// codeDegraded lists the missing parts of code search, codeIncomplete says why not all
+	// code was searched.
 	codeDegraded   []memory.Degraded
 	codeIncomplete string
 	redacted       bool // a secret was taken out
@@ -115,7 +115,7 @@ func (s *Service) newSearch(ctx context.Context, settings Settings, query string
 	return &run{s: s, ctx: ctx, settings: settings, query: query, sel: sel, searched: sel}
 }
 
-// newRun validates a question and finds out what it may be answered with.
+// newRun validates a question and determines what may be returned.
 func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts AskOptions) (*run, error) {
 	start := s.opts.Clock()
 	if err := req.Validate(); err != nil {
@@ -125,11 +125,11 @@ func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts Ask
 	if err != nil {
 		return nil, err
 	}
-	limits := settings.caps(req) // before the settings are filled into the question
+	limits := settings.caps(req) // before the settings fill in defaults
 	if o := opts.Settings; o != nil {
 		limits.chunks, limits.bytes = cmp.Or(o.Code, limits.chunks), cmp.Or(o.CodeBytes, limits.bytes)
 	}
-	if len(req.IDs) > 0 { // they are meant to be seen whole
+	if len(req.IDs) > 0 { // an answer to ids shows them whole
 		req.Limit, req.MaxTokens = len(req.IDs), cmp.Or(req.MaxTokens, memory.MaxTokens)
 	}
 	req.Limit, req.MaxTokens = cmp.Or(req.Limit, settings.Limit), cmp.Or(req.MaxTokens, settings.MaxTokens)
@@ -147,7 +147,7 @@ func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts Ask
 		if opts.Project == nil {
 			return nil, err
 		}
-		sel.Repos = []string{req.Repo} // asked again: it was known when it was asked first
+		sel.Repos = []string{req.Repo} // a replay: the name was valid when it was first asked
 	}
 	if sel.Session, err = s.session(req.Scope, project.ID, req.Caller); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts Ask
 	r.items, r.withheld = []memory.Item{}, []memory.Withheld{}
 	if !settings.Full {
 		r.searched.Kinds = slices.DeleteFunc(slices.Clone(sel.Kinds), func(k memory.Kind) bool { return k == memory.Chunk })
-		r.nothing = len(r.searched.Kinds) == 0 // which would mean all of them
+		r.nothing = len(r.searched.Kinds) == 0 // an empty list would mean all kinds
 	}
 	return r, nil
 }
@@ -177,14 +177,14 @@ func (r *run) startCode() {
 	r.code, r.stopCode = context.WithTimeout(r.ctx, r.settings.CodeDeadline)
 }
 
-// end lets go of what a run holds.
+// end releases the resources of a run.
 func (r *run) end() {
 	if r.stopCode != nil {
 		r.stopCode()
 	}
 }
 
-// makeAnswer collects the answer: items, what was withheld, and what did not take part.
+// makeAnswer collects the answer: items, withheld items and missing parts.
 func (r *run) makeAnswer() {
 	s := r.s
 	a := &memory.RecallResponse{

@@ -11,22 +11,22 @@ import (
 	"github.com/recalld/recalld/internal/steptext"
 )
 
-// Lengths of what is shown of a step, in bytes and so in characters at most.
+// Lengths in a step's view, in bytes.
 const (
 	stepSnippet = 200
-	// endingBytes is what is kept free in a snippet for what a step failed with.
+	// endingBytes is the room in a snippet that is reserved for a step's error.
 	endingBytes = 90
-	// leastPart is the least room that a further matching part is shown in.
+	// leastPart is the least room for a further matching part.
 	leastPart = 40
 )
 
-// shownApart are the fields of a step (steptext.Fields) that a view shows as
-// such, or that are its session's: a snippet has better things to say.
+// shownApart are the fields of a step (steptext.Fields) that a view shows separately or
+// that belong to its session. A snippet leaves them out.
 var shownApart = map[string]bool{
 	"tool": true, "screen": true, "labels": true, "goal": true, "flowTags": true, "tags": true,
 }
 
-// viewer shows steps of one project, all for the same question.
+// viewer shows steps of one project for one question.
 type viewer struct {
 	s        *Service
 	project  string
@@ -34,8 +34,8 @@ type viewer struct {
 	sessions map[string]memory.Session
 }
 
-// views reads steps and shows them, those left out that are gone meanwhile; with
-// a query, by what of them it matches.
+// views reads steps and shows them. It skips steps that have been deleted since. With a
+// query, a view shows the matching parts.
 func (s *Service) views(ctx context.Context, p historyScope, ids []string, query index.Terms) ([]memory.StepView, error) {
 	v := viewer{s: s, project: p.project, query: query, sessions: map[string]memory.Session{}}
 	out := make([]memory.StepView, 0, len(ids))
@@ -72,7 +72,7 @@ func (v *viewer) view(r memory.Record) memory.StepView {
 	return view
 }
 
-// stepEnd is what a step was done to and how it ended, without secrets.
+// stepEnd returns a step's target and outcome, without secrets.
 func stepEnd(st *memory.StepContent, clean func(string) string) memory.StepEnd {
 	target := render.Value(st.Tool.Target)
 	if target == "" {
@@ -85,7 +85,7 @@ func stepEnd(st *memory.StepContent, clean func(string) string) memory.StepEnd {
 	return end
 }
 
-// session returns a step's session with its goal as it may be shown.
+// session returns a step's session with its redacted goal.
 func (v *viewer) session(id string) memory.Session {
 	session, ok := v.sessions[id]
 	if !ok {
@@ -96,12 +96,12 @@ func (v *viewer) session(id string) memory.Session {
 	return session
 }
 
-// matching returns the parts of a step that hold most of the question, with its
-// ending if it failed, and the names of all fields that hold any of it. Without a
-// part worth showing the snippet is empty.
+// matching returns the parts of a step that contain most of the question, with its error if
+// it failed, and the names of all fields that contain any of it. Without a part worth
+// showing the snippet is empty.
 func (v *viewer) matching(step *memory.StepContent, fields []steptext.Field) (snippet string, names []string) {
 	analyze := v.s.opts.Analyze
-	told := map[int]bool{} // terms of the question that the snippet holds
+	told := map[int]bool{} // terms of the question that the snippet contains
 	var parts []string
 	room := stepSnippet
 	if !step.Outcome.OK {
@@ -129,7 +129,7 @@ func (v *viewer) matching(step *memory.StepContent, fields []steptext.Field) (sn
 		}
 		if f.Name == errorField && !step.Outcome.OK {
 			byFailure = true
-			continue // it is the ending
+			continue // it is shown as the ending
 		}
 		text := f.Text
 		if f.Name == targetField {
@@ -151,28 +151,27 @@ func (v *viewer) matching(step *memory.StepContent, fields []steptext.Field) (sn
 }
 
 const (
-	// partMark stands between the parts of a snippet, failedMark before what a step
-	// failed with.
+	// partMark separates the parts of a snippet; failedMark precedes a step's error.
 	partMark   = " | "
 	failedMark = " → failed"
 	// Names of fields (steptext.Fields).
 	targetField, errorField = "target", "error"
 )
 
-// excerpt is the stretch of a line that takes at most limit bytes and holds most
-// of the question; what was left out is marked.
+// excerpt returns the part of a line that takes at most limit bytes and contains most of
+// the question; marks show what was left out.
 func excerpt(line string, limit int, query index.Terms, analyze func(string) index.Terms) string {
 	if len(line) <= limit {
 		return line
 	}
 	room := limit - 2*len(render.Ellipsis)
-	pieces := words(line, room)
-	from, to := window(pieces, room, query, analyze)
-	text := strings.TrimSpace(strings.Join(pieces[from:to], ""))
+	parts := words(line, room)
+	from, to := window(parts, room, query, analyze)
+	text := strings.TrimSpace(strings.Join(parts[from:to], ""))
 	if from > 0 {
 		text = render.Ellipsis + text
 	}
-	if to < len(pieces) {
+	if to < len(parts) {
 		text += render.Ellipsis
 	}
 	return text

@@ -10,21 +10,19 @@ import (
 	"github.com/recalld/recalld/internal/steptext"
 )
 
-// Bounds of a summary. Counts are of all steps, also of those that a list has no
-// room for.
+// Bounds of a summary. Counts are of all steps, also of those that a list omits.
 const (
 	maxRecipe   = 500
 	maxFailures = 100
 	maxScreens  = 200
 	maxLabels   = 100
-	// notesBytes is the longest note of one step.
+	// notesBytes is the longest text from one step.
 	notesBytes = 200
-	// betweenSteps is how many of the steps that led to a recovery are told.
+	// betweenSteps is how many steps before a recovery are listed.
 	betweenSteps = 5
 )
 
-// summarizer takes a session's steps, oldest first, and keeps of each what a
-// summary tells.
+// summarizer reads a session's steps, oldest first, and keeps what the summary shows.
 type summarizer struct {
 	steps   []digest
 	labels  map[string]int
@@ -35,7 +33,7 @@ type summarizer struct {
 // digest is one step of a session.
 type digest struct {
 	tool    string
-	subject string // what it was done to; only compared
+	subject string // what the step acted on; only compared
 	notes   string
 	failed  bool
 	error   string
@@ -65,7 +63,7 @@ func (s *summarizer) add(r memory.Record) {
 	}
 }
 
-// summary tells of the steps so far; clean takes secrets out of what is shown.
+// summary describes the steps so far; clean redacts what is shown.
 func (s *summarizer) summary(session memory.Session, clean func(string) string) *memory.Summary {
 	out := &memory.Summary{
 		SessionID: session.ID, StepCount: len(s.steps), Goal: clean(session.Goal),
@@ -98,12 +96,12 @@ func (s *summarizer) summary(session memory.Session, clean func(string) string) 
 	return out
 }
 
-// recoveries returns, for each step that failed, the index of the one that
-// recovered it, 0 where none did: the next success of the same tool on the same
-// thing. Where a step does not say on what, nobody can tell.
+// recoveries returns, for each failed step, the index of the step that recovered it, 0 if
+// none did: the next success of the same tool on the same subject. A step without a subject
+// has no recovery.
 func recoveries(steps []digest) []int {
 	type use struct{ tool, subject string }
-	next := map[use]int{} // the next success from here
+	next := map[use]int{} // the next success after the current index
 	out := make([]int, len(steps))
 	for i, d := range slices.Backward(steps) {
 		if !d.failed {
@@ -117,8 +115,7 @@ func recoveries(steps []digest) []int {
 	return out
 }
 
-// recovery tells the last steps between a failure and what recovered it, and the
-// latter.
+// recovery lists the last steps between a failure and its recovery, and the recovery.
 func (s *summarizer) recovery(failure, by int, clean func(string) string) string {
 	first := max(failure+1, by-betweenSteps)
 	var steps []string

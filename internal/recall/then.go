@@ -9,17 +9,17 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// TextOf is the text of a lesson, step or piece of code that is handed out, without the
-// mark of a cut: the mark grows with the number of memories.
+// TextOf returns the text of a lesson, step or chunk in an answer, without the mark of a
+// cut: the mark grows with the number of memories.
 func TextOf(i memory.Item) string {
 	text, _ := render.SplitMark(i)
 	return text
 }
 
-// PastText finds the texts again that a receipt has the hashes of: as they are stored, or, of
-// code, on disk within the deadline of code. Items without a hash have no state. Inside
-// says that the caller asks from the project: only then is a text shown that was followed
-// from its files. The answer has the order of the items.
+// Then finds the texts again whose hashes a receipt holds: in the store, or, for code, on
+// disk within the deadline of code. Items without a hash have no state. Text from followed
+// files is shown only if the caller asks from the project (inside). The answer has the
+// order of the items.
 func (s *Service) Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.PastText {
 	r := &run{s: s, ctx: ctx, settings: s.settings}
 	r.startCode()
@@ -65,13 +65,13 @@ func (r *run) thenRecord(item *memory.ReceiptItem, sel memory.Selection) memory.
 	case !found:
 		return memory.PastText{State: memory.Changed}
 	case rec.Provenance.Followed() && !sel.Followed, (rec.Event != nil || rec.Step != nil) && !r.s.opts.Corpus.Selected(rec.ID, sel):
-		return memory.PastText{} // as it was, and not for this caller
+		return memory.PastText{} // unchanged, but not visible to this caller
 	}
 	return memory.PastText{Text: r.redact(text)}
 }
 
-// gone is the answer where a text is not there. Nobody knows what became of it as long as
-// not all is loaded or read, and where the store has lost something.
+// gone is the result for a missing text. Its state is unknown while the store is loading
+// or damaged.
 func (r *run) gone(isCertain bool) memory.PastText {
 	if !isCertain || r.s.whyLost() != "" {
 		return memory.PastText{}
@@ -83,7 +83,7 @@ func isOf(item *memory.ReceiptItem, text string) bool {
 	return memory.DocumentID(text).String() == item.Hash
 }
 
-// beginning is what of a text was handed out: all of it, or its beginning.
+// beginning returns the part of a text that was handed out: all of it, or its beginning.
 func beginning(text string, item *memory.ReceiptItem) (string, bool) {
 	if item.Bytes > 0 && item.Bytes < len(text) {
 		text = text[:item.Bytes]
@@ -91,12 +91,11 @@ func beginning(text string, item *memory.ReceiptItem) (string, bool) {
 	return text, isOf(item, text)
 }
 
-// cutSlack is how much more room than its length a text that was cut may have had: it was
-// cut at the end of a word, a sentence or a rune, and its command may have had no room.
+// cutSlack is how much longer than the cut text its room may have been: a text is cut at
+// the end of a word, a sentence or a rune, and its command may not have fitted.
 const cutSlack = 512
 
-// thenLesson is what of a lesson was handed out: its line, or one of those that it is cut
-// to.
+// thenLesson returns the part of a lesson that was handed out: its line, or a cut form of it.
 func (r *run) thenLesson(item *memory.ReceiptItem, e *memory.Event) (string, bool) {
 	i := memory.Item{Lesson: r.redact(e.Lesson), Context: r.redact(e.Context), Command: r.redact(e.Command)}
 	whole := render.Lesson(i, 0)
@@ -114,8 +113,8 @@ func (r *run) thenLesson(item *memory.ReceiptItem, e *memory.Event) (string, boo
 	return "", false
 }
 
-// thenCode finds code on disk, where it was: in one of the chunks of its file, or at the
-// beginning of a file that has none.
+// thenCode finds code on disk at its old place: in a chunk of its file, or at the
+// beginning of a file without chunks.
 func (r *run) thenCode(item *memory.ReceiptItem, sel memory.Selection) memory.PastText {
 	if item.Path == "" || r.s.ready() != nil {
 		return memory.PastText{}
@@ -146,7 +145,7 @@ func (r *run) thenCode(item *memory.ReceiptItem, sel memory.Selection) memory.Pa
 				return memory.PastText{Text: text}
 			}
 			if !c.Head && memory.ChunkID(at.Sandbox, at.Path, at.Chunk) == item.ID {
-				return memory.PastText{Text: whole} // a part of it that is not in one piece
+				return memory.PastText{Text: whole} // a part of it that is not contiguous
 			}
 			there = true
 		case memory.Gone:
@@ -162,7 +161,7 @@ func (r *run) thenCode(item *memory.ReceiptItem, sel memory.Selection) memory.Pa
 	return memory.PastText{State: memory.Changed}
 }
 
-// part is the part of a text that was handed out, which begins with a line.
+// part returns the part of a text that was handed out; it begins with a line.
 func part(whole string, item *memory.ReceiptItem) (string, bool) {
 	for from := 0; item.Bytes > 0 && from+item.Bytes <= len(whole); {
 		if text := whole[from : from+item.Bytes]; isOf(item, text) {

@@ -6,22 +6,21 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// maxVersions is how many of the best candidates are asked where they lie: many times
-// what an answer shows.
+// maxVersions is how many of the best candidates are checked for their repository: many
+// times the size of an answer.
 const maxVersions = 64
 
 // version is a chunk at its place in the ranking.
 type version struct {
 	*candidate
 	place int
-	own   bool // it lies in the repository that the caller is in
+	own   bool // it is in the caller's repository
 }
 
-// ownVersions gives the places of a piece of code that several worktrees or clones of
-// a project have, each as it is there, to that of the caller's first. By their words
-// they are alike; the caller's is the one that is meant, and what is nearly the same
-// collapses into it. A piece is known by its path and symbol. Where some code is of the
-// caller's folder, what is not is marked as foreign.
+// ownVersions ranks the caller's version of a chunk first if several worktrees or clones of
+// a project have it. Their words are alike, but the caller means its own; near-duplicates
+// collapse into it later. A chunk is identified by its path and symbol. If some code is in
+// the caller's folder, all other code is marked as foreign.
 func (r *run) ownVersions() {
 	dir, ranked := r.req.Caller.Dir, r.candidates
 	if dir == "" {

@@ -12,9 +12,9 @@ import (
 	"github.com/recalld/recalld/internal/steptext"
 )
 
-// readIDs reads the memories of a request for ids: each in full, in the order asked, or
-// the reason why not. It shows only what could be recalled: no steps and code of another
-// project unless the request names it, and nothing that was followed elsewhere.
+// readIDs reads the memories of a request for ids, each in full, in the order requested, or
+// the reason why not. It shows only what a question could find: no steps and code of
+// another project unless the request names it, and no followed records of other projects.
 func (r *run) readIDs() {
 	if r.err = r.s.ready(); r.err != nil {
 		return
@@ -32,7 +32,7 @@ func (r *run) readIDs() {
 			return
 		}
 		if w == nil && slices.ContainsFunc(r.items, func(i memory.Item) bool { return i.ID == item.ID }) {
-			continue // asked for twice
+			continue // requested twice
 		}
 		if w == nil {
 			if item.Tokens = render.WholeTokens(item); item.Tokens > room {
@@ -110,7 +110,7 @@ func (r *run) whole(id string) (memory.Item, *memory.Withheld, error) {
 	return item, nil, nil
 }
 
-// maxAlike is how many ids an ambiguous beginning is told to stand for.
+// maxAlike is how many ids are listed for an ambiguous beginning.
 const maxAlike = 5
 
 func ambiguous(ids []string) *memory.Withheld {
@@ -121,7 +121,7 @@ func ambiguous(ids []string) *memory.Withheld {
 	return &memory.Withheld{Reason: memory.Ambiguous, Note: "stands for " + strings.Join(ids, ", ") + more}
 }
 
-// wholeCode reads a piece of code again through the gates.
+// wholeCode reads a chunk again through the gates.
 func (r *run) wholeCode(id string) (memory.Item, *memory.Withheld, error) {
 	none := memory.Item{}
 	found, err := r.s.opts.Corpus.ChunksByPrefix(r.ctx, id, r.sel)
@@ -161,7 +161,7 @@ func (r *run) wholeCode(id string) (memory.Item, *memory.Withheld, error) {
 	return item, nil, nil
 }
 
-// full gives an item all that its record says, as text and in its fields.
+// full fills in an item's whole record, as text and in its fields.
 func (r *run) full(item *memory.Item, rec *memory.Record) {
 	var b strings.Builder
 	line := func(name, text string) {
@@ -228,13 +228,13 @@ func (r *run) full(item *memory.Item, rec *memory.Record) {
 		line("Title", r.redact(rec.Reference.Title))
 		b.WriteString(r.redact(rec.Text))
 	}
-	if rec.Step == nil { // of a step they are its session's
+	if rec.Step == nil { // a step's tags belong to its session
 		line("Tags", strings.Join(r.s.cleanAll(rec.Tags), ", "))
 	}
 	item.Text = strings.TrimRight(b.String(), "\n")
 }
 
-// redactJSON takes secrets out of a JSON value, which stays one.
+// redactJSON redacts a JSON value. The result is valid JSON.
 func (r *run) redactJSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return nil
@@ -244,17 +244,17 @@ func (r *run) redactJSON(raw json.RawMessage) json.RawMessage {
 		return json.RawMessage(text)
 	}
 	quoted, err := json.Marshal(text)
-	if err != nil { // never: it is a string
+	if err != nil { // never: it encodes a string
 		return nil
 	}
 	return quoted
 }
 
-// plainRaw is a JSON value as text: a string itself, of any other value its JSON.
+// plainRaw returns a JSON value as text: a string unquoted, any other value as JSON.
 func plainRaw(raw json.RawMessage) string { return steptext.Target(raw) }
 
-// cutWhole cuts a memory that alone is larger than the budget. mayRaise says that a
-// larger budget could be asked for.
+// cutWhole cuts a memory that alone exceeds the budget. mayRaise says that the caller could
+// ask with a larger budget.
 func cutWhole(i *memory.Item, room int, mayRaise bool) {
 	how := ""
 	if mayRaise && room > headTokens {
@@ -264,7 +264,7 @@ func cutWhole(i *memory.Item, room int, mayRaise bool) {
 	all := i.Text
 	i.Text = ""
 	n := render.MaxBytes(room-1) - len(render.Whole(*i, 1)) - len(mark(len(all)))
-	for n = max(n, 0); ; n -= n/8 + 1 { // what is shown visibly takes more
+	for n = max(n, 0); ; n -= n/8 + 1 { // the escaped text may be longer
 		i.Text = render.Prefix(all, max(n, 0))
 		i.Text += mark(len(all) - len(i.Text))
 		if i.Tokens = render.WholeTokens(*i); i.Tokens <= room || n <= 0 {

@@ -8,23 +8,22 @@ import (
 )
 
 const (
-	// bytesPerToken is how much text a token is taken to be where a budget in
-	// tokens becomes one in bytes; see render.Tokens for the other direction.
+	// bytesPerToken converts a budget in tokens to bytes; see render.Tokens for the other
+	// direction.
 	bytesPerToken = 3
-	// headTokens is set aside for headings and the frame around stored text.
+	// headTokens is the room for headings and the frame around stored text.
 	headTokens = 24 + render.FrameTokens
 )
 
-// head is what a budget sets aside before items are chosen: a small one less than
-// headTokens, or it would have no room for one.
+// head is the part of a budget reserved before items are chosen. It is at most half, or a
+// small budget would have no room for an item.
 func head(budget int) int { return min(headTokens, budget/2) }
 
-// fit writes an answer whose items are ranked, in the order of their kinds. As long as
-// headings and the like put it over its budget, it withholds the item that ranks last.
-// names are those of items, by id.
+// fit writes an answer in the order of kinds; its items are ranked. While the headings put
+// it over its budget, it withholds the item that ranks last. names maps ids to item names.
 func fit(a *memory.RecallResponse, req memory.RecallRequest, names map[string]entryName) {
 	for ranked := a.Items; ; {
-		if a.Items = ranked; len(req.IDs) == 0 { // else they are in the order asked for
+		if a.Items = ranked; len(req.IDs) == 0 { // otherwise they are in the requested order
 			a.Items = byKind(ranked)
 		}
 		render.Answer(a, req)
