@@ -249,7 +249,7 @@ func TestKeptWhateverElse(t *testing.T) {
 	if m := s.State(); m.Next != out.Model || m.Trouble != "" {
 		t.Errorf("afterwards %+v", m)
 	}
-	if !strings.Contains(log.String(), "is not removed") {
+	if !strings.Contains(log.String(), "could not be removed") {
 		t.Errorf("the log says %q", log.String())
 	}
 }

@@ -193,7 +193,7 @@ func TestFewDocuments(t *testing.T) {
 		c.addPair(fmt.Sprint("document ", i%4), fmt.Sprintf("entry number %d of the register", i), fmt.Sprintf("register says of entry %d that it is there", i))
 	}
 	_, err := train(t.Context(), c, training{})
-	if little, ok := errors.AsType[*tooLittleError](err); !ok || little.documents != 4 || !strings.Contains(err.Error(), "of 4 documents leave too few") {
+	if little, ok := errors.AsType[*tooLittleError](err); !ok || little.documents != 4 || !strings.Contains(err.Error(), "from 4 documents too few remain") {
 		t.Errorf("2500 pairs of four documents: %v", err)
 	}
 }

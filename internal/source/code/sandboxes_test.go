@@ -101,7 +101,7 @@ func TestIndexRepoRefuses(t *testing.T) {
 		{"nothing named", memory.IndexRequest{}, memory.CodeInvalidInput, "path"},
 		{"a relative path from nowhere", memory.IndexRequest{Path: "x"}, memory.CodeInvalidInput, "relative"},
 		{"above several repositories", memory.IndexRequest{Path: above}, memory.CodeConflict, filepath.Join(above, "two")},
-		{"the root of the file system", memory.IndexRequest{Path: filepath.VolumeName(root) + string(filepath.Separator)}, memory.CodeForbidden, "too much"},
+		{"the root of the file system", memory.IndexRequest{Path: filepath.VolumeName(root) + string(filepath.Separator)}, memory.CodeForbidden, "too large"},
 		{"too many files", memory.IndexRequest{Path: root, ChangedFiles: make([]string, memory.MaxChangedFiles+1)}, memory.CodeInvalidInput, "changed_files"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
