@@ -11,7 +11,14 @@
 // question reveals about its project, such as a new remote of a known repository, is
 // recorded in the background by project.Recorder, which is waited for at the end.
 //
-// Vocabulary. A candidate is a document that a retriever found. Its relevance says how
+// Files. ask.go begins a run and stages.go lists its stages. They are in candidates.go
+// (retrieve to resolve, threshold), sameerror.go (exact errors), lookup.go with asked.go
+// (look up), rank.go (rank, lessons first), versions.go, fill.go with gates.go (budget,
+// fill, more code, late code), filenames.go, share.go, write.go and receipt.go. match.go
+// finds records for the contexts of requests.
+//
+// Vocabulary. A candidate is a document that may be answered with: a retriever found it,
+// or it reports the quoted error, or the question names its code. Its relevance says how
 // surely it has to do with the question, by words and vectors together, on a scale that
 // means the same for every question (see Calibration). What is below the threshold of its
 // kind is withheld. Its match is its fused score, 1 for the best candidate of the
@@ -19,8 +26,9 @@
 // matches and explicitly named code rank first. A gate reads the text of code again from
 // disk and lets it through only if it is there now.
 //
-// The stages from fuse to own versions are functions of what was retrieved, so that an
-// answer can be explained and replayed.
+// The stages before fill use the indexes and the store, and read no file of a repository.
+// The receipt has what they decided and by which settings, so that an answer can be
+// explained and its question asked again.
 package recall
 
 import (
