@@ -1,18 +1,27 @@
-// Package memory is the domain of recalld: records and where they come from,
-// questions and their answers, receipts, the errors, and the service
-// interfaces that the daemon implements and its clients speak.
+// Package memory is the domain of recalld: records and where they come from, questions
+// and their answers, receipts, the errors, and the requests and responses of all
+// operations. Package service declares the operations.
 //
-// Vocabulary. A project is a repository's identity, so that worktrees and
-// clones of one repository are one project. A sandbox is one folder of a
-// project on disk. A record is something remembered: a lesson, a step, a chunk
-// of code, a reference. A session is one run of one agent, and its steps are
-// records; an imported one was read from files. A document is one distinct text, named by its hash;
-// records hang off it. A space holds the vectors of one model. Relevance is a
-// calibrated 0–1 figure that means the same for every model. A receipt says
-// what an answer held, what it withheld and why; the ledger holds all receipts.
+// Vocabulary. A project is a repository's identity, so that worktrees and clones of one
+// repository are one project. A sandbox is one folder of a project on disk. A record is
+// something remembered: a lesson, a step, a task, a reference. Code is no record: it is
+// stored as files with chunks (File), and in answers a chunk has the kind "chunk". A
+// session is one run of one agent, and its steps are records; an imported one was read
+// from files. A document is one distinct text, named by its hash; records and chunks refer
+// to it. A space, elsewhere called a vector collection, holds the vectors of one model.
+// Relevance is a calibrated figure from 0 to 1 that means the same for every model. A
+// receipt says what an answer held, what it withheld and why; the ledger holds all
+// receipts.
 //
-// The package holds types, their validation and errors, and imports the
-// standard library only. Its JSON tags are the wire between client and daemon.
+// Contracts. Other programs rely on some formats, limits and defaults. Comments call them
+// contracts and number them: 0 the request and answer of recall; 1 session folders and the
+// knowledge tools; 2 lesson logs, the script log_memory.sh, and lessons in text answers; 3
+// tasks and their window; 4 the code index, and code in answers; 5 discovery of tools,
+// guidance and compaction; 6 the contexts of requests and what is kept of them. The code
+// and its tests define them.
+//
+// The package holds types, their validation and errors, and imports the standard library
+// only. Its JSON tags are the wire between client and daemon.
 package memory
 
 import (
@@ -23,10 +32,10 @@ import (
 	"time"
 )
 
-// Kind says what a record is.
+// Kind says what a record, or an item of an answer, is.
 type Kind string
 
-// The kinds of records.
+// The kinds. All but Chunk are of records; a chunk is a part of a file.
 const (
 	Lesson    Kind = "lesson"
 	Step      Kind = "step"
