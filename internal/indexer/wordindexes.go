@@ -23,8 +23,8 @@ type weightedIndex struct {
 	weight float64
 }
 
-// wordIndexes lists the retrievers over words, the lexical index first. A new retriever
-// is added here.
+// wordIndexes makes the list of retrievers over words, the lexical index first: recall
+// takes the relevance by words from it. A new retriever over words is added here.
 func wordIndexes(words *lexical.Index) []weightedIndex {
 	return []weightedIndex{{words, 1}}
 }

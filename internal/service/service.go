@@ -67,8 +67,9 @@ type Spec struct {
 	// ReadOnly operations change nothing. Idempotent ones change nothing more when the
 	// same request comes again. Destructive ones remove something.
 	ReadOnly, Idempotent, Destructive bool
-	// Stored says that the response holds text that others recorded. It says so
-	// itself, because hosts put responses into prompts.
+	// Stored says that the response holds text that others recorded. The response gets a
+	// notice that says so, because hosts put responses into prompts. The schema of a tool
+	// allows the notice only if Stored is set, so every tool that answers with JSON sets it.
 	Stored bool
 	// AnyProtocol operations are understood across protocols, so that a newer client
 	// can stop an older daemon. They never change. They take no request.
