@@ -11,47 +11,45 @@ import (
 	"github.com/recalld/recalld/internal/steptext"
 )
 
-// Bounds of what is kept of a session's open attempts.
+// Bounds of a session's open attempts.
 const (
-	// attemptAge is how long after a failure a success of the same step still
-	// speaks for the lessons that were read in between.
+	// attemptAge is how long after a failure a success of the same step counts for the
+	// lessons that were read in between.
 	attemptAge       = 30 * time.Minute
 	maxOpenAttempts  = 8   // of one session
 	maxTriedSessions = 256 // sessions with open attempts
 )
 
-// attempt is a step that failed and has not been seen to succeed since.
+// attempt is a step that failed and has not succeeded since.
 type attempt struct {
-	// what tells the step from others: the tool and its subject.
+	// what identifies the step: the tool and its subject.
 	what   string
 	errors []string // fingerprints
 	at     time.Time
-	// lessons about its error were handed out since it failed.
+	// lessons about its error that were handed out since it failed.
 	lessons []string
 }
 
-// attempts are the open attempts of the sessions that are at work. They are in
-// memory only: a restart forgets outcomes that were still to come, and nothing
-// else.
+// attempts are the open attempts of active sessions. They are only in memory: a restart
+// loses outcomes that are still open.
 type attempts struct {
 	mu sync.Mutex
 	// open is guarded by mu; a session's attempts are in order of time.
 	open map[memory.SessionKey][]attempt
 }
 
-// finding is what a step says of lessons that were used.
+// finding is the outcome of a step for the lessons that were used.
 type finding struct {
 	lessons []string
 	ok      bool
 }
 
-// step takes note of a step and returns what it says of the lessons that were
-// handed out before it: the same step succeeds after it failed, or fails once
-// more with the same error.
+// step records a step and returns its outcome for the lessons that were handed out
+// before: the step succeeds after it failed, or fails again with the same error.
 func (a *attempts) step(session memory.SessionKey, at time.Time, c *memory.StepContent) finding {
 	subject := steptext.Subject(c.Tool)
 	if subject == "" {
-		return finding{} // nobody can tell whether it is tried again
+		return finding{} // without a subject, a second try cannot be recognised
 	}
 	what := c.Tool.Name + "\x00" + subject
 	a.mu.Lock()
@@ -76,8 +74,8 @@ func (a *attempts) step(session memory.SessionKey, at time.Time, c *memory.StepC
 	return said
 }
 
-// put keeps a session's open attempts, and forgets those of the session that has
-// been quiet longest when there are too many. It is called with mu held.
+// put keeps a session's open attempts. If there are too many sessions, it drops the one
+// that was idle longest. The caller holds mu.
 func (a *attempts) put(session memory.SessionKey, open []attempt) {
 	if len(open) == 0 {
 		delete(a.open, session)
@@ -99,7 +97,7 @@ func (a *attempts) put(session memory.SessionKey, open []attempt) {
 	delete(a.open, oldest)
 }
 
-// handOut notes lessons that tell of some errors as handed out to a session.
+// handOut records that lessons about some errors were handed out to a session.
 func (a *attempts) handOut(session memory.SessionKey, errors, lessons []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -110,9 +108,8 @@ func (a *attempts) handOut(session memory.SessionKey, errors, lessons []string) 
 	}
 }
 
-// HandedOut tells the write path which lessons an answer gave to a session for
-// errors with these fingerprints. What the session does next counts for or
-// against them.
+// HandedOut records which lessons an answer gave to a session for errors with these
+// fingerprints. The session's next steps count for or against them.
 func (s *Service) HandedOut(session memory.SessionKey, errors, lessons []string) {
 	s.attempts.handOut(session, errors, lessons)
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// fixWindow is how long after a failing step a lesson of the same session is
-// taken to be about its error.
+// fixWindow is how long after a failed step a lesson of the same session is taken to be
+// about its error.
 const fixWindow = 30 * time.Minute
 
-// maxFailures bounds how many sessions' last failures are known.
+// maxFailures bounds the number of sessions.
 const maxFailures = 1000
 
-// failures are the last failing steps of sessions, so that a lesson about an error
-// that is remembered soon after is found by the error that led to it. They are lost with
-// the process, and lessons are then found by what they say.
+// failures are the last failed steps of sessions. They link a lesson that is recorded soon
+// after an error to that error. They are only in memory: after a restart such a lesson is
+// found by its text only.
 type failures struct {
 	mu sync.Mutex
 	// last is by session. Guarded by mu.

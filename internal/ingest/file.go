@@ -8,8 +8,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// PutFile replaces what is known of a file. Documents that are stored already,
-// of a renamed file or another worktree, are neither analysed nor embedded.
+// PutFile replaces a file's chunks and documents. Documents that are already stored, from a
+// renamed file or another worktree, are not analysed or embedded again.
 func (s *Service) PutFile(ctx context.Context, f memory.File, docs []memory.Document) error {
 	_, err := s.commit(ctx, memory.Batch{Files: []memory.File{f}}, qualified(f, docs))
 	return err
@@ -48,7 +48,7 @@ func inContainers(symbol string, names []string) []string {
 	if len(symbols) > 1 {
 		return out
 	}
-	// The symbol of a whole class, or of a part of its body, is that of the class.
+	// The symbol of a class, and of any part of its body, is the class itself.
 	for _, name := range names {
 		if container := lastPart(symbol); name != container {
 			out = append(out, container+"."+name)
@@ -70,28 +70,26 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return "", s, false
 }
 
-// PutFiles replaces what is known of several files that bring no documents, all of
-// them or none. It returns memory.ErrDocMissing when one that their chunks name is not
-// stored.
+// PutFiles replaces several files that bring no documents, in one commit. It returns
+// memory.ErrDocMissing if a document of their chunks is not stored.
 func (s *Service) PutFiles(ctx context.Context, files []memory.File) error {
 	_, err := s.opts.Committer.Commit(ctx, memory.Batch{Files: files})
 	return err
 }
 
-// PruneFiles takes the chunks of files away, all of them or none, and returns how
-// many files had any.
+// PruneFiles removes the chunks of files in one commit, and returns how many files had any.
 func (s *Service) PruneFiles(ctx context.Context, files []memory.FileKey) (int, error) {
 	done, err := s.opts.Committer.Commit(ctx, memory.Batch{PruneFiles: files})
 	return done.Pruned, err
 }
 
-// DropFile forgets a file that is gone.
+// DropFile removes a deleted file.
 func (s *Service) DropFile(ctx context.Context, sandbox, path string) error {
 	_, err := s.opts.Committer.Commit(ctx, memory.Batch{DropFiles: []memory.FileKey{{Sandbox: sandbox, Path: path}}})
 	return err
 }
 
-// PutSandbox writes the state of a sandbox, and its project with it.
+// PutSandbox writes the state of a sandbox and its project.
 func (s *Service) PutSandbox(ctx context.Context, p memory.Project, b memory.Sandbox) error {
 	_, err := s.opts.Committer.Commit(ctx, memory.Batch{Projects: []memory.Project{p}, Sandboxes: []memory.Sandbox{b}})
 	return err

@@ -9,12 +9,12 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Holdings lists what a project holds. Listing must not wait for a write of
-// lessons, sessions or steps: these wait for the forgetting to end, and so what is
-// listed then must not take longer the more others hold.
+// Holdings lists the contents of a project. Writes of lessons, sessions and steps wait
+// until the forgetting ends. Therefore a listing must not wait for such a write, and its
+// time must not grow with other projects.
 type Holdings interface {
 	ProjectHoldings(ctx context.Context, project string) (memory.Holdings, error)
-	// ProjectReceipts lists a project's receipts. Nobody waits for it.
+	// ProjectReceipts lists a project's receipts. It does not block writes.
 	ProjectReceipts(ctx context.Context, project string) ([]string, error)
 	// SessionHoldings lists the sessions that have an id, with their steps.
 	SessionHoldings(ctx context.Context, id string) ([]memory.SessionHoldings, error)
@@ -23,8 +23,7 @@ type Holdings interface {
 // dropBatch is how many records or files are removed in one commit.
 const dropBatch = 1000
 
-// forgetNote is said after every forget: what lies outside the store is not
-// ours to erase.
+// forgetNote is part of every result: text outside the store stays.
 const forgetNote = "backups and exports made before, and the logs and session files of the repository, may still hold the text"
 
 // Forget removes records for good, and sessions with their steps: with the last
@@ -134,8 +133,8 @@ func (s *Service) forgetProject(ctx context.Context, name string, have Holdings,
 	if !known {
 		return memory.Errorf(memory.CodeNotFound, "project %s is unknown", memory.Quote(name))
 	}
-	// The ledger is read while others may write: most receipts go before the rest, and
-	// last those of the questions that were asked meanwhile.
+	// Receipts are listed while new ones may be written. Therefore most are removed first,
+	// and receipts of questions asked meanwhile at the end.
 	if err := s.forgetReceipts(ctx, p.ID, have); err != nil {
 		return err
 	}
@@ -207,9 +206,9 @@ func importable(ids []string) []string {
 	return withLetters(ids, "lstb")
 }
 
-// ofFiles returns the ids of the rules, references and tools, which a file of the
-// repository may have. One that is forgotten by its id stays so; with its project it
-// comes back as the code does, when somebody works there again.
+// ofFiles returns the ids of the rules, references and tools, which a repository's files
+// may define. Forgetting one by its id keeps it out. After its project is forgotten, it
+// returns with the project's code when work there resumes.
 func ofFiles(ids []string) []string { return withLetters(ids, "ufo") }
 
 func withLetters(ids []string, letters string) []string {

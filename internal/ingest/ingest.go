@@ -8,7 +8,7 @@
 // and white space. The second is merged into the first, and every time that a lesson is
 // told is an observation of it. A lesson's rate is what the latest observation with a rate
 // said, plus the outcomes since; an older rate from a file changes nothing. A lesson that
-// was superseded or retracted is withdrawn: kept, and not recalled until it is told again.
+// was superseded or retracted is withdrawn: kept, and not recalled until it is observed again.
 // File imports never change a session started through the daemon. Imported sessions are
 // never current. A bare session has steps but no metadata. What was forgotten leaves a
 // tombstone, which keeps imports from bringing it back.
@@ -81,8 +81,8 @@ type Options struct {
 	Analyze func(memory.Document) []byte
 	// Embedder is the built-in model: fast, local, always there.
 	Embedder embedder.Embedder
-	// Held says that a document is stored already, with the names that it declares,
-	// so that its analysis can be left out. It may be out of date.
+	// Held says whether a document with its declared names is already stored, so that it is
+	// not analysed again. It may be out of date.
 	Held func(memory.Document) bool
 	// Redact takes secrets out of a text and says how many. Nil keeps texts as
 	// they are.
@@ -101,10 +101,10 @@ type Options struct {
 	// Git says where the repository of a folder stands, nil outside of one. Nil
 	// fills in nothing.
 	Git func(dir string) *memory.Git
-	// LineHash names a line of a log as whoever reads logs names it, so that our
-	// own line is known when it is read again. Nil leaves lines unnamed.
+	// LineHash returns the id of a log line as the log reader computes it, so that our own
+	// lines are recognised when they are read again. Nil leaves lines without an id.
 	LineHash func(memory.LogLine) memory.DocID
-	// Gate lets files in while nobody asks; nil lets them in at any time.
+	// Gate admits file writes while no question is running; nil always admits them.
 	Gate *worker.Gate
 	// Clock gives the time of writes. Default time.Now.
 	Clock func() time.Time
@@ -153,10 +153,10 @@ type Service struct {
 	attempts attempts
 	stepIDs  stepIDs
 
-	// forgetting is held while things are forgotten, and shared by those who write
-	// what they have read before: else they would bring it back, or put a step
-	// into a session that is going. An import shares it for one commit at a time,
-	// for while somebody waits to forget, nobody else can share it.
+	// forgetting is held exclusively while records are forgotten. A write that depends on
+	// what it has read shares it, otherwise it could bring a record back or add a step to
+	// a session that is being removed. An import shares it for one commit at a time,
+	// because a waiting Forget blocks all other writes.
 	forgetting sync.RWMutex
 }
 
@@ -238,7 +238,7 @@ func (s *Service) commit(ctx context.Context, b memory.Batch, texts []memory.Doc
 
 func (s *Service) commitWith(ctx context.Context, b memory.Batch, texts []memory.Document, all bool) (memory.Committed, error) {
 	var err error
-	if len(b.Files) > 0 { // nobody waits for them
+	if len(b.Files) > 0 { // files are written in the background
 		for part := range slices.Chunk(texts, gatedTexts) {
 			err := s.opts.Gate.Do(ctx, func() error {
 				docs, err := s.documents(ctx, part, all)

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// LabelRule gives a label to the steps that it fits: those of a tool that one of
-// the patterns names, with the word in their target, that failed. A condition
-// that is empty holds always.
+// LabelRule gives a label to the steps that it matches: the tool matches a pattern, the
+// target contains the word, and the step failed. An empty condition always holds.
 type LabelRule struct {
 	Label string
 	// Tools are patterns of path.Match, case ignored.
@@ -19,10 +18,10 @@ type LabelRule struct {
 	Failed bool
 }
 
-// NewLabels returns the labels of a step by rules: those of all that fit, each
-// once, in the rules' order. A tool's name is tried whole and without the server
-// that a client puts in front of it ("mcp__browser__mm_click", "browser:mm_click").
-// The error is path.ErrBadPattern for what is no pattern.
+// NewLabels returns a function that derives a step's labels: the labels of all matching
+// rules, each once, in the rules' order. A tool's name is tried whole and without the server
+// prefix of a client ("mcp__browser__mm_click", "browser:mm_click"). The error of a bad
+// pattern is path.ErrBadPattern.
 func NewLabels(rules []LabelRule) (func(tool, target string, failed bool) []string, error) {
 	rules = slices.Clone(rules)
 	for i, r := range rules {

@@ -111,8 +111,8 @@ func (s *Service) lessonLine(req memory.RememberRequest, project memory.Project)
 	return line, n > 0, err
 }
 
-// withoutQuotes takes out of a lesson what recall handed out. A known lesson stays whole:
-// it is told again, perhaps with another outcome.
+// withoutQuotes removes from a lesson the text that recall handed out. A known lesson stays
+// whole: it is a further observation, perhaps with another outcome.
 func (s *Service) withoutQuotes(line *memory.LogLine, project string) error {
 	context, inContext := s.opts.QuoteFilter.Strip(line.Context)
 	lesson, inLesson := s.opts.QuoteFilter.Strip(line.Lesson)
@@ -199,7 +199,7 @@ func (s *Service) addSession(one *memory.Record, caller memory.Caller) error {
 		if err != nil && !errors.Is(err, memory.ErrSeveralSessions) {
 			return err
 		}
-		if !ok { // a lesson is worth keeping whoever told it
+		if !ok { // the session is unknown; the lesson is kept without it
 			return nil
 		}
 		id = current.ID

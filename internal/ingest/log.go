@@ -27,8 +27,8 @@ type Problem struct {
 
 // ImportLessons imports lines of logs into a project. It can be repeated, with the lines
 // in any order: a known line changes nothing, not even the store, and forgotten lessons
-// stay forgotten. An invalid line does not stop the others. A line without a time is told
-// now.
+// stay forgotten. An invalid line does not stop the others. A line without a time gets the
+// current time.
 //
 // from is the provenance of the lines. Followed lines change nothing that was told or
 // imported, and their success rates count for nothing; a time that is yet to come
@@ -56,7 +56,7 @@ func (s *Service) ImportLessons(ctx context.Context, project memory.Project, fro
 		}
 		told = append(told, importedLine{clean, one})
 	}
-	// By time, so that a lesson is told before another one withdraws it.
+	// By time, so that a lesson exists before another one withdraws it.
 	slices.SortStableFunc(told, func(a, b importedLine) int { return a.line.Timestamp.Compare(b.line.Timestamp) })
 	for _, part := range bySize(told, func(x importedLine) int { return 2 * len(x.one.Text) }) {
 		if err := s.importLines(ctx, project, part, &out); err != nil {

@@ -13,12 +13,12 @@ const maxFingerprints = 16
 // maxAttempts is the largest count of outcomes that memory.ParseRate can read.
 const maxAttempts = 9_999_999
 
-// observe returns a lesson that is told once more, and whether that changed it. old has
-// no event where there is no such lesson yet. one is the lesson as told, with one
-// observation. A live observation is a call. Any other comes from a file, in any order and
-// perhaps again, and counts only if it is new. What comes from a followed file changes only
-// lessons that are known from followed files alone; such a lesson is promoted when it is
-// told or imported.
+// observe returns a lesson with one more observation, and whether that changed it. old has
+// no event if the lesson is new. one is the lesson as recorded, with one observation. A live
+// observation comes from a call. Any other comes from a file, in any order and perhaps
+// repeatedly, and counts only if it is new. An observation from a followed file changes only
+// lessons that are known from followed files alone. Such a lesson is promoted when it is
+// recorded by a call or imported.
 func observe(old, one memory.Record, live bool) (memory.Record, bool) {
 	if old.Event == nil {
 		return one, true
@@ -67,10 +67,10 @@ func observe(old, one memory.Record, live bool) (memory.Record, bool) {
 	return merged, true
 }
 
-// promote returns a lesson that is told or imported now and was known from followed files
-// alone. Nothing of those files stays, neither dates, tags nor other fields. Outcomes that
-// were counted here stay, and so does a withdrawal by a caller that is newer than an
-// imported line.
+// promote returns a lesson that is recorded by a call or imported and was known from
+// followed files alone. The dates, tags and other fields of those files are dropped.
+// Outcomes that were counted here stay, and so does a withdrawal by a caller that is newer
+// than an imported line.
 func promote(old, one memory.Record, live bool) memory.Record {
 	event, told := *one.Event, one.Event.Observations[0]
 	if old.Event.Rate != nil && (event.Rate == nil || told.At.Before(old.Event.RateAt)) {
@@ -175,8 +175,8 @@ func withdrawn(r memory.Record, project string, w memory.Withdrawal, live bool) 
 	return r, true
 }
 
-// withOutcome returns a lesson with one more outcome, and whether that changed it. A rate that
-// is told later replaces it; an older one, which a file may still contain, does not.
+// withOutcome returns a lesson with one more outcome, and whether that changed it. A newer
+// rate replaces it; an older one, which a file may still contain, does not.
 func withOutcome(r memory.Record, succeeded bool, now time.Time) (memory.Record, bool) {
 	if r.Event == nil {
 		return r, false

@@ -15,23 +15,22 @@ import (
 const Recalled = "[recalled]"
 
 const (
-	// maxEchoLines bounds what is kept: some hundred answers, 0.5 MB.
+	// maxEchoLines bounds the kept hashes: some hundred answers, 0.5 MB.
 	maxEchoLines = 20_000
-	// minEchoLine is the least of a line, in letters and digits with one blank
-	// between words, by which it is known again. Anybody may write a shorter one.
+	// minEchoLine is the shortest line that is recognised by itself, in letters and
+	// digits with one blank between words. A shorter line may be equal by chance.
 	minEchoLine = 24
 )
 
-// QuoteFilter knows the text that recall handed out, so that it is not stored again as
-// new. It keeps hashes of lines, not the lines, forgets the oldest
-// and is empty after a start; our headings and the items below them are known
-// without it. A nil QuoteFilter knows nothing. It is safe for concurrent use.
+// QuoteFilter recognises text that recall handed out, so that it is not stored again as
+// new. It keeps hashes of lines, not the lines, drops the oldest, and is empty after a
+// start. It recognises our headings and the items below them without a hash. A nil
+// QuoteFilter recognises nothing. It is safe for concurrent use.
 //
-// Whoever answers a recall calls Add with the text of the answer, and for an
-// answer in JSON with the text of each item. The write path calls Strip on a
-// lesson and Mark on the texts of a step, after secrets were taken out, as they
-// were of the answer. Short lines and lines that were changed stay: an echo is
-// taken out where it is certain, and the same lesson told again in its own
+// The code that answers a recall calls Add with the text of the answer, and for an answer
+// in JSON with the text of each item. The write path calls Strip on a lesson and Mark on
+// the texts of a step. Like the answer, they are redacted before. Short lines and changed
+// lines stay: only certain quotes are removed. A lesson that is recorded again in its own
 // fields is merged, not refused.
 type QuoteFilter struct {
 	seed maphash.Seed
@@ -45,12 +44,12 @@ type QuoteFilter struct {
 	place map[uint64]int
 }
 
-// NewQuoteFilter returns an QuoteFilter that knows nothing yet.
+// NewQuoteFilter returns an empty QuoteFilter.
 func NewQuoteFilter() *QuoteFilter {
 	return &QuoteFilter{seed: maphash.MakeSeed(), place: make(map[uint64]int)}
 }
 
-// Add remembers the lines of an answer.
+// Add adds the lines of an answer.
 func (e *QuoteFilter) Add(answerText string) {
 	if e == nil {
 		return
@@ -86,9 +85,8 @@ func (e *QuoteFilter) AddAnswer(text string, items []memory.Item) {
 	}
 }
 
-// Strip takes the lines that recall handed out from a text, and says how many
-// they were. The rest is empty when nothing but signs and numbers
-// would be left.
+// Strip removes the lines that recall handed out from a text, and returns how many they
+// were. The rest is empty if it would contain only signs and numbers.
 func (e *QuoteFilter) Strip(text string) (rest string, n int) {
 	rest, n = e.replace(text, "")
 	if n > 0 && !strings.ContainsFunc(rest, unicode.IsLetter) {
@@ -97,33 +95,33 @@ func (e *QuoteFilter) Strip(text string) (rest string, n int) {
 	return rest, n
 }
 
-// Mark puts Recalled in the place of lines that recall handed out, once for
-// lines that follow one another, and says how many they were.
+// Mark replaces lines that recall handed out with Recalled, once for consecutive lines,
+// and returns how many they were.
 func (e *QuoteFilter) Mark(text string) (marked string, n int) { return e.replace(text, Recalled) }
 
 func (e *QuoteFilter) replace(text, with string) (string, int) {
 	if e == nil || len(text) < minEchoLine {
 		return text, 0
 	}
-	pieces := e.judge(text)
+	parts := e.judge(text)
 	var b strings.Builder
 	n, from := 0, 0
-	for i := 0; i < len(pieces); i++ {
-		if pieces[i].origin != echoed {
+	for i := 0; i < len(parts); i++ {
+		if parts[i].origin != echoed {
 			continue
 		}
-		// A run ends with its last known piece: short lines between, brackets and
-		// fences, go with it.
+		// A run ends with its last recognised part. Short lines, brackets and fences in
+		// between are removed with it.
 		last := i
-		for j := i; j < len(pieces) && pieces[j].origin != foreign; j++ {
-			if pieces[j].origin == echoed || pieces[j].origin == shortEchoed {
+		for j := i; j < len(parts) && parts[j].origin != foreign; j++ {
+			if parts[j].origin == echoed || parts[j].origin == shortEchoed {
 				last = j
 				n++
 			}
 		}
-		b.WriteString(text[from:pieces[i].start])
+		b.WriteString(text[from:parts[i].start])
 		b.WriteString(with)
-		from = pieces[last].end
+		from = parts[last].end
 		i = last
 	}
 	if n == 0 {
@@ -133,26 +131,26 @@ func (e *QuoteFilter) replace(text, with string) (string, int) {
 	return b.String(), n
 }
 
-// piece is a line of a text, or of a string within it.
-type piece struct {
-	start, end int // bytes, without what separates pieces
+// part is a line of a text, or of a string within it.
+type part struct {
+	start, end int // bytes, without separators
 	origin     origin
 }
 
-// origin says whose words a piece is.
+// origin says where a part's text comes from.
 type origin int
 
 const (
 	foreign     origin = iota // new text
-	short                     // too short to tell
-	shortEchoed               // as short, and handed out: what stands before it tells
+	short                     // too short to decide
+	shortEchoed               // too short, but handed out: the part before it decides
 	echoed                    // handed out by recall
 )
 
-// judge cuts a text into pieces and tells which were handed out.
-func (e *QuoteFilter) judge(text string) []piece {
-	var pieces []piece
-	below := false // one of our headings
+// judge cuts a text into parts and says which were handed out.
+func (e *QuoteFilter) judge(text string) []part {
+	var parts []part
+	below := false // below one of our headings
 	for start := 0; start <= len(text); {
 		end := len(text)
 		if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
@@ -160,23 +158,22 @@ func (e *QuoteFilter) judge(text string) []piece {
 		}
 		line := text[start:end]
 		if v := e.originOf(line, &below); v != foreign || !strings.ContainsAny(line, `"\`) {
-			pieces = append(pieces, piece{start, end, v})
+			parts = append(parts, part{start, end, v})
 		} else {
-			for _, p := range stringPieces(line) {
+			for _, p := range stringParts(line) {
 				if p.start <= p.end {
 					p.origin = e.originOf(unescape(line[p.start:p.end]), &below)
 				}
 				p.start, p.end = p.start+start, p.end+start
-				pieces = append(pieces, p)
+				parts = append(parts, p)
 			}
 		}
 		start = end + 1
 	}
-	return pieces
+	return parts
 }
 
-// originOf judges one line; below says whether it stands in a block of ours, and
-// is kept up to date.
+// originOf judges one line; below says whether it is in a block of ours, and is updated.
 func (e *QuoteFilter) originOf(line string, below *bool) origin {
 	plain := cutNumber(strings.Trim(line, " \t\r>\"'"))
 	switch {
@@ -205,7 +202,7 @@ func (e *QuoteFilter) originOf(line string, below *bool) origin {
 	return short
 }
 
-// cutNumber takes the number of a line off, but not that of a list's item.
+// cutNumber removes a line number, but not the number of a list item.
 func cutNumber(line string) string {
 	digits := strings.TrimLeft(line, "0123456789")
 	if len(digits) < len(line) {
@@ -218,7 +215,7 @@ func cutNumber(line string) string {
 	return line
 }
 
-// isHeading knows the lines by which our answers begin.
+// isHeading recognises the first lines of our answers.
 func isHeading(line string) bool {
 	for _, start := range [...]string{"**Relevant Memories (", "**Relevant Records (", "**Relevant Code in "} {
 		if strings.HasPrefix(line, start) && strings.HasSuffix(line, "):**") {
@@ -236,8 +233,8 @@ func isHeading(line string) bool {
 	return len(behind) < len(count) && (behind == " relevant snippet:" || behind == " relevant snippets:")
 }
 
-// isItem knows the form of an item: "2. [2026-01-31] …", and of a snippet's
-// first line, "2. path (Relevance: 0.89)" or "(relevance 0.89)".
+// isItem recognises the form of an item: "2. [2026-01-31] …", and of a snippet's first
+// line, "2. path (Relevance: 0.89)" or "(relevance 0.89)".
 func isItem(line string) bool {
 	rest := strings.TrimLeft(line, "0123456789")
 	if len(rest) == len(line) || !strings.HasPrefix(rest, ". ") {
@@ -247,7 +244,7 @@ func isItem(line string) bool {
 	return cutDate(rest) != rest || strings.Contains(rest, "(Relevance: 0.") || strings.Contains(rest, "(relevance 0.")
 }
 
-// cutDate takes "[2026-01-31] " off the front.
+// cutDate removes a leading "[2026-01-31] ".
 func cutDate(s string) string {
 	const form = "[0000-00-00]"
 	if len(s) < len(form) {
@@ -261,10 +258,10 @@ func cutDate(s string) string {
 	return strings.TrimLeft(s[len(form):], " ")
 }
 
-// quoteKey is what a line is known by: its words, without bullets, quotes, the
-// numbers of lists and lines, the date before it and what recall puts behind it;
-// the signs themselves of a line without words. long says that it is long enough
-// to be known by itself.
+// quoteKey returns the key by which a line is recognised: its words, without bullets,
+// quotes, numbers of lists and lines, the date before it and the suffix that recall adds; or
+// its signs if it has no words. long says that the line is long enough to be recognised by
+// itself.
 func quoteKey(line string) (key string, long bool) {
 	signs := cutNumber(strings.Trim(line, " \t\r>"))
 	line = cutTail(cutHead(line))
@@ -294,7 +291,7 @@ func isLetter(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
 }
 
-// cutHead takes off what editors, lists and quotations put before a line.
+// cutHead removes the prefixes of editors, lists and quotations.
 func cutHead(line string) string {
 	for {
 		before := line
@@ -315,8 +312,8 @@ func cutHead(line string) string {
 	}
 }
 
-// cutTail takes off what recall puts behind an item, which changes with each
-// outcome: "(9/10 success)", "(and 2 alike)", "[from api]".
+// cutTail removes recall's suffix of an item, which changes with each outcome:
+// "(9/10 success)", "(and 2 alike)", "[from api]".
 func cutTail(line string) string {
 	for {
 		before := line
@@ -334,33 +331,33 @@ func cutTail(line string) string {
 	}
 }
 
-// stringPieces cuts a line of JSON, or of a program, at the quotes around its
-// strings and at the escaped line feeds within them. A piece that ends before
-// it starts stands for a quote: no run of echoed lines goes beyond a string.
-func stringPieces(line string) []piece {
-	var pieces []piece
+// stringParts cuts a line of JSON or source code at the quotes around its strings and at
+// the escaped line feeds within them. A part that ends before it starts stands for a quote:
+// no run of quoted lines goes beyond a string.
+func stringParts(line string) []part {
+	var parts []part
 	start := 0
 	for i := 0; i < len(line); i++ {
 		switch line[i] {
 		case '"':
-			pieces = append(pieces, piece{start: start, end: i}, piece{start: i + 1, end: i})
+			parts = append(parts, part{start: start, end: i}, part{start: i + 1, end: i})
 			start = i + 1
 		case '\\':
 			end := i
 			for end < len(line) && line[end] == '\\' {
-				end++ // one for each string within a string
+				end++ // one for each level of nested strings
 			}
 			if end < len(line) && line[end] == 'n' {
-				pieces = append(pieces, piece{start: start, end: i})
+				parts = append(parts, part{start: start, end: i})
 				start = end + 1
 			}
-			i = end // what is escaped begins nothing
+			i = end // an escaped character begins nothing
 		}
 	}
-	return append(pieces, piece{start: start, end: len(line)})
+	return append(parts, part{start: start, end: len(line)})
 }
 
-// unescape undoes what JSON escapes and a word or a line's form depends on.
+// unescape reverses the JSON escapes that affect words or the form of a line.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

@@ -14,10 +14,9 @@ import (
 // referenceBatch is how many references are committed at once.
 const referenceBatch = 200
 
-// PutReferences keeps texts whole under their names, as references of a
-// project, in place of earlier ones of the same names. They are not merged and
-// not redacted: whoever hands them over wants them back as they are. A text
-// longer than memory.MaxReferenceText is kept in parts.
+// PutReferences stores texts whole under their names, as references of a project. They
+// replace earlier ones of the same names. They are not merged or redacted, because they
+// must be returned unchanged. A text longer than memory.MaxReferenceText is stored in parts.
 func (s *Service) PutReferences(ctx context.Context, project memory.Project, docs []memory.ReferenceDoc) error {
 	for part := range slices.Chunk(lastOfName(docs), referenceBatch) {
 		b := memory.Batch{Projects: []memory.Project{project}, Action: "put references",
@@ -47,8 +46,7 @@ func (s *Service) PutReferences(ctx context.Context, project memory.Project, doc
 	return nil
 }
 
-// lastOfName keeps the last document of each name: a batch may write a record
-// only once.
+// lastOfName returns the last document of each name: a batch may write a record only once.
 func lastOfName(docs []memory.ReferenceDoc) []memory.ReferenceDoc {
 	place := make(map[string]int, len(docs))
 	var kept []memory.ReferenceDoc
@@ -63,8 +61,8 @@ func lastOfName(docs []memory.ReferenceDoc) []memory.ReferenceDoc {
 	return kept
 }
 
-// dropFurtherParts removes what is left of longer references of before. Parts
-// are numbered without a gap: as long as one was dropped there may be a next.
+// dropFurtherParts removes the remaining parts of earlier, longer references. Parts are
+// numbered without a gap: after each removed part there may be another.
 func (s *Service) dropFurtherParts(ctx context.Context, project memory.Project, parts map[string]int, dropped int) error {
 	for further := 1; dropped > 0; further++ {
 		var b memory.Batch

@@ -18,18 +18,18 @@ type cleaner struct {
 	redact func(text string) (clean string, n int)
 	// redactValue is redact for a value with names; see Options.RedactValue.
 	redactValue func(value string, names ...string) (clean string, n int)
-	// echo marks in the strings of JSON values what recall handed out; nil does not.
+	// echo marks quotes of recall in the strings of JSON values; nil marks none.
 	echo *QuoteFilter
 	n    int
-	gone error // why cleaning was given up; see while
+	gone error // why cleaning stopped; see while
 }
 
 func (s *Service) newCleaner() *cleaner {
 	return &cleaner{redact: s.opts.Redact, redactValue: s.opts.RedactValue}
 }
 
-// while ends the cleaning of what is left once ctx ends: what nobody waits for is not
-// cleaned, and the caller writes none of it if gone is set.
+// while stops the cleaning once ctx ends. If gone is set then, the caller must write
+// nothing.
 func (c *cleaner) while(ctx context.Context) {
 	redact, redactValue := c.redact, c.redactValue
 	c.redact = func(text string) (string, int) {
@@ -70,7 +70,7 @@ func (c *cleaner) list(tags []string) []string {
 	return clean
 }
 
-// git cleans what is said of a repository; what is given is not changed.
+// git cleans the description of a repository; its argument is not changed.
 func (c *cleaner) git(g *memory.Git) *memory.Git {
 	if g == nil {
 		return nil
@@ -106,9 +106,9 @@ func (c *cleaner) extra(fields map[string]json.RawMessage) map[string]json.RawMe
 	return clean
 }
 
-// rewrite returns a JSON value without its secrets; name is what it is the value
-// of. All else, the order of keys and the writing of numbers, stays byte by byte as
-// it is. A value that is not valid JSON is returned as it came.
+// rewrite returns a JSON value without its secrets; name is the name of the value. All
+// else stays unchanged byte by byte, such as the order of keys and the form of numbers.
+// A value that is not valid JSON is returned unchanged.
 func (c *cleaner) rewrite(raw json.RawMessage, name string) json.RawMessage {
 	at := surroundings{named: namesBeside(raw), outer: name}
 	out := make([]byte, 0, len(raw))
@@ -125,8 +125,8 @@ func (c *cleaner) rewrite(raw json.RawMessage, name string) json.RawMessage {
 	return append(out, raw[end:]...)
 }
 
-// scalar cleans one scalar. What it stands beside may tell that it is a secret
-// where it does not look like one: {"password": "…"}, ["--password", "…"].
+// scalar cleans one scalar. Its neighbours may show that it is a secret although it does
+// not look like one: {"password": "…"}, ["--password", "…"].
 func (c *cleaner) scalar(s steptext.Scalar, at *surroundings) string {
 	clean, n := s.Text, 0
 	switch s.Kind {
@@ -149,7 +149,7 @@ func (c *cleaner) scalar(s steptext.Scalar, at *surroundings) string {
 	return clean
 }
 
-// byName cleans a text by each of the ways to name it, until one finds a secret.
+// byName cleans a text under each possible name until a secret is found.
 func (c *cleaner) byName(text *string, ways [][]string) int {
 	for _, names := range ways {
 		clean, n := c.redactValue(*text, names...)

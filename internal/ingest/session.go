@@ -14,8 +14,8 @@ import (
 	"github.com/recalld/recalld/internal/steptext"
 )
 
-// StartSession opens a session. The number of its steps and the folder of its
-// files are for whoever knows them.
+// StartSession opens a session. The caller adds the number of its steps and the folder of
+// its files.
 func (s *Service) StartSession(ctx context.Context, req memory.StartSessionRequest) (*memory.SessionState, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (s *Service) StartSession(ctx context.Context, req memory.StartSessionReque
 	return &memory.SessionState{Session: session, ProjectName: project.Name, Redacted: c.n > 0, Seq: done.Seq}, nil
 }
 
-// EndSession ends a session; ending it again changes nothing.
+// EndSession ends a session; ending it again is a no-op.
 func (s *Service) EndSession(ctx context.Context, req memory.EndSessionRequest) (*memory.SessionState, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (s *Service) checkFlowTags(tags []string) error {
 	return nil
 }
 
-// git says where the caller's repository stands, if it is the project's.
+// git describes the repository of the caller's folder, if it is the project's.
 func (s *Service) git(ctx context.Context, project string, caller memory.Caller) *memory.Git {
 	if caller.Dir == "" {
 		return nil
@@ -137,15 +137,14 @@ func (s *Service) git(ctx context.Context, project string, caller memory.Caller)
 	return s.newCleaner().git(s.opts.Git(caller.Dir))
 }
 
-// client is the program that calls, as it is kept: anybody can call itself
-// anything.
+// client returns the redacted name of the calling program: callers choose it freely.
 func (s *Service) client(caller memory.Caller) string {
 	s.newCleaner().text(&caller.Client, memory.MaxNameText)
 	return caller.Client
 }
 
-// resume adds to an open session what a later look at it knows, and says whether that
-// changed it. In another window it starts again.
+// resume adds newer metadata to an open session, and says whether that changed it. In
+// another window the session starts again.
 func resume(old *memory.Session, now memory.Session) (changed bool) {
 	if old.Goal == "" && now.Goal != "" {
 		old.Goal, changed = now.Goal, true
@@ -162,7 +161,7 @@ func resume(old *memory.Session, now memory.Session) (changed bool) {
 // maxToolTags bounds the tags of tools that a session of hooks gets.
 const maxToolTags = 8
 
-// tagOf is a text as tags, none if it cannot be one.
+// tagOf returns a text as a list of one tag, or nil if it is no valid tag.
 func tagOf(text string) []string {
 	if text == "" || utf8.RuneCountInString(text) > memory.MaxTagText {
 		return nil
@@ -182,9 +181,9 @@ func toolTag(name string) []string {
 // maxTitle bounds the goal that a session gets of its first step, in characters.
 const maxTitle = 120
 
-// recognise gives a session of hooks what a person knows it by: its first step, where
-// no prompt said what it is for, and the tools that it used. It says what of that the
-// session lacks.
+// recognise fills in metadata by which a person recognises a session of hooks: a title from
+// its first step if no prompt gave one, and the tools that it used. It returns only what
+// the session lacks.
 func recognise(session memory.Session, step memory.StepContent) memory.Session {
 	known := memory.Session{Window: session.Window, CreatedAt: session.CreatedAt}
 	if n := len(session.Tags); n < maxToolTags+1 {
@@ -217,8 +216,7 @@ func commandOf(input json.RawMessage) string {
 	return in.Command
 }
 
-// refuseTaken lets a session begin under an id that is free, or of which only
-// steps are known.
+// refuseTaken allows a session to begin under an id that is free or has only steps.
 func refuseTaken(old, new memory.Session) (memory.Session, error) {
 	if old.Bare {
 		return new, nil
@@ -227,8 +225,8 @@ func refuseTaken(old, new memory.Session) (memory.Session, error) {
 		Message: fmt.Sprintf("there is a session %s already", memory.Quote(old.ID)), Hint: "leave sessionId out to get a new one"}
 }
 
-// newSessionID names a session by its day and 30 random bits: a person can tell
-// such ids apart, and in one project none comes twice a day.
+// newSessionID makes an id of the day and 30 random bits: people can tell such ids apart,
+// and a collision within a project and a day is very unlikely.
 func newSessionID(now time.Time) string {
 	return "mm-" + now.Format("20060102") + "-" + strings.ToLower(rand.Text()[:6])
 }
@@ -243,9 +241,9 @@ func (s *Service) currentSession(project string, caller memory.Caller) (memory.S
 	return session, ok, err
 }
 
-// FindSession returns the session with an id, or the current one of the caller.
-// CodeNotFound for an id that no session has, CodeInvalidInput when none is open, or
-// several that could be meant.
+// FindSession returns the session with an id, or the caller's current one. It returns
+// CodeNotFound for an unknown id, and CodeInvalidInput if no session is open or several
+// match.
 func (s *Service) FindSession(project, id string, caller memory.Caller) (memory.Session, error) {
 	if id == "" {
 		id = caller.Session
@@ -270,7 +268,7 @@ func (s *Service) FindSession(project, id string, caller memory.Caller) (memory.
 	return session, err
 }
 
-// answered is the answer to a request that was done before.
+// answered returns the result of a request that was done before.
 func (s *Service) answered(project memory.Project, done memory.Committed) (*memory.SessionState, error) {
 	if len(done.Put) == 0 {
 		return nil, errOtherRequest()
@@ -282,8 +280,8 @@ func (s *Service) answered(project memory.Project, done memory.Committed) (*memo
 	return &memory.SessionState{Session: session, ProjectName: project.Name, Seq: done.Seq}, nil
 }
 
-// orAnswered is the answer of before if the request was done before, and else an
-// error: what the request spoke of may have gone because it was done.
+// orAnswered returns the earlier result if the request was done before, otherwise an error:
+// the request itself may have removed what it refers to.
 func (s *Service) orAnswered(ctx context.Context, project memory.Project, requestID string, failed error) (*memory.SessionState, error) {
 	if done, ok := s.repeated(ctx, requestID); ok {
 		return s.answered(project, done)
@@ -291,8 +289,8 @@ func (s *Service) orAnswered(ctx context.Context, project memory.Project, reques
 	return nil, failed
 }
 
-// repeated says whether a request was done before, and how it ended. One that was
-// not is on record from now on as one that did nothing, which it is.
+// repeated says whether a request was done before, and its result. A new request is
+// recorded as one that changed nothing.
 func (s *Service) repeated(ctx context.Context, requestID string) (memory.Committed, bool) {
 	if requestID == "" {
 		return memory.Committed{}, false
@@ -301,8 +299,7 @@ func (s *Service) repeated(ctx context.Context, requestID string) (memory.Commit
 	return done, err == nil && done.Repeated && len(done.Put) > 0
 }
 
-// errOtherRequest is the error for a request's id under which something else was
-// done.
+// errOtherRequest is the error for a request id that was used for another request.
 func errOtherRequest() error {
 	return &memory.Error{Code: memory.CodeConflict, Field: "request_id", Message: "another request used this id"}
 }

@@ -11,14 +11,12 @@ import (
 	"github.com/recalld/recalld/internal/steptext"
 )
 
-// ImportSession takes over a session and steps of it as files hold them. It can
-// be repeated: what is known changes nothing. The metadata of a session may come
-// after its steps, and again when another program has changed it; one that was
-// started here is not changed. Of a step, time and content are looked at, and
-// labels, where it has some; the rest is derived. The session's provenance is its
-// steps' as well, and "imported" if it has none; what is followed changes nothing that
-// was told or imported. The error is that of the session, a *memory.Error when it is
-// not valid.
+// ImportSession imports a session and some of its steps from files. It can be repeated:
+// known data changes nothing. The metadata of a session may follow after its steps, and may
+// be imported again after another program has changed it. A session that was started here is
+// not changed. Time, content and labels of a step are read; the rest is derived. The steps
+// have the session's provenance, "imported" by default. Followed data never changes recorded
+// or imported data. The error is about the session: a *memory.Error if it is not valid.
 func (s *Service) ImportSession(ctx context.Context, project memory.Project, session memory.Session, steps []memory.Record) (Imported, error) {
 	var out Imported
 	session.Project = project.ID
@@ -49,7 +47,7 @@ func (s *Service) ImportSession(ctx context.Context, project memory.Project, ses
 	return out, nil
 }
 
-// cleanSession takes the secrets out of a session that was read from a file.
+// cleanSession redacts a session that was read from a file.
 func (s *Service) cleanSession(x memory.Session) memory.Session {
 	c := s.newCleaner()
 	c.text(&x.Goal, memory.MaxGoalText)
@@ -68,19 +66,19 @@ func (s *Service) cleanSession(x memory.Session) memory.Session {
 type sessionImport struct {
 	s       *Service
 	project memory.Project
-	read    memory.Session // as the file tells of it
-	first   time.Time      // of its steps
+	read    memory.Session // as the file describes it
+	first   time.Time      // of the first step
 	now     time.Time
-	// ahead says that the file of a followed session names a time that is yet to come.
+	// ahead says that the file of a followed session contains a future time.
 	ahead   bool
 	seen    map[string]bool // steps by id
 	session memory.Session  // as it will be stored
-	// stored says that the session is there, changed that it is to be written, and
-	// told that its metadata is new, which its steps are searched by.
+	// stored says that the session exists, changed that it must be written, and told
+	// that its metadata is new; its steps are searched by the metadata.
 	stored, changed, told bool
 }
 
-// clean makes the record of a step, all but its text.
+// clean makes the record of a step without its searched text.
 func (in *sessionImport) clean(read memory.Record) memory.Record {
 	content := *read.Step
 	in.s.complete(&content, in.s.newCleaner())
@@ -97,8 +95,8 @@ func (in *sessionImport) clean(read memory.Record) memory.Record {
 	return r
 }
 
-// part takes over some steps, and the session with them. It compares with what is
-// stored every time: between two parts something may have been forgotten.
+// part imports some steps and the session. Every part compares with the store again,
+// because records may be forgotten between two parts.
 func (in *sessionImport) part(ctx context.Context, steps []memory.Record, out *Imported) error {
 	in.s.forgetting.RLock()
 	defer in.s.forgetting.RUnlock()
@@ -148,19 +146,18 @@ func (in *sessionImport) settle() error {
 		return err
 	}
 	in.session, in.stored = in.read, false
-	if forgotten { // its steps may go on, what it was about stays forgotten
+	if forgotten { // its steps may go on, its metadata stays forgotten
 		in.session = memory.Session{ID: in.read.ID, Project: in.project.ID, CreatedAt: in.read.CreatedAt, Bare: true, Provenance: in.read.Provenance}
 	}
 	if at := in.session.CreatedAt; in.session.Bare && !in.first.IsZero() && (at.IsZero() || in.first.Before(at)) {
 		in.session.CreatedAt = in.first
 	}
-	// A bare one is worth keeping for its steps only.
+	// A bare session is stored only for its steps.
 	in.changed = !in.session.Bare
 	return nil
 }
 
-// mergeImported is what is kept of a session that a file tells of again. One that
-// has ended stays ended.
+// mergeImported merges a session with its newer import. An ended session stays ended.
 func mergeImported(old, new memory.Session) memory.Session {
 	if new.Bare || !old.Bare && (!old.Imported || new.Provenance.Followed() && !old.Provenance.Followed()) {
 		return old
@@ -171,14 +168,14 @@ func mergeImported(old, new memory.Session) memory.Session {
 	return new
 }
 
-// importedStep is a step that was read: known if it is there, left if it was
-// forgotten; write says that there is something to write.
+// importedStep is a step that was read: known if it is stored, left if it was forgotten;
+// write says that it must be written.
 type importedStep struct {
 	memory.Record
 	known, left, write bool
 }
 
-// step looks for a step that was read, and gives it the text that it is searched by.
+// step looks up a step that was read, and sets the text that it is searched by.
 func (in *sessionImport) step(read memory.Record) (importedStep, error) {
 	old, err := in.s.opts.Records.Record(read.ID)
 	if err == nil {
@@ -187,7 +184,7 @@ func (in *sessionImport) step(read memory.Record) (importedStep, error) {
 			setStepText(&read, in.session)
 			return importedStep{Record: read, known: true, write: true}, nil
 		}
-		if in.told { // it is searched by its session's goal and flow tags
+		if in.told { // a step is searched by its session's goal and flow tags
 			setStepText(&x.Record, in.session)
 			x.write = x.Doc != old.Doc
 		}
@@ -227,8 +224,8 @@ func (in *sessionImport) write(ctx context.Context, records []memory.Record, out
 	return nil
 }
 
-// keepStep keeps a step that is there, but for the text by which it is searched. What
-// was followed gives way to what is imported.
+// keepStep keeps a stored step but updates its searched text. An imported step replaces a
+// followed one.
 func keepStep(old, new memory.Record) memory.Record {
 	if old.Provenance.Followed() && !new.Provenance.Followed() {
 		new.Verdicts = old.Verdicts
@@ -238,7 +235,7 @@ func keepStep(old, new memory.Record) memory.Record {
 	return old
 }
 
-// stepSize is about what a step takes in a commit, its text at most.
+// stepSize estimates the bytes of a step in a commit.
 func stepSize(r memory.Record) int {
 	c := r.Step
 	n := steptext.Max + len(c.Tool.Input) + len(c.Tool.Target) + len(c.Observation) + len(c.Environment) + len(c.Build)
@@ -248,7 +245,7 @@ func stepSize(r memory.Record) int {
 	return n
 }
 
-// sameJSON compares sessions by what is written of them.
+// sameJSON compares the stored form of two sessions.
 func sameJSON(a, b memory.Session) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)

@@ -17,13 +17,12 @@ import (
 // The bounds of a step's errors.
 const (
 	maxStepErrors = 8
-	// maxErrorSource is how much of what a failing step saw is looked through for
+	// maxErrorSource bounds the part of a failed step's observation that is searched for
 	// errors, in bytes.
 	maxErrorSource = 16 << 10
 )
 
-// RecordStep keeps a step. The folder of its file is for whoever writes files,
-// and so is advice.
+// RecordStep stores a step. The caller adds the folder of its file, and the advice.
 func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) (*memory.StepRecorded, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -64,8 +63,8 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 	}, nil
 }
 
-// maxAhead is how far a step's time may lie ahead: clocks differ a little, and a
-// step of next year would be the newest one until then.
+// maxAhead is how far a step's time may lie ahead: clocks differ a little, and a step with
+// a later time would stay the newest one until then.
 const maxAhead = 5 * time.Minute
 
 func (s *Service) checkAhead(at time.Time) error {
@@ -210,8 +209,8 @@ func (s *Service) complete(content *memory.StepContent, c *cleaner) {
 	}
 }
 
-// stepErrors are the fingerprints of what a step failed with: of its error first,
-// then of what it saw, which for a command is where the error stands.
+// stepErrors returns the fingerprints of a step's errors: from its error first, then from
+// its observation, which holds the error of a command.
 func stepErrors(c memory.StepContent) []string {
 	var found []string
 	if e := c.Outcome.Error; e != nil {
@@ -224,7 +223,7 @@ func stepErrors(c memory.StepContent) []string {
 	return union(found, fingerprint.Of(allText(c.Observation)), maxStepErrors)
 }
 
-// allText is the strings of a JSON value, each on lines of its own, up to
+// allText returns the strings of a JSON value, each on lines of its own, up to
 // maxErrorSource.
 func allText(raw json.RawMessage) string {
 	var b strings.Builder
@@ -254,8 +253,8 @@ func screenOf(observation json.RawMessage) string {
 	return string(screen[:min(len(screen), memory.MaxNameText)])
 }
 
-// stepID names a step by what its file is named by, so that a step which is read
-// from our own file is the one that was written.
+// stepID makes an id from the parts of a step's file name, so that a step read from our own
+// file has the id of the written one.
 func stepID(session memory.SessionKey, at time.Time, tool string) string {
 	return identify("s", session.Project, session.ID, strconv.FormatInt(at.UnixMilli(), 10), tool)
 }

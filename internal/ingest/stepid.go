@@ -11,8 +11,8 @@ import (
 // stepIDs gives steps their times and ids, in the order in which they are recorded.
 type stepIDs struct {
 	mu sync.Mutex
-	// reserved are the ids of steps that are being written, last the time of the newest
-	// step of a session that was given its time here. Both are guarded by mu.
+	// reserved are the ids of steps that are being written, last the newest time given to
+	// a step of each session. Both are guarded by mu.
 	reserved []string
 	last     map[memory.SessionKey]time.Time
 }
@@ -20,8 +20,7 @@ type stepIDs struct {
 // maxSessions bounds last.
 const maxSessions = 1000
 
-// now gives a step its time: later than that of every step of the session that was
-// given one before.
+// now returns a step's time: later than every time given to a step of the session before.
 func (p *stepIDs) now(session memory.SessionKey, now time.Time) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,9 +50,9 @@ func (p *stepIDs) release(id string) {
 	p.reserved = slices.DeleteFunc(p.reserved, func(x string) bool { return x == id })
 }
 
-// assignStepID finds the time of a step and the id that goes with it. Without a time it
-// is now. A step of the session and tool that has that time already moves it on by
-// a millisecond, as often as need be. The id is reserved until it is released.
+// assignStepID returns a step's id and time. A zero time means now. While another step of
+// the session and tool has the time, it is moved on by a millisecond. The id stays reserved
+// until it is released.
 func (s *Service) assignStepID(session memory.SessionKey, tool string, at time.Time) (string, time.Time, error) {
 	if at.IsZero() {
 		at = s.stepIDs.now(session, s.now())

@@ -8,7 +8,7 @@ import (
 	"github.com/recalld/recalld/internal/steptext"
 )
 
-// surroundings are what stands around the scalars of one JSON value.
+// surroundings are the neighbours of the scalars in one JSON value.
 type surroundings struct {
 	outer string         // what the whole value is the value of
 	named map[int]string // names that stand beside a value, by their object
@@ -17,8 +17,8 @@ type surroundings struct {
 	args []string
 }
 
-// names are the ways to name what a scalar is: by the keys that lead to it, by a
-// name beside it, and by the flag before it.
+// names returns the possible names of a scalar: the keys that lead to it, a name beside it,
+// and the flag before it.
 func (a *surroundings) names(s steptext.Scalar) [][]string {
 	ways := [][]string{s.Keys}
 	if a.outer != "" {
@@ -33,7 +33,7 @@ func (a *surroundings) names(s steptext.Scalar) [][]string {
 	return ways
 }
 
-// flag is the flag that a text of a list follows.
+// flag returns the flag before a text of a list.
 func (a *surroundings) flag(s steptext.Scalar) string {
 	if !s.List || s.In != a.list || len(a.args) == 0 {
 		return ""
@@ -52,10 +52,10 @@ func (a *surroundings) arguments(s steptext.Scalar) []string {
 	return nil
 }
 
-// maxArguments is how many of a list's texts are kept in mind.
+// maxArguments is how many of a list's texts are kept.
 const maxArguments = 8
 
-// take keeps a text of a list in mind.
+// take adds a text of a list.
 func (a *surroundings) take(s steptext.Scalar, clean string) {
 	if !s.List {
 		return

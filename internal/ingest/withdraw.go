@@ -18,8 +18,8 @@ type Contents interface {
 // followable are the kinds of records that files of a repository can bring.
 var followable = []memory.Kind{memory.Lesson, memory.Step, memory.Rule, memory.Reference, memory.Tool}
 
-// Withdraw removes what was followed for a project, but for what stays says. Unlike
-// Forget it leaves no tombstones: the files bring it back when they are read again. It
+// Withdraw removes a project's followed records for which stays is false. Unlike Forget it
+// leaves no tombstones: the files bring the records back when they are read again. It
 // returns how many records were removed.
 func (s *Service) Withdraw(ctx context.Context, project string, have Contents, stays func(memory.Provenance) bool) (removed int, err error) {
 	s.forgetting.Lock()
@@ -47,7 +47,7 @@ func (s *Service) Withdraw(ctx context.Context, project string, have Contents, s
 	for _, x := range sessions {
 		switch {
 		case !goes(x.Provenance):
-		case told[x.ID]: // what it was about goes, its own steps stay
+		case told[x.ID]: // its metadata is removed, its own steps stay
 			b.Sessions = append(b.Sessions, memory.Session{ID: x.ID, Project: x.Project, CreatedAt: x.CreatedAt, Bare: true})
 		default:
 			b.DropSessions = append(b.DropSessions, x.Key())
@@ -67,8 +67,8 @@ func (s *Service) Withdraw(ctx context.Context, project string, have Contents, s
 	return removed, nil
 }
 
-// KnowsLine says that a line of a log brings nothing new: its lesson was told or
-// imported, or forgotten.
+// KnowsLine says that a log line brings nothing new: its lesson was recorded, imported or
+// forgotten.
 func (s *Service) KnowsLine(line memory.LogLine, project memory.Project) (bool, error) {
 	if line.Repo == "" {
 		line.Repo = project.Name

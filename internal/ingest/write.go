@@ -8,21 +8,19 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Write commits a batch that others have made: records of tasks and catalogues,
-// states, receipts. It adds the project unless it is stored, or is only an id, and
-// analyses and embeds the texts of the records, from which it fills in their
-// documents. Secrets were taken out before, with Clean. A Merge must keep the
-// document of one of the two records that it is given.
+// Write commits a batch of another package: records of tasks and catalogues, states,
+// receipts. It adds the project unless it is stored or is only an id. It analyses and embeds
+// the texts of the records and fills in their documents. The texts must have been redacted
+// with Clean. A Merge must keep the document of one of its two records.
 //
-// A batch that follows from what is stored is made by WriteWith instead. The errors
-// are those of the committer.
+// WriteWith makes a batch from stored data instead. The errors are the committer's.
 func (s *Service) Write(ctx context.Context, project memory.Project, b memory.Batch) (memory.Committed, error) {
 	return s.WriteWith(ctx, project, func() (memory.Batch, error) { return b, nil })
 }
 
-// WriteWith is Write with a batch that prepare makes of what it reads. Nothing is
-// forgotten between the reading and the commit, so that the batch does not bring it
-// back. prepare must not write, nor forget; its error is returned as it is.
+// WriteWith is Write with a batch that prepare makes from what it reads. No record is
+// forgotten between reading and commit, so the batch cannot bring one back. prepare must not
+// write or forget; its error is returned unchanged.
 func (s *Service) WriteWith(ctx context.Context, project memory.Project, prepare func() (memory.Batch, error)) (memory.Committed, error) {
 	s.forgetting.RLock()
 	defer s.forgetting.RUnlock()
