@@ -23,7 +23,7 @@ type AssemblySettings struct {
 	Shares map[memory.Kind]float64
 }
 
-// DefaultAssemblySettings are those of contract 6.
+// DefaultAssemblySettings returns the settings of contract 6.
 func DefaultAssemblySettings() AssemblySettings {
 	return AssemblySettings{
 		MaxTokens: memory.DefaultBudget, TopK: memory.DefaultTopK, TopN: memory.DefaultTopN,
@@ -155,8 +155,8 @@ func (a *assembly) gather(ctx context.Context) error {
 	return nil
 }
 
-// question is the message as a query of recall. A larger budget than that of an answer does
-// not enlarge answers.
+// question returns the message as a question for recall. A budget above the answer's does not
+// enlarge the answer.
 func (a *assembly) question() memory.RecallRequest {
 	q := memory.RecallRequest{
 		Query: a.req.Message, Project: a.req.Project,

@@ -30,8 +30,8 @@ func NewCatalogue(opts Ports) (*Catalogue, error) {
 	return &Catalogue{opts: opts}, nil
 }
 
-// ownSource is the source of recalld's own tools, unknownSource that of a caller without
-// a name.
+// ownSource is the source of recalld's own tools, unknownSource the source of a caller
+// without a name.
 const (
 	ownSource     = "recalld"
 	unknownSource = "host"

@@ -9,13 +9,13 @@ import (
 )
 
 // TakeFiles makes the file entries of a project's catalogue equal to the entries of these
-// files, and removes those of other files. The first of several files with one entry counts,
+// files, and removes the entries of other files. The first of several files with one entry counts,
 // entries of hosts stay, and forgotten entries stay forgotten. Names and paths with secrets
 // are skipped and logged.
 //
 // hash identifies the content of the files. The same hash as last time is a no-op that
 // returns nil, also if it was refused then, unless the catalogue was changed by hand since.
-// An empty hash always reads. Errors and atomicity are those of Register.
+// An empty hash always reads. Errors and atomicity are as in Register.
 func (s *Catalogue) TakeFiles(ctx context.Context, project memory.Project, hash string, files []memory.FileEntries) (*memory.Registered, error) {
 	if s.taken.is(project.ID, hash) { // a request of an agent does not wait for a host that registers
 		return nil, nil
@@ -79,7 +79,7 @@ func (s *Catalogue) secretIn(path string, names ...string) bool {
 	for _, name := range names {
 		if _, n := s.opts.Writer.Clean(name, memory.MaxNameText); n > 0 {
 			file, _ := s.opts.Writer.Clean(path, memory.MaxPathText)
-			s.opts.Logger.Warn("passed over a file, entry or server with a secret in its name", "file", file)
+			s.opts.Logger.Warn("skipped a file, entry or server with a secret in its name", "file", file)
 			return true
 		}
 	}

@@ -94,8 +94,8 @@ func compact(wc *memory.WorkingContext, keep func(memory.Entity) bool) cleared {
 	return c
 }
 
-// toolsOf returns the tools that a summary must not name: those of the project's catalogue,
-// also disabled ones, and recalld's own.
+// toolsOf returns the tools that a summary must not name: the tools of the project's
+// catalogue, also disabled ones, and recalld's own.
 func (s *Contexts) toolsOf(project string) []memory.ToolRef {
 	var tools []memory.ToolRef
 	for _, p := range []string{project, memory.OwnProject} {

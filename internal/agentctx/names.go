@@ -129,8 +129,8 @@ func (t summaryText) startsAt(at int, name string, ordinary bool) bool {
 	return true
 }
 
-// endsAt reports whether no identifier goes on where a name ends, and the name is not that of a
-// file.
+// endsAt reports whether a name ends at an index: no identifier continues there, and the name
+// is not a file's name.
 func (t summaryText) endsAt(end int, name string, ordinary bool) bool {
 	rest := t.lower[end:]
 	after, size := utf8.DecodeRuneInString(rest)

@@ -96,7 +96,7 @@ func (a *assembly) receipt(out *memory.Assembled, b *budget) memory.Receipt {
 		}
 		r.Items = append(r.Items, item)
 	}
-	// Tasks have no scores, and their tokens are those of the whole text.
+	// Tasks have no scores, and their tokens count the whole text.
 	if b.tasks == nil {
 		return r
 	}

@@ -22,7 +22,7 @@ const (
 	partRepeat    = "repeat"    // items of a repeated request whose text is gone
 )
 
-// searchResult is the result of a search. The zero value is that of no search.
+// searchResult is the result of a search. The zero value means that nothing was searched.
 type searchResult struct {
 	entries  recall.Matches
 	memories []memory.Item // by kind, best first of each

@@ -35,7 +35,7 @@ type TaskTypeSettings struct {
 	RequiresContext, LeaveOut bool
 }
 
-// DefaultTaskSettings are those of contract 3.
+// DefaultTaskSettings returns the settings of contract 3.
 func DefaultTaskSettings() TaskSettings { return TaskSettings{Window: memory.DefaultWindow} }
 
 func (s *TaskSettings) validate() error {

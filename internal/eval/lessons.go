@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// lessonFiles are the set of lessons, which the program carries: a model that somebody
-// adapts to his own texts is held against it.
+// lessonFiles is the built-in evaluation set of lessons. A model that a user adapts to their
+// own texts is evaluated with it.
 //
 //go:embed testdata/lessons/corpus.jsonl testdata/lessons/queries.jsonl testdata/lessons/qrels.tsv
 var lessonFiles embed.FS

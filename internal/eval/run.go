@@ -18,9 +18,9 @@ type Engine interface {
 	// Settle returns when all that was put can be found by every model; done
 	// is called with the number of texts embedded since the last call.
 	Settle(ctx context.Context, done func(n int)) error
-	// Rank is the read path's with floor, ranking factors, gates and budget
-	// off: references of the project by name, best first. One that is kept in
-	// parts is there for each part that was found.
+	// Rank is the read path's ranking without thresholds, ranking factors, gates and
+	// budget: references of the project by name, best first. A reference that is stored
+	// in parts appears once for each part found.
 	Rank(ctx context.Context, project, query string) ([]Hit, []memory.Degraded, error)
 }
 
@@ -34,8 +34,8 @@ type Options struct {
 	// Out takes the run, a line of question, document and score for each hit,
 	// tabs between them; nil for none.
 	Out io.Writer
-	// Progress is told how far a phase is; the total is 0 where it is not known
-	// in advance. Nil for nobody.
+	// Progress is called with the progress of a phase; the total is 0 if it is unknown.
+	// Nil is a no-op.
 	Progress func(phase string, done, total int)
 }
 
@@ -64,7 +64,7 @@ type Report struct {
 	Degraded map[string]int `json:"degraded,omitempty"`
 }
 
-// Phases of a run, as Progress is told them.
+// Phases of a run, as Progress receives them.
 const (
 	phaseWrite = "documents"
 	phaseEmbed = "embedding"
@@ -197,8 +197,8 @@ func best(found []Hit, depth int) []Hit {
 	return ranked[:min(depth, len(ranked))]
 }
 
-// writeHits writes scores in full, so that whoever sorts the run gets the order
-// that was scored.
+// writeHits writes scores with all digits, so that sorting the run by score restores its
+// order.
 func writeHits(w io.Writer, query string, ranked []Hit) error {
 	var lines []byte
 	for _, h := range ranked {

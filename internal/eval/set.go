@@ -250,9 +250,8 @@ type located[T any] struct {
 	at    place
 }
 
-// jsonLines reads one value from each line. check says what is wrong with one,
-// or nothing. Fields that T lacks are passed over: sets carry more than is
-// needed here.
+// jsonLines reads one value from each line. check returns what is wrong with a value, or
+// "". Fields that T lacks are ignored: sets contain more than is needed here.
 func jsonLines[T any](dir, name string, check func(*T) string) iter.Seq2[located[T], error] {
 	return func(yield func(located[T], error) bool) {
 		for line, err := range lines(dir, name) {

@@ -161,7 +161,7 @@ func (l *Ledger) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*mem
 }
 
 // ContextOf carries out service.ContextOf. A turn without a context has no record, which is not
-// an error. Errors are those of Sessions.
+// an error. It returns the errors of Sessions.
 func (l *Ledger) ContextOf(ctx context.Context, req memory.ContextOfRequest) (*memory.TurnContext, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err

@@ -111,9 +111,9 @@ func (l *Ledger) recorded(r memory.Receipt) memory.AnswerSettings {
 		return *r.Settings
 	}
 	today := l.opts.Recall.Settings()
-	if floor := r.Request.MinRelevance; floor != nil {
+	if threshold := r.Request.MinRelevance; threshold != nil {
 		for kind := range today.MinRelevance {
-			today.MinRelevance[kind] = *floor
+			today.MinRelevance[kind] = *threshold
 		}
 	}
 	return today

@@ -78,7 +78,7 @@ func (q *query) recorded() []hit {
 	return q.compared(hits)
 }
 
-// compared drops the items that are not compared, and orders those of a context by kind.
+// compared drops the items that are not compared. It orders the items of a context by kind.
 func (q *query) compared(hits []hit) []hit {
 	if q.receipt.Purpose != memory.PurposeContext {
 		return hits
@@ -99,8 +99,8 @@ func (q *query) ask(ctx context.Context, settings *memory.AnswerSettings, anew m
 	opts := recall.AskOptions{Settings: settings, Project: &q.project, At: q.receipt.At, Outside: q.outside}
 	req := q.receipt.Request
 	req.Explain = false
-	if floor, ok := anew[memory.Chunk]; ok {
-		req.MinRelevance = &floor // for code, because the file-name index has a threshold of its own
+	if threshold, ok := anew[memory.Chunk]; ok {
+		req.MinRelevance = &threshold // for code, because the file-name index has a threshold of its own
 	}
 	if req.Scope != nil && req.Scope.Name == memory.ScopeCurrent {
 		if q.receipt.Session == "" {

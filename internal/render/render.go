@@ -97,10 +97,9 @@ func firstHidden(text string) int {
 	return len(text)
 }
 
-// hidden says that a terminal acts on a character, or shows nothing of it. Cf are
-// the marks of direction, the joiners, the tags and other characters of format;
-// the plane of the tags also has variants that nobody sees, in which text can be
-// hidden.
+// hidden says whether a terminal interprets a character or does not show it. Cf contains
+// direction marks, joiners, tags and other format characters. The plane of the tags also
+// has invisible variation selectors, which can hide text.
 func hidden(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':

@@ -54,7 +54,7 @@ func RecentTasks(tasks []memory.CompletedTask, blockers []memory.BlockedTask) (t
 }
 
 // TaskHistory writes a line for each event. Texts stand on one line and are cut as in the
-// window, and of loaded tasks the number alone is told.
+// window. For loaded tasks it writes only their number.
 func TaskHistory(events []memory.TaskEvent) string {
 	if len(events) == 0 {
 		return ""

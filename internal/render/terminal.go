@@ -93,9 +93,9 @@ func Age(d time.Duration) string {
 // ShortLine puts a text on one line of at most n characters.
 func ShortLine(text string, n int) string { return Characters(OneLine(text), n) }
 
-// Printable brings a name or a text of somebody else into one line that a terminal
-// shows and does not act on. The writers of every command make the rest visible; a
-// line feed within a name would be a line of its own.
+// Printable turns an untrusted name or text into one line that a terminal shows but does
+// not interpret. The writers of every command make other characters visible, but a line
+// feed within a name would start a new line.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' {
@@ -105,10 +105,10 @@ func Printable(text string) string {
 	}, Visible(text))
 }
 
-// ForeignLine brings a text of somebody else into one line of at most max characters.
+// ForeignLine turns an untrusted text into one line of at most max characters.
 func ForeignLine(text string, max int) string { return ShortLine(Printable(text), max) }
 
-// WriteLines writes a text of somebody else's line by line, each behind an indent.
+// WriteLines writes an untrusted text line by line, each after an indent.
 func WriteLines(w io.Writer, indent, text string) {
 	for line := range strings.Lines(text) {
 		fmt.Fprintf(w, "%s%s\n", indent, Printable(strings.TrimRight(line, "\r\n")))
