@@ -19,7 +19,7 @@ var (
 	hardInDocuments = []string{
 		"nobody", "nobody's", "somebody", "somebody's", "whoever", "all the same", "tells of", "told of", "what of", "shelf",
 	}
-	plainFolders = regexp.MustCompile(`^(bench|cmd|embedder|index|internal/(adaptation|connect|fingerprint|git|hook|project|redact|source|store/lsm))/`)
+	plainFolders = regexp.MustCompile(`^(bench|cmd|embedder|index|internal/(adaptation|agentctx|connect|eval|fingerprint|git|hook|ingest|ledger|project|recall|redact|render|source|store/lsm))/`)
 )
 
 // TestPlainWords looks for phrases that the house style has replaced (CONTRIBUTING.md,
