@@ -7,8 +7,8 @@ import (
 )
 
 // The table of operations. To add one: declare it here, bind its handler in
-// internal/daemon, and accept the line in testdata/operations.golden. "Add a tool" in
-// CONTRIBUTING.md has the other steps of an operation that is a tool.
+// internal/daemon, add it to the methods of the client's test, and accept its line in the
+// golden files. "Add a tool" in CONTRIBUTING.md has all steps.
 var (
 	// What every client and every protocol understands.
 	Hello = define[None, Greeting](Spec{Name: "hello", Method: http.MethodGet, Path: "/v1/hello", ReadOnly: true, AnyProtocol: true,
