@@ -20,8 +20,8 @@
 // guidance and compaction; 6 the contexts of requests and what is kept of them. The code
 // and its tests define them.
 //
-// The package holds types, their validation and errors, and imports the standard library
-// only. Its JSON tags are the wire between client and daemon.
+// The package holds types, their validation and errors. It imports the standard library
+// and the table of languages only. Its JSON tags are the wire between client and daemon.
 package memory
 
 import (
