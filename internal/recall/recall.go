@@ -12,7 +12,7 @@
 // recorded in the background by project.Recorder, which is waited for at the end.
 //
 // Files. ask.go begins a run and stages.go lists its stages. They are in candidates.go
-// (retrieve to resolve, threshold), sameerror.go (exact errors), lookup.go with asked.go
+// (retrieve to resolve, threshold), sameerror.go (exact errors), lookup.go with names.go
 // (look up), rank.go (rank, lessons first), versions.go, fill.go with gates.go (budget,
 // fill, more code, late code), filenames.go, share.go, write.go and receipt.go. match.go
 // finds records for the contexts of requests.
