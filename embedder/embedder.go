@@ -57,8 +57,8 @@ type Model struct {
 	Probes [][]float32
 }
 
-// Collection names the model's vector collection by name, width and fingerprint. Models with the
-// same space can share vectors; other models only if SameModel says so.
+// Collection names the model's vector collection by name, width and fingerprint. Models
+// with the same collection can share vectors; other models only if SameModel says so.
 func (m Model) Collection() string { return fmt.Sprintf("%s@%d-%s", m.Name, m.Dim, m.Fingerprint) }
 
 // Reason says in a few words, for people and agents, why a model is not used. Errors that

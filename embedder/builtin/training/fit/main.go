@@ -6,8 +6,8 @@
 //	go run ./fit -sets DIR -related conala,cosqa-dev -related locomo,locomo-session
 //
 // It prints the parameters as Go and, set by set, what share of the unrelated questions
-// would pass the floors .5 and .75 with parameters fitted without the set, and what share
-// of the related ones.
+// would pass the thresholds .5 and .75 with parameters fitted without the set, and what
+// share of the related ones.
 package main
 
 import (
@@ -206,8 +206,8 @@ func samples(bySize map[int][]float64) []sample {
 	return list
 }
 
-// table says what passes the floors: set by set with parameters fitted without the set, and
-// by size with parameters fitted over all sets.
+// table says what passes the thresholds: set by set with parameters fitted without the
+// set, and by size with parameters fitted over all sets.
 func (e *experiment) table(out io.Writer, pools []*pool) {
 	const heading = "| unrelated ≥ .5 | ≥ .75 | own ≥ .5 | ≥ .75 |\n|---|---|---|---|---|\n"
 	fmt.Fprint(out, "| set "+heading)
