@@ -43,7 +43,7 @@ trainer: ## build, check and test the module of the trainer, which go test ./...
 race: ## run the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -timeout 15m $(RACE)
 
-long: ## run the long tests: kills, full disks, random steps and the built program
+long: ## run the long tests: kills, full disks, random steps, and all of e2e
 	RECALLD_TEST_LONG=1 $(GO) test -count 1 -timeout 20m -run "$(call tests,$(LONG))" $(sort $(dir $(LONG)))
 
 lint: ## gofmt, go vet, staticcheck
@@ -86,7 +86,7 @@ eval: build ## measure recall on a data set: make eval SET=folder [OUT=file]
 	@mkdir -p $(dir $(OUT))
 	bin/recalld eval --set $(SET) --out $(OUT)
 
-e2e: ## test the built program from outside, as a person and as an MCP client
+e2e: ## test the built program from outside, as a person and as an MCP client (part of long)
 	RECALLD_TEST_LONG=1 $(GO) test -count 1 -run E2E -timeout 10m ./cmd/recalld
 
 torture: ## make STEPS random changes to a repository during recalls, under the race detector
