@@ -12,8 +12,9 @@ import (
 // uncertain.
 const checkTries = 3
 
-// Check carries out service.Check. What a check finds beside writes may come of
-// them: it counts only if none was committed meanwhile.
+// Check carries out service.Check. A check beside writes may find differences that the
+// writes cause: a write is in the database before it is counted. What it finds is reported
+// only if no write began or ended meanwhile.
 func (d *Daemon) Check(ctx context.Context) (*memory.CheckReport, error) {
 	began := time.Now()
 	report := &memory.CheckReport{Problems: []string{}}
@@ -21,10 +22,13 @@ func (d *Daemon) Check(ctx context.Context) (*memory.CheckReport, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		seq := d.core.Store.Seq()
+		counted := d.core.Store.Seq()
 		found := problems(d.core.Store.Check())
-		if report.Busy = len(found) > 0 && d.core.Store.Seq() != seq; report.Busy {
-			continue
+		if len(found) > 0 {
+			stored, err := d.core.Store.StoredSeq()
+			if report.Busy = err == nil && stored != counted; report.Busy {
+				continue
+			}
 		}
 		if damage := d.core.Store.Damage(); damage != nil {
 			found = slices.Insert(found, 0, damage.Text())

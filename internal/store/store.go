@@ -353,6 +353,16 @@ func (s *Store) Seq() uint64 {
 	return s.seq
 }
 
+// StoredSeq returns the sequence number in the database. It is ahead of Seq while an
+// update is written and not yet counted.
+func (s *Store) StoredSeq() (uint64, error) {
+	n, err := meta(s.db.DB, keySeq)
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return 0, nil
+	}
+	return n, err
+}
+
 // Counts returns the number of records of each kind, and of chunks. They are complete
 // once Load has ended.
 func (s *Store) Counts() map[memory.Kind]int {
