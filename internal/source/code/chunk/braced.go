@@ -9,29 +9,19 @@ const maxHead = 600
 // declaration from its comments and annotations to the line where all its brackets are
 // closed and it ends.
 func (f *structured) braced(from, to int, in string) []unit {
-	if from > to || f.depth > maxDepth {
+	if from > to {
 		return nil
 	}
-	f.depth++
-	defer func() { f.depth-- }()
 	base := f.lines[from]
-	var units []unit
-	for i := from; i <= to; {
-		if f.t.blank(i) {
-			i++
-			continue
-		}
-		first := i
-		for i <= to && f.isLead(i, base) && !f.t.blank(i) {
+	lead := func(i int) int {
+		if f.isLead(i, base) {
 			i++
 		}
-		if i > to || f.t.blank(i) { // comments without a declaration
-			units = append(units, unit{first: first, last: i - 1})
-			continue
-		}
-		head := i
-		last := f.lines[head].last
-		for i++; i <= to && !f.endsBefore(i, head, last, base); i++ {
+		return i
+	}
+	return f.unitsBetween(from, to, lead, func(first, head int) unit {
+		i, last := head+1, f.lines[head].last
+		for ; i <= to && !f.endsBefore(i, head, last, base); i++ {
 			if l := f.lines[i].last; l != 0 {
 				last = l
 			}
@@ -54,9 +44,8 @@ func (f *structured) braced(from, to int, in string) []unit {
 				u.inner = members
 			}
 		}
-		units = append(units, u)
-	}
-	return units
+		return u
+	})
 }
 
 // isLead reports whether a line belongs to the declaration below: a comment, an

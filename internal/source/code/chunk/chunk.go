@@ -10,7 +10,7 @@
 //
 // Units are found by go/parser for Go, by headings for Markdown, and else by a scanner that
 // tells code from strings and comments (syntax.go is its table of languages) and two
-// cutters, one for braces and one for indentation. Heads of declarations are read word by
+// splitters, one for braces and one for indentation. Heads of declarations are read word by
 // word: typed.go is for languages with the type before the name, worded.go for those with a
 // keyword before it.
 package chunk
@@ -80,7 +80,7 @@ func Split(path, lang string, src []byte) []Chunk {
 	c := &chunker{t: t, lang: lang, hidden: hiddenLines(t)}
 	units := unitsOf(t, lang)
 	t.sortDefines()
-	c.cut(units)
+	c.splitAll(units)
 	return c.chunks
 }
 

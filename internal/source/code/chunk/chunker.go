@@ -32,8 +32,8 @@ type chunker struct {
 	small  bool // all of them are below smallUnit
 }
 
-// cut makes chunks of a whole text. The lines between units are units, too.
-func (c *chunker) cut(units []unit) {
+// splitAll makes chunks of a whole text. The lines between units are units, too.
+func (c *chunker) splitAll(units []unit) {
 	c.addAll(units, 0, c.t.lines()-1, "")
 	c.flush()
 }
@@ -210,7 +210,7 @@ func (c *chunker) addName(name string) {
 // flush makes a chunk of the joined units.
 func (c *chunker) flush() {
 	if c.open {
-		c.emit(c.joined.first, c.joined.last, 0, cutNames(c.names))
+		c.emit(c.joined.first, c.joined.last, 0, listNames(c.names))
 	}
 	c.open, c.names = false, c.names[:0]
 }
@@ -241,8 +241,8 @@ func joinNames(prefix, name string) string {
 	return prefix + separator + name
 }
 
-// cutNames joins names, each once, as many as fit.
-func cutNames(names []string) string {
+// listNames joins names, each once, as many as fit.
+func listNames(names []string) string {
 	var b strings.Builder
 	seen := map[string]bool{}
 	for _, n := range names {

@@ -32,7 +32,7 @@ func goUnits(t *text) []unit {
 			last.last = max(last.last, u.last)
 			last.inner = nil
 			if u.name != "" {
-				last.name = cutNames([]string{last.name, u.name})
+				last.name = listNames([]string{last.name, u.name})
 			}
 		case isImport(d) && len(units) == 1:
 			last.last = u.last
@@ -91,7 +91,7 @@ func (g *goFile) decl(d ast.Decl) unit {
 		if d.Tok == token.IMPORT {
 			return unit{first: u.first, last: u.last}
 		}
-		u.name = cutNames(names)
+		u.name = listNames(names)
 		if len(d.Specs) < 2 {
 			u.inner = nil
 		} else if g.t.size(u.first, u.last) > maxChunk {
@@ -144,7 +144,7 @@ func (g *goFile) spec(s ast.Spec) unit {
 		for _, n := range s.Names {
 			names = append(names, n.Name)
 		}
-		u.name = cutNames(names)
+		u.name = listNames(names)
 		return u
 	}
 	return g.lines(s, nil)

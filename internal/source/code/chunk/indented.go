@@ -10,30 +10,17 @@ import (
 // indented finds the units between two lines of a language with indentation. A unit is a
 // line, the lines below it that are indented more, and the words that close it.
 func (f *structured) indented(from, to, base int) []unit {
-	if f.depth > maxDepth {
-		return nil
+	lead := func(i int) int {
+		if !f.isIndentedLead(i) {
+			return i
+		}
+		begin := f.lines[i]
+		for i++; i <= to && (f.lines[i].paren > begin.paren || f.lines[i].literal); i++ {
+		}
+		return i
 	}
-	f.depth++
-	defer func() { f.depth-- }()
-	var units []unit
-	for i := from; i <= to; {
-		if f.t.blank(i) {
-			i++
-			continue
-		}
-		first := i
-		for i <= to && f.isIndentedLead(i) && !f.t.blank(i) {
-			lead := f.lines[i]
-			for i++; i <= to && (f.lines[i].paren > lead.paren || f.lines[i].literal); i++ {
-			}
-		}
-		if i > to || f.t.blank(i) {
-			units = append(units, unit{first: first, last: i - 1})
-			continue
-		}
-		head := i
-		i = f.indentedEnd(head, to, base) + 1
-		u := unit{first: first, last: i - 1}
+	return f.unitsBetween(from, to, lead, func(first, head int) unit {
+		u := unit{first: first, last: f.indentedEnd(head, to, base)}
 		sig := f.indentedName(head)
 		u.name = sig.name
 		for _, name := range sig.defines {
@@ -44,9 +31,8 @@ func (f *structured) indented(from, to, base int) []unit {
 				u.inner = members
 			}
 		}
-		units = append(units, u)
-	}
-	return units
+		return u
+	})
 }
 
 // isIndentedLead reports whether a line belongs to the declaration below it.

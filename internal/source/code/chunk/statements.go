@@ -14,39 +14,29 @@ var sqlName = lazyPattern(`(?is)^\s*(?:create|alter|drop|insert|update|delete|co
 // outside of brackets and of BEGIN … END, at the sign set by DELIMITER, or at a line with
 // the end of a batch (GO, /).
 func (f *structured) statements() []unit {
-	var units []unit
-	n := f.t.lines()
+	end := f.t.lines() - 1
 	delimiter := ""
-	for i := 0; i < n; {
-		if f.t.blank(i) {
-			i++
-			continue
-		}
-		first := i
-		for i < n && f.lines[i].comment && !f.t.blank(i) {
+	lead := func(i int) int {
+		if f.lines[i].comment {
 			i++
 		}
-		if i >= n || f.t.blank(i) {
-			units = append(units, unit{first: first, last: i - 1})
-			continue
-		}
-		head := i
-		if word, sign, ok := strings.Cut(string(f.t.trimmed(i)), " "); ok && strings.EqualFold(word, "delimiter") {
+		return i
+	}
+	return f.unitsBetween(0, end, lead, func(first, head int) unit {
+		last := head
+		if word, sign, ok := strings.Cut(string(f.t.trimmed(head)), " "); ok && strings.EqualFold(word, "delimiter") {
 			if delimiter = strings.TrimSpace(sign); delimiter == ";" {
 				delimiter = ""
 			}
 		} else {
-			i = f.statementEnd(i, delimiter)
+			last = min(f.statementEnd(head, delimiter), end)
 		}
-		last := min(i, n-1)
-		i = last + 1
 		name := unquoteSQL(submatch(sqlName(), f.head(head, last)))
 		if creates(f.t.trimmed(head)) {
 			f.define(head, name)
 		}
-		units = append(units, unit{first: first, last: last, name: name})
-	}
-	return units
+		return unit{first: first, last: last, name: name}
+	})
 }
 
 // statementEnd returns the last line of the statement that begins at a line.

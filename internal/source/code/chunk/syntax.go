@@ -197,6 +197,40 @@ type structured struct {
 	depth  int // of members within members, at most maxDepth
 }
 
+// unitsBetween finds the units between two lines: each has its leads, which are lines that
+// belong to the declaration below them, and a head. lead returns the line after the lead at
+// a line, or the line itself if it is not one. unitAt returns the unit with a head. Leads
+// without a declaration are a unit, too.
+func (f *structured) unitsBetween(from, to int, lead func(i int) int, unitAt func(first, head int) unit) []unit {
+	if f.depth > maxDepth {
+		return nil
+	}
+	f.depth++
+	defer func() { f.depth-- }()
+	var units []unit
+	for i := from; i <= to; {
+		if f.t.blank(i) {
+			i++
+			continue
+		}
+		first := i
+		for i <= to && !f.t.blank(i) {
+			next := lead(i)
+			if next == i {
+				break
+			}
+			i = next
+		}
+		u := unit{first: first, last: i - 1}
+		if i <= to && !f.t.blank(i) {
+			u = unitAt(first, i)
+		}
+		units = append(units, u)
+		i = u.last + 1
+	}
+	return units
+}
+
 // maxDepth bounds the nesting of members that are searched: each level costs a pass over
 // its lines.
 const maxDepth = 12

@@ -345,7 +345,7 @@ scan:
 		}
 		return signature{name: first}
 	}
-	s := signature{name: cutNames(names), defines: names}
+	s := signature{name: listNames(names), defines: names}
 	if announced || (r.lang == "c" || r.lang == "cpp") && r.in != "" && r.in != "namespace" && r.in != "extern" {
 		s.defines = nil
 	}

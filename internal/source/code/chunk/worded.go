@@ -229,7 +229,7 @@ func (r *wordedReader) values(i int) (signature, bool) {
 		case t.kind == ',' && (r.lang == "go" || script(r.lang)):
 			expect = true
 		case t.kind == '=':
-			s := signature{name: cutNames(names), defines: names, kind: r.valueKind(i + 1), word: "object"}
+			s := signature{name: listNames(names), defines: names, kind: r.valueKind(i + 1), word: "object"}
 			if len(names) > 1 {
 				s.kind = statement
 			}
@@ -241,7 +241,7 @@ func (r *wordedReader) values(i int) (signature, bool) {
 			return signature{}, true // destructuring, mostly of names that another file declares
 		}
 	}
-	return signature{name: cutNames(names), defines: names}, true
+	return signature{name: listNames(names), defines: names}, true
 }
 
 // valueKind returns the kind of a value by its first lexemes.
