@@ -27,7 +27,7 @@ func (r *run) touch(ctx context.Context, e Entry, f memory.File) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look up %s: %w", f.Path, err)
 	}
-	if !known || old.Hash != f.Hash || !r.cutAsNow(old.Brief()) {
+	if !known || old.Hash != f.Hash || !r.splitAsNow(old.Brief()) {
 		return false, nil
 	}
 	f.Chunks, f.Pruned, f.Chunker = old.Chunks, old.Pruned, old.Chunker
@@ -100,11 +100,11 @@ func (r *run) putKnown(ctx context.Context, batch []waiting) error {
 		}
 		return r.putKnown(ctx, batch[half:])
 	}
-	return r.cutAfterAll(ctx, batch[0])
+	return r.splitAfterAll(ctx, batch[0])
 }
 
-// cutAfterAll splits a file whose chunks are not stored any more.
-func (r *run) cutAfterAll(ctx context.Context, w waiting) error {
+// splitAfterAll splits a file whose chunks are not stored any more.
+func (r *run) splitAfterAll(ctx context.Context, w waiting) error {
 	old, known, err := r.known.Metadata(w.entry.Path)
 	if err != nil {
 		return fmt.Errorf("look up %s: %w", w.entry.Path, err)
@@ -113,7 +113,7 @@ func (r *run) cutAfterAll(ctx context.Context, w waiting) error {
 	if err != nil || f == nil {
 		return err
 	}
-	return r.cut(ctx, *f, src)
+	return r.split(ctx, *f, src)
 }
 
 // sampleFiles is the sample of mostlyShared.

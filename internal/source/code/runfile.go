@@ -23,8 +23,8 @@ func (r *run) file(ctx context.Context, e Entry) error {
 		r.skipped(e.Path, SkipMany)
 		return nil
 	}
-	cutAsNow := known && r.cutAsNow(old)
-	if cutAsNow && old.Head == !r.opts.NoHeads && isUnchanged(old, e) {
+	splitAsNow := known && r.splitAsNow(old)
+	if splitAsNow && old.Head == !r.opts.NoHeads && isUnchanged(old, e) {
 		r.kept(e.Path, old.Size, old.Chunks, kept)
 		return nil
 	}
@@ -32,7 +32,7 @@ func (r *run) file(ctx context.Context, e Entry) error {
 	if err != nil || f == nil {
 		return err
 	}
-	if cutAsNow && old.Hash == f.Hash && old.Lang == f.Lang {
+	if splitAsNow && old.Hash == f.Hash && old.Lang == f.Lang {
 		done, err := r.touch(ctx, e, *f)
 		if done || err != nil {
 			return err
@@ -42,7 +42,7 @@ func (r *run) file(ctx context.Context, e Entry) error {
 	if done || err != nil {
 		return err
 	}
-	return r.cut(ctx, *f, src)
+	return r.split(ctx, *f, src)
 }
 
 // isUnchanged reports whether a file's size, times and inode prove that it is as it was
@@ -94,8 +94,8 @@ func (r *run) look(ctx context.Context, e Entry, old memory.FileMetadata, known 
 	return f, src, nil
 }
 
-// cut splits a file and stores it with its chunks and documents.
-func (r *run) cut(ctx context.Context, f memory.File, src []byte) error {
+// split splits a file and stores it with its chunks and documents.
+func (r *run) split(ctx context.Context, f memory.File, src []byte) error {
 	docs := []memory.Document{}
 	if !r.opts.NoChunks {
 		err := r.opts.turn(ctx, func() error {
@@ -109,7 +109,7 @@ func (r *run) cut(ctx context.Context, f memory.File, src []byte) error {
 	if err := r.sink.PutFile(ctx, f, docs); err != nil {
 		return fmt.Errorf("put %s: %w", f.Path, err)
 	}
-	r.kept(f.Path, f.Size, len(f.Chunks), cut)
+	r.kept(f.Path, f.Size, len(f.Chunks), split)
 	r.mu.Lock()
 	r.report.Documents += len(docs)
 	r.mu.Unlock()
@@ -124,9 +124,9 @@ func (r *run) chunker() int {
 	return chunk.Version
 }
 
-// cutAsNow reports whether the stored chunks of a file, if its text is the same, are
+// splitAsNow reports whether the stored chunks of a file, if its text is the same, are
 // those that it would get now.
-func (r *run) cutAsNow(old memory.FileMetadata) bool {
+func (r *run) splitAsNow(old memory.FileMetadata) bool {
 	if old.Project != r.sandbox.Project {
 		return false // the folder has become another project's
 	}
@@ -208,7 +208,7 @@ const (
 	kept outcome = iota
 	touched
 	shared
-	cut
+	split
 )
 
 // kept counts a file that is indexed now.
@@ -222,7 +222,7 @@ func (r *run) kept(path string, size int64, chunks int, what outcome) {
 	switch what {
 	case touched:
 		r.report.Touched++
-	case shared, cut:
+	case shared, split:
 		if what == shared {
 			r.report.Shared++
 		}
