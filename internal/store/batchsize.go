@@ -28,12 +28,12 @@ func (w write) size() batchSize {
 	return batchSize{int64(len(w.key) + len(w.value) + entryOverhead), 1}
 }
 
-func (e batchSize) plus(other batchSize) batchSize {
-	return batchSize{e.bytes + other.bytes, e.entries + other.entries}
+func (b batchSize) plus(other batchSize) batchSize {
+	return batchSize{b.bytes + other.bytes, b.entries + other.entries}
 }
 
-func (e batchSize) within(limit batchSize) bool {
-	return e.bytes <= limit.bytes && e.entries <= limit.entries
+func (b batchSize) within(limit batchSize) bool {
+	return b.bytes <= limit.bytes && b.entries <= limit.entries
 }
 
 // whole is the size of one transaction.

@@ -18,9 +18,9 @@ import (
 func (s *Store) Check() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	refs, cuts := map[memory.DocID]int32{}, map[chunkSetID]int32{}
+	refs, chunkSets := map[memory.DocID]int32{}, map[chunkSetID]int32{}
 	stored, logs := totals{}, logSizes{}
-	boxes := sandboxSizes{}
+	sizes := sandboxSizes{}
 	sessions := map[memory.SessionKey]memory.Session{}
 	err := s.View(func(v View) error {
 		checkSessions(v, sessions, bad)
@@ -44,7 +44,7 @@ func (s *Store) Check() error {
 		}
 		for f, err := range v.files("", v.chunkSet) {
 			if f.chunkSet != (chunkSetID{}) {
-				cuts[f.chunkSet]++
+				chunkSets[f.chunkSet]++
 			}
 			if err != nil {
 				errs = append(errs, err)
@@ -55,9 +55,9 @@ func (s *Store) Check() error {
 			}
 			stored[totalFiles]++
 			stored[string(memory.Chunk)] += len(f.Chunks)
-			boxes.change(memory.FileChange{New: &f.File})
+			sizes.change(memory.FileChange{New: &f.File})
 		}
-		s.checkChunkSets(v, cuts, bad)
+		s.checkChunkSets(v, chunkSets, bad)
 		s.checkUsed(v, bad)
 		terms := map[memory.DocID]bool{}
 		for k := range v.keys(prefixTerms) {
@@ -81,7 +81,7 @@ func (s *Store) Check() error {
 	}
 	if s.isLoaded() {
 		s.checkCounts(refs, stored, logs, bad)
-		s.checkSizes(boxes, bad)
+		s.checkSizes(sizes, bad)
 	}
 	s.checkCurrent(sessions, bad)
 	return errors.Join(errs...)

@@ -10,8 +10,8 @@ import (
 // cannot be read are left out.
 func (s *Store) FileMetadata(sandbox string) (map[string]memory.FileMetadata, error) {
 	type brief struct {
-		path string
-		cut  chunkSetID
+		path     string
+		chunkSet chunkSetID
 		memory.FileMetadata
 	}
 	return read(s, func(v View) (map[string]memory.FileMetadata, error) {
@@ -30,7 +30,7 @@ func (s *Store) FileMetadata(sandbox string) (map[string]memory.FileMetadata, er
 			f, id, err := decodeMetadata(b)
 			return brief{string(k[len(prefix):]), id, f}, err
 		}) {
-			if s.damaged(err) || unread[f.cut] {
+			if s.damaged(err) || unread[f.chunkSet] {
 				continue
 			}
 			f.Project, f.Lang = same(f.Project), same(f.Lang)

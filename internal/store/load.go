@@ -297,8 +297,8 @@ func (s *Store) sweep(ctx context.Context, docs iter.Seq[memory.DocID]) error {
 }
 
 // sweepOrphanChunkSets removes chunk sets that a crash left without a file.
-func (s *Store) sweepOrphanChunkSets(ctx context.Context, cuts []chunkSetID) error {
-	for part := range slices.Chunk(cuts, sweepBatch) {
+func (s *Store) sweepOrphanChunkSets(ctx context.Context, ids []chunkSetID) error {
+	for part := range slices.Chunk(ids, sweepBatch) {
 		_, err := s.Update(ctx, func(tx *Tx) error {
 			for _, id := range part {
 				tx.chunkSets[id] += 0 // touched: finish sweeps it when no file names it

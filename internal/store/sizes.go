@@ -10,20 +10,20 @@ import (
 // so that it changes with them and needs no look at the disk.
 type sandboxSize struct {
 	files, chunks, pruned int
-	cuts                  int   // files that have chunks
+	chunked               int   // files that have chunks
 	source                int64 // bytes of the files' text
 	values                int64 // approximate bytes of the files' values
-	cut                   int64 // and of their chunk sets
+	chunkSets             int64 // and of their chunk sets
 	covered               int64 // bytes of source in chunks
 }
 
 // The size on disk of what is stored, in bytes, compressed: measured over parts of Go's
 // own tree, and compared with the database by TestIndexSizeIsAboutRight of package code.
 const (
-	fileBytes  = 60 // key and fields of a file
-	cutBytes   = 30 // key and checksum of a chunk set
-	chunkBytes = 52 // two hashes, four numbers
-	docBytes   = 60 // the keys and checksums of a document's terms and of a vector
+	fileBytes     = 60 // key and fields of a file
+	chunkSetBytes = 30 // key and checksum of a chunk set
+	chunkBytes    = 52 // two hashes, four numbers
+	docBytes      = 60 // the keys and checksums of a document's terms and of a vector
 	// termShare is what the terms of a text take of its length, in percent.
 	termShare = 35
 )
@@ -33,19 +33,19 @@ func (b *sandboxSize) count(f *memory.File, n int) {
 	if f == nil {
 		return
 	}
-	values, cut, covered := fileBytes+len(f.Path), len(f.Head), 0
+	values, chunkSet, covered := fileBytes+len(f.Path), len(f.Head), 0
 	if len(f.Chunks) == 0 { // the preview is in the file's own value
-		values, cut = values+cut, 0
+		values, chunkSet = values+chunkSet, 0
 	} else {
-		cut += cutBytes
+		chunkSet += chunkSetBytes
 	}
 	for _, c := range f.Chunks {
-		cut += chunkBytes + len(c.Symbol)
+		chunkSet += chunkBytes + len(c.Symbol)
 		covered += c.End - c.Start
 	}
 	b.add(sandboxSize{
-		files: n, chunks: n * len(f.Chunks), pruned: n * btoi(f.Pruned), cuts: n * btoi(cut > 0),
-		source: int64(n) * f.Size, values: int64(n * values), cut: int64(n * cut), covered: int64(n * covered),
+		files: n, chunks: n * len(f.Chunks), pruned: n * btoi(f.Pruned), chunked: n * btoi(chunkSet > 0),
+		source: int64(n) * f.Size, values: int64(n * values), chunkSets: int64(n * chunkSet), covered: int64(n * covered),
 	})
 }
 
@@ -53,10 +53,10 @@ func (b *sandboxSize) add(o sandboxSize) {
 	b.files += o.files
 	b.chunks += o.chunks
 	b.pruned += o.pruned
-	b.cuts += o.cuts
+	b.chunked += o.chunked
 	b.source += o.source
 	b.values += o.values
-	b.cut += o.cut
+	b.chunkSets += o.chunkSets
 	b.covered += o.covered
 }
 
@@ -80,19 +80,19 @@ func (s sandboxSizes) change(c memory.FileChange) {
 }
 
 func (s sandboxSizes) add(other sandboxSizes) {
-	for box, o := range other {
-		b := s[box]
+	for sandbox, o := range other {
+		b := s[sandbox]
 		b.add(o)
-		s.set(box, b)
+		s.set(sandbox, b)
 	}
 }
 
-func (s sandboxSizes) set(box string, b sandboxSize) {
+func (s sandboxSizes) set(sandbox string, b sandboxSize) {
 	if b == (sandboxSize{}) {
-		delete(s, box)
+		delete(s, sandbox)
 		return
 	}
-	s[box] = b
+	s[sandbox] = b
 }
 
 // IndexSizes returns the sizes of what is indexed, by sandbox, and an estimate of the total
@@ -104,8 +104,8 @@ func (s *Store) IndexSizes() (map[string]memory.IndexSize, int64) {
 	defer s.mu.Unlock()
 	out := make(map[string]memory.IndexSize, len(s.sandboxSizes))
 	var all sandboxSize
-	for box, b := range s.sandboxSizes {
-		out[box] = b.size(vectors)
+	for sandbox, b := range s.sandboxSizes {
+		out[sandbox] = b.size(vectors)
 		all.add(b)
 	}
 	for k, at := range s.used.at {
@@ -114,7 +114,7 @@ func (s *Store) IndexSizes() (map[string]memory.IndexSize, int64) {
 			out[k.Sandbox] = b
 		}
 	}
-	return out, all.values + share(all.cut, all.cuts, len(s.chunkSets)) + share(all.documents(vectors), all.chunks, s.fileDocs)
+	return out, all.values + share(all.chunkSets, all.chunked, len(s.chunkSets)) + share(all.documents(vectors), all.chunks, s.fileDocs)
 }
 
 // IndexSize returns the size of what is indexed of a sandbox.
@@ -134,7 +134,7 @@ func (s *Store) IndexSize(sandbox string) memory.IndexSize {
 
 func (b *sandboxSize) size(vectors int) memory.IndexSize {
 	return memory.IndexSize{
-		Files: b.files, Chunks: b.chunks, Pruned: b.pruned, Bytes: b.source, Disk: b.values + b.cut + b.documents(vectors),
+		Files: b.files, Chunks: b.chunks, Pruned: b.pruned, Bytes: b.source, Disk: b.values + b.chunkSets + b.documents(vectors),
 	}
 }
 

@@ -218,8 +218,7 @@ type values struct {
 	files map[uint32][]byte // nil for one that cannot be read
 }
 
-// get returns the value that an entry points to, or an error that describes the fault of
-// its file.
+// get returns the value that an entry points to, or the fault of its file.
 func (v *values) get(e *Entry) ([]byte, *Fault) {
 	if len(e.Value) != 12 {
 		f := faultf("", "the entry of %q points nowhere", e.Key)

@@ -67,8 +67,6 @@ type Fault struct {
 	Hides bool
 }
 
-func (f Fault) String() string { return f.File + ": " + f.What }
-
 func faultf(file, format string, args ...any) Fault {
 	return Fault{File: filepath.Base(file), What: fmt.Sprintf(format, args...)}
 }
