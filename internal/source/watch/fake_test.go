@@ -258,3 +258,10 @@ func TestFolderThatCannotBeWatchedAgain(t *testing.T) {
 		t.Errorf("%d folders are known and %d watched, want the one above", s.watches(), n.count())
 	}
 }
+
+// watches counts the folders that are watched.
+func (s *system) watches() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.folders)
+}

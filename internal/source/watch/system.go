@@ -251,13 +251,6 @@ func (s *system) forget(f *folder) {
 	}
 }
 
-// watches counts the folders that are watched.
-func (s *system) watches() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.folders)
-}
-
 func (s *system) close() error {
 	s.mu.Lock()
 	n := s.notifier
