@@ -32,14 +32,14 @@ func (s *Service) Import(ctx context.Context, req memory.ImportRequest) (*memory
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	project, _, err := s.core.Projects.Resolver.Resolve(ctx, req.Project, req.Caller)
+	project, _, err := s.opts.Projects.Resolver.Resolve(ctx, req.Project, req.Caller)
 	if err != nil {
 		return nil, err
 	}
-	i := &importer{core: s.core, project: project, out: memory.Imported{Project: project.ID, ProjectName: project.Name}}
+	i := &importer{opts: s.opts, project: project, out: memory.Imported{Project: project.ID, ProjectName: project.Name}}
 	found, err := i.path(ctx, req.Path)
 	if err == nil {
-		err = i.again.take(ctx, s.core.Ingest)
+		err = i.again.take(ctx, s.opts.Ingest)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -55,7 +55,7 @@ func (s *Service) Import(ctx context.Context, req memory.ImportRequest) (*memory
 
 // importer imports files into one project.
 type importer struct {
-	core    *Options
+	opts    *Options
 	project memory.Project
 	out     memory.Imported
 	again   superseding
@@ -117,7 +117,7 @@ func (i *importer) log(ctx context.Context, file string) error {
 		}
 		i.problems(part.Problems)
 		from := memory.Provenance{Origin: memory.OriginImported, Path: part.File}
-		taken, err := i.core.Ingest.ImportLessons(ctx, i.project, from, part.Lines)
+		taken, err := i.opts.Ingest.ImportLessons(ctx, i.project, from, part.Lines)
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (i *importer) sessions(ctx context.Context, parts iter.Seq2[sessiondir.Batc
 			continue
 		}
 		part.Session.Provenance = memory.Provenance{Origin: memory.OriginImported, Path: part.Folder}
-		taken, err := i.core.Ingest.ImportSession(ctx, i.project, part.Session, part.Steps)
+		taken, err := i.opts.Ingest.ImportSession(ctx, i.project, part.Session, part.Steps)
 		if err != nil && memory.CodeOf(err) == memory.CodeInvalidInput {
 			i.problems([]memory.ImportProblem{{File: part.Folder, Message: err.Error()}})
 			continue
@@ -170,7 +170,7 @@ func (s *Service) Export(ctx context.Context, req memory.ExportRequest) (*memory
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	project, known, err := s.core.Projects.Resolver.Resolve(ctx, req.Project, req.Caller)
+	project, known, err := s.opts.Projects.Resolver.Resolve(ctx, req.Project, req.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (s *Service) Export(ctx context.Context, req memory.ExportRequest) (*memory
 	}
 	out := &memory.Exported{Project: project.ID, ProjectName: project.Name, Path: req.Path}
 	var lessons []memory.Record
-	for r, err := range s.core.Store.ProjectRecords(ctx, project.ID, memory.Lesson) {
+	for r, err := range s.opts.Store.ProjectRecords(ctx, project.ID, memory.Lesson) {
 		if err != nil {
 			return nil, fmt.Errorf("read lessons: %w", err)
 		}
@@ -198,12 +198,12 @@ func (s *Service) Export(ctx context.Context, req memory.ExportRequest) (*memory
 		}
 		out.Lessons, out.Files, out.LeftOut = written.Lessons, written.Files, written.LeftOut
 	}
-	sessions, err := s.core.Store.ProjectSessions(project.ID)
+	sessions, err := s.opts.Store.ProjectSessions(project.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read sessions: %w", err)
 	}
 	if len(sessions) > 0 {
-		e := sessionReader{core: s.core, ctx: ctx, sessions: sessions}
+		e := sessionReader{opts: s.opts, ctx: ctx, sessions: sessions}
 		files, err := sessiondir.Export(filepath.Join(req.Path, exportedSessions), e.all)
 		if err := errors.Join(err, e.err); err != nil {
 			return nil, err
@@ -234,7 +234,7 @@ func withProvenance(extra map[string]json.RawMessage, p memory.Provenance) (map[
 
 // sessionReader reads sessions with their steps, one at a time.
 type sessionReader struct {
-	core     *Options
+	opts     *Options
 	ctx      context.Context
 	sessions []memory.Session
 	steps    int
@@ -244,8 +244,8 @@ type sessionReader struct {
 func (r *sessionReader) all(yield func(memory.Session, []memory.Record) bool) {
 	for _, s := range r.sessions {
 		var steps []memory.Record
-		for _, id := range r.core.Steps.SessionSteps(s.Project, s.ID) {
-			step, err := r.core.Store.Record(id)
+		for _, id := range r.opts.Steps.SessionSteps(s.Project, s.ID) {
+			step, err := r.opts.Store.Record(id)
 			if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
 				continue // forgotten meanwhile
 			}

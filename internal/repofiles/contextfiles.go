@@ -27,10 +27,10 @@ type contextFiles struct {
 	logged map[string][]memory.ImportProblem
 }
 
-func newContextFiles(core *Options, roots *roots, trust *trust) (*contextFiles, error) {
-	c := &contextFiles{catalogue: core.Catalogue, roots: roots, trust: trust, log: core.Logger.With(logging.PartKey, "context"), logged: map[string][]memory.ImportProblem{}}
+func newContextFiles(opts *Options, roots *roots, trust *trust) (*contextFiles, error) {
+	c := &contextFiles{catalogue: opts.Catalogue, roots: roots, trust: trust, log: opts.Logger.With(logging.PartKey, "context"), logged: map[string][]memory.ImportProblem{}}
 	var err error
-	if core.ReadContext {
+	if opts.ReadContext {
 		c.scanner, err = contextfile.New(contextfile.Options{})
 	}
 	return c, err

@@ -21,7 +21,7 @@ import (
 // the others that wait. It polls, which costs some file attributes per repository and
 // works on every system.
 type follower struct {
-	core     *Options
+	opts     *Options
 	roots    *roots
 	trust    *trust
 	contexts *contextFiles
@@ -41,7 +41,7 @@ type follower struct {
 // maxStrangers bounds the repositories without a project that are remembered.
 const maxStrangers = 1000
 
-func newFollower(core *Options, roots *roots, trust *trust, contexts *contextFiles) (*follower, error) {
+func newFollower(opts *Options, roots *roots, trust *trust, contexts *contextFiles) (*follower, error) {
 	lessons, err := lessonlog.New(lessonlog.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("follow logs: %w", err)
@@ -51,7 +51,7 @@ func newFollower(core *Options, roots *roots, trust *trust, contexts *contextFil
 		return nil, fmt.Errorf("follow sessions: %w", err)
 	}
 	return &follower{
-		core: core, roots: roots, trust: trust, contexts: contexts, seen: map[string]bool{}, wake: make(chan struct{}, 1), log: core.Logger.With(logging.PartKey, "follow"), lessons: lessons, sessions: sessions,
+		opts: opts, roots: roots, trust: trust, contexts: contexts, seen: map[string]bool{}, wake: make(chan struct{}, 1), log: opts.Logger.With(logging.PartKey, "follow"), lessons: lessons, sessions: sessions,
 		failed: map[string]string{}, strangers: map[string]bool{},
 	}, nil
 }
@@ -88,8 +88,8 @@ func (f *follower) look(ctx context.Context) {
 		return
 	}
 	for _, root := range f.trust.takeFresh() {
-		f.lessons.Reset(root, f.core.LessonDir)
-		f.sessions.Reset(root, f.core.SessionDir)
+		f.lessons.Reset(root, f.opts.LessonDir)
+		f.sessions.Reset(root, f.opts.SessionDir)
 		delete(f.seen, root)
 	}
 	for _, root := range roots {
@@ -102,15 +102,15 @@ func (f *follower) look(ctx context.Context) {
 		}
 		// A folder outside of the repositories holds the sessions of all; nothing in
 		// it says of which project one is, so it is written and not followed.
-		if !filepath.IsAbs(f.core.SessionDir) {
-			f.report(filepath.Join(root, f.core.SessionDir), f.followSessions(ctx, root))
+		if !filepath.IsAbs(f.opts.SessionDir) {
+			f.report(filepath.Join(root, f.opts.SessionDir), f.followSessions(ctx, root))
 		}
-		if !filepath.IsAbs(f.core.LessonDir) {
-			f.report(filepath.Join(root, f.core.LessonDir), f.followLessons(ctx, root))
+		if !filepath.IsAbs(f.opts.LessonDir) {
+			f.report(filepath.Join(root, f.opts.LessonDir), f.followLessons(ctx, root))
 		}
 	}
-	if filepath.IsAbs(f.core.LessonDir) {
-		f.report(f.core.LessonDir, f.followAll(ctx))
+	if filepath.IsAbs(f.opts.LessonDir) {
+		f.report(f.opts.LessonDir, f.followAll(ctx))
 	}
 }
 
@@ -130,7 +130,7 @@ func (f *follower) report(folder string, err error) {
 // repository names. Lines of repositories without a project wait for one: when projects
 // have changed, the logs are read once more, where known lines cost little.
 func (f *follower) followAll(ctx context.Context) error {
-	known, err := f.core.Store.Projects()
+	known, err := f.opts.Store.Projects()
 	if err != nil {
 		return err
 	}
@@ -140,26 +140,26 @@ func (f *follower) followAll(ctx context.Context) error {
 	}
 	slices.Sort(names)
 	if len(f.strangers) > 0 && !slices.Equal(names, f.names) {
-		f.lessons.Reset("", f.core.LessonDir)
+		f.lessons.Reset("", f.opts.LessonDir)
 		maps.DeleteFunc(f.strangers, func(repo string, _ bool) bool {
-			_, err := f.core.Projects.Named(repo)
+			_, err := f.opts.Projects.Named(repo)
 			return err == nil
 		})
 	}
 	f.names = names
 	var again superseding
-	for part, err := range f.lessons.Poll("", f.core.LessonDir) {
+	for part, err := range f.lessons.Poll("", f.opts.LessonDir) {
 		if err != nil {
 			return err
 		}
 		f.problems(part.Problems)
-		for owned := range sameOwner(f.core.Projects.Named, part, f.stranger) {
+		for owned := range sameOwner(f.opts.Projects.Named, part, f.stranger) {
 			if err := f.takeLines(ctx, part.File, owned, &again); err != nil {
 				return err // the part comes again
 			}
 		}
 	}
-	return again.take(ctx, f.core.Ingest)
+	return again.take(ctx, f.opts.Ingest)
 }
 
 // followLessons follows the logs of a repository, whose lines are all its own.
@@ -168,12 +168,12 @@ func (f *follower) followLessons(ctx context.Context, root string) error {
 	defer f.trust.taking.RUnlock()
 	var again superseding
 	var at project.Identity
-	for part, err := range f.lessons.Poll(root, f.core.LessonDir) {
+	for part, err := range f.lessons.Poll(root, f.opts.LessonDir) {
 		if err != nil {
 			return err
 		}
 		if at.Root == "" && len(part.Lines)+len(part.Problems) > 0 {
-			if at, err = f.core.Projects.Locate(root); err != nil {
+			if at, err = f.opts.Projects.Locate(root); err != nil {
 				return err
 			}
 		}
@@ -193,14 +193,14 @@ func (f *follower) followLessons(ctx context.Context, root string) error {
 		}
 		f.roots.look(root) // its project is stored now
 	}
-	return again.take(ctx, f.core.Ingest)
+	return again.take(ctx, f.opts.Ingest)
 }
 
 // waitLines notes that lines wait, unless they are known: recalld writes to the log
 // itself.
 func (f *follower) waitLines(at project.Identity, part lessonlog.FileLines) error {
 	for _, line := range part.Lines {
-		known, err := f.core.Ingest.KnowsLine(line, at.Project)
+		known, err := f.opts.Ingest.KnowsLine(line, at.Project)
 		if err != nil {
 			return err
 		}
@@ -214,7 +214,7 @@ func (f *follower) waitLines(at project.Identity, part lessonlog.FileLines) erro
 
 func (f *follower) takeLines(ctx context.Context, file string, owned ownedLines, again *superseding) error {
 	owned.from = memory.Provenance{Origin: memory.OriginFollowed, Path: file}
-	taken, err := f.core.Ingest.ImportLessons(ctx, owned.project, owned.from, owned.lines)
+	taken, err := f.opts.Ingest.ImportLessons(ctx, owned.project, owned.from, owned.lines)
 	if err != nil {
 		return err
 	}
@@ -239,12 +239,12 @@ func (f *follower) followSessions(ctx context.Context, root string) error {
 	f.trust.taking.RLock()
 	defer f.trust.taking.RUnlock()
 	var at project.Identity
-	for part, err := range f.sessions.Poll(root, f.core.SessionDir) {
+	for part, err := range f.sessions.Poll(root, f.opts.SessionDir) {
 		if err != nil {
 			return err
 		}
 		if at.Root == "" {
-			if at, err = f.core.Projects.Locate(root); err != nil {
+			if at, err = f.opts.Projects.Locate(root); err != nil {
 				return err
 			}
 		}
@@ -259,7 +259,7 @@ func (f *follower) followSessions(ctx context.Context, root string) error {
 			continue
 		}
 		part.Session.Provenance = memory.Provenance{Origin: memory.OriginFollowed, Path: part.Folder}
-		taken, err := f.core.Ingest.ImportSession(ctx, at.Project, part.Session, part.Steps)
+		taken, err := f.opts.Ingest.ImportSession(ctx, at.Project, part.Session, part.Steps)
 		if memory.CodeOf(err) == memory.CodeInvalidInput && err != nil {
 			f.problems([]memory.ImportProblem{{File: part.Folder, Message: err.Error()}})
 			continue
@@ -278,7 +278,7 @@ func (f *follower) waitSession(at project.Identity, part sessiondir.Batch) error
 	if part.Session.ID == "" {
 		return nil
 	}
-	x, err := f.core.Store.Session(at.Project.ID, part.Session.ID)
+	x, err := f.opts.Store.Session(at.Project.ID, part.Session.ID)
 	switch {
 	case err != nil && memory.CodeOf(err) != memory.CodeNotFound:
 		return err

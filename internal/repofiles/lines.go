@@ -29,7 +29,7 @@ type ownedLines struct {
 // log that is read later. They are imported again when all is read.
 type superseding []ownedLines
 
-// supersedes says that a line supersedes or retracts other lessons.
+// supersedes reports whether a line supersedes or retracts other lessons.
 func supersedes(l memory.LogLine) bool { return len(l.Supersedes)+len(l.Retracts) > 0 }
 
 // add keeps the lines that supersede or retract lessons.

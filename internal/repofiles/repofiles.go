@@ -58,7 +58,7 @@ type Options struct {
 
 // Service reads and writes the files of repositories.
 type Service struct {
-	core         *Options
+	opts         *Options
 	roots        *roots
 	trust        *trust
 	contextFiles *contextFiles
@@ -68,17 +68,17 @@ type Service struct {
 
 // New returns a service that follows nothing until Follow is called.
 func New(opts Options) (*Service, error) {
-	s := &Service{core: &opts}
-	s.roots = newRoots(s.core)
-	s.writer = newWriter(s.core, s.roots)
+	s := &Service{opts: &opts}
+	s.roots = newRoots(s.opts)
+	s.writer = newWriter(s.opts, s.roots)
 	var err error
-	if s.trust, err = newTrust(s.core); err != nil {
+	if s.trust, err = newTrust(s.opts); err != nil {
 		return nil, err
 	}
-	if s.contextFiles, err = newContextFiles(s.core, s.roots, s.trust); err != nil {
+	if s.contextFiles, err = newContextFiles(s.opts, s.roots, s.trust); err != nil {
 		return nil, fmt.Errorf("read context files: %w", err)
 	}
-	if s.follower, err = newFollower(s.core, s.roots, s.trust, s.contextFiles); err != nil {
+	if s.follower, err = newFollower(s.opts, s.roots, s.trust, s.contextFiles); err != nil {
 		return nil, err
 	}
 	return s, nil

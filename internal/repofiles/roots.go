@@ -33,8 +33,8 @@ type location struct {
 	kept bool
 }
 
-func newRoots(core *Options) *roots {
-	return &roots{store: core.Store, projects: core.Projects, places: map[string]location{}}
+func newRoots(opts *Options) *roots {
+	return &roots{store: opts.Store, projects: opts.Projects, places: map[string]location{}}
 }
 
 // see notices the folder of a call.
@@ -104,7 +104,7 @@ func (r *roots) keep(dir string, at location) {
 	r.places[dir] = at
 }
 
-// isStored says that a project is stored. It costs no more than a list in memory.
+// isStored reports whether a project is stored. It costs no more than a list in memory.
 func (r *roots) isStored(id string) bool {
 	known, err := r.store.Projects()
 	return err == nil && slices.ContainsFunc(known, func(p memory.Project) bool { return p.ID == id })

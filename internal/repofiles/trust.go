@@ -24,7 +24,7 @@ import (
 // Another clone needs its own, because any folder can claim to be a clone; so does another
 // repository in the same place. Consent is a state of the project and is forgotten with it.
 type trust struct {
-	core     *Options
+	opts     *Options
 	log      *slog.Logger
 	settings []string
 
@@ -66,7 +66,7 @@ type consent struct {
 	Mark string `json:"mark,omitempty"`
 }
 
-// holds says that the folder is still the same.
+// holds reports whether the folder is still the same.
 func (c consent) holds() bool { return c.Mark == "" || c.Mark == project.MarkOf(c.Folder) }
 
 // maxWaiting bounds the list of repositories that wait, maxWaitingFiles the files
@@ -77,23 +77,23 @@ const (
 )
 
 // newTrust reads the stored consents.
-func newTrust(core *Options) (*trust, error) {
+func newTrust(opts *Options) (*trust, error) {
 	t := &trust{
-		core: core, log: core.Logger.With(logging.PartKey, "trust"), given: map[consentKey]consent{}, waiting: map[string]*waitingFiles{},
+		opts: opts, log: opts.Logger.With(logging.PartKey, "trust"), given: map[consentKey]consent{}, waiting: map[string]*waitingFiles{},
 		noticed: map[string]bool{}, fresh: map[string]bool{},
 	}
-	for _, s := range core.Trusted {
+	for _, s := range opts.Trusted {
 		if real, err := filepath.EvalSymlinks(s); err == nil { // roots are free of symbolic links
 			s = real
 		}
 		t.settings = append(t.settings, filepath.ToSlash(s))
 	}
-	known, err := core.Store.Projects()
+	known, err := opts.Store.Projects()
 	if err != nil {
 		return nil, fmt.Errorf("read consent: %w", err)
 	}
 	for _, p := range known {
-		raw, err := core.Store.State(memory.StateKey{Project: p.ID, Kind: memory.StateTrust})
+		raw, err := opts.Store.State(memory.StateKey{Project: p.ID, Kind: memory.StateTrust})
 		if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
 			continue
 		}
@@ -125,7 +125,7 @@ func keyOf(id project.Identity) consentKey {
 	return consentKey{id.Project.ID, folder}
 }
 
-// allows says whether the files of a repository may be taken in.
+// allows reports whether the files of a repository may be taken in.
 func (t *trust) allows(id project.Identity) bool {
 	if t.configured(id.Root) {
 		return true
@@ -136,7 +136,7 @@ func (t *trust) allows(id project.Identity) bool {
 	return ok && c.holds()
 }
 
-// configured says whether the settings trust a folder, or one that it lies in.
+// configured reports whether the settings trust a folder, or one that it lies in.
 func (t *trust) configured(root string) bool {
 	for dir := filepath.ToSlash(root); ; dir = path.Dir(dir) {
 		for _, s := range t.settings {
@@ -150,10 +150,10 @@ func (t *trust) configured(root string) bool {
 	}
 }
 
-// anyOf says whether some repository of a project is trusted, among these roots.
+// anyOf reports whether some repository of a project is trusted, among these roots.
 func (t *trust) anyOf(project string, roots []string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool {
-		id, err := t.core.Projects.Locate(root)
+		id, err := t.opts.Projects.Locate(root)
 		return err == nil && id.Project.ID == project && t.allows(id)
 	})
 }
@@ -227,7 +227,7 @@ func (t *trust) takeFresh() []string {
 
 // forget drops the consents for projects that are no longer stored.
 func (t *trust) forget() {
-	known, err := t.core.Store.Projects()
+	known, err := t.opts.Store.Projects()
 	if err != nil {
 		return
 	}
@@ -249,7 +249,7 @@ func (t *trust) change(ctx context.Context, id project.Identity, roots []string,
 	if !agreed {
 		action = "distrust repository"
 	}
-	_, err := t.core.Ingest.Write(ctx, id.Project, memory.Batch{
+	_, err := t.opts.Ingest.Write(ctx, id.Project, memory.Batch{
 		States: []memory.StateEdit{{
 			Key: memory.StateKey{Project: key.project, Kind: memory.StateTrust},
 			Edit: func(old []byte) ([]byte, error) {
@@ -323,7 +323,7 @@ func (s *Service) locate(req memory.TrustRequest) (project.Identity, error) {
 	if !filepath.IsAbs(dir) {
 		return project.Identity{}, memory.Invalid("path", "an absolute folder", "%q is relative and the caller's folder is unknown", dir)
 	}
-	return s.core.Projects.Locate(dir)
+	return s.opts.Projects.Locate(dir)
 }
 
 func (s *Service) agree(ctx context.Context, id project.Identity) error {
@@ -352,22 +352,22 @@ func (s *Service) distrust(ctx context.Context, id project.Identity) (removed in
 	}
 	var trusted []string
 	for _, root := range roots {
-		if at, err := s.core.Projects.Locate(root); err == nil && at.Project.ID == id.Project.ID && s.trust.allows(at) {
+		if at, err := s.opts.Projects.Locate(root); err == nil && at.Project.ID == id.Project.ID && s.trust.allows(at) {
 			trusted = append(trusted, at.Root)
 		}
 	}
-	removed, err = s.core.Ingest.Withdraw(ctx, id.Project.ID, s.core.Store, func(p memory.Provenance) bool {
+	removed, err = s.opts.Ingest.Withdraw(ctx, id.Project.ID, s.opts.Store, func(p memory.Provenance) bool {
 		if !filepath.IsAbs(p.Path) { // a context file, or what was stored before paths were
 			return len(trusted) > 0
 		}
-		inLogs := filepath.IsAbs(s.core.LessonDir) && inside(p.Path, s.core.LessonDir)
+		inLogs := filepath.IsAbs(s.opts.LessonDir) && inside(p.Path, s.opts.LessonDir)
 		return inLogs || slices.ContainsFunc(trusted, func(root string) bool { return inside(p.Path, root) })
 	})
-	s.core.Catalogue.Retake()
+	s.opts.Catalogue.Retake()
 	return removed, err
 }
 
-// inside says whether a file lies below a folder.
+// inside reports whether a file lies below a folder.
 func inside(file, folder string) bool {
 	relative, err := filepath.Rel(folder, file)
 	return err == nil && filepath.IsLocal(relative)
@@ -380,14 +380,14 @@ func (s *Service) rootsOf(id project.Identity) []string {
 		return nil
 	}
 	return slices.DeleteFunc(all, func(root string) bool {
-		at, err := s.core.Projects.Locate(root)
+		at, err := s.opts.Projects.Locate(root)
 		return err != nil || keyOf(at) != keyOf(id)
 	})
 }
 
 // list lists the trusted folders: first the settings, then the consents.
 func (t *trust) list() ([]memory.TrustedFolder, error) {
-	known, err := t.core.Store.Projects()
+	known, err := t.opts.Store.Projects()
 	if err != nil {
 		return nil, err
 	}

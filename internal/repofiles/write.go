@@ -17,7 +17,7 @@ import (
 // writer writes stored records into the files of their repository as well. The record is
 // committed before: a file that cannot be written is a warning, never a reason to refuse.
 type writer struct {
-	core  *Options
+	opts  *Options
 	roots *roots
 	log   *slog.Logger
 	lines *lessonlog.Writer
@@ -27,8 +27,8 @@ type writer struct {
 // not by then is written later, without the call.
 const logPatience = 2 * time.Second
 
-func newWriter(core *Options, roots *roots) *writer {
-	return &writer{core: core, roots: roots, log: core.Logger.With(logging.PartKey, "files"), lines: lessonlog.NewWriter()}
+func newWriter(opts *Options, roots *roots) *writer {
+	return &writer{opts: opts, roots: roots, log: opts.Logger.With(logging.PartKey, "files"), lines: lessonlog.NewWriter()}
 }
 
 // Close writes the lines that wait for their logs, for at most logPatience.
@@ -57,23 +57,23 @@ func (w *writer) root(ctx context.Context, caller memory.Caller, project, dir st
 
 // AppendLesson writes a lesson's line into the log of its repository.
 func (w *writer) AppendLesson(ctx context.Context, caller memory.Caller, kept *memory.Remembered, line memory.LogLine) {
-	root, ok := w.root(ctx, caller, kept.Project, w.core.LessonDir)
-	if !ok || !w.core.WriteLessons {
+	root, ok := w.root(ctx, caller, kept.Project, w.opts.LessonDir)
+	if !ok || !w.opts.WriteLessons {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logPatience)
 	defer cancel()
-	path, err := w.lines.Append(ctx, root, w.core.LessonDir, line.Repo, line)
+	path, err := w.lines.Append(ctx, root, w.opts.LessonDir, line.Repo, line)
 	kept.Log, kept.Warning = path, w.warning("write lesson log", err)
 }
 
 // PutSession writes a session's file.
 func (w *writer) PutSession(ctx context.Context, caller memory.Caller, s *memory.SessionState) {
-	root, ok := w.root(ctx, caller, s.Project, w.core.SessionDir)
-	if !ok || !w.core.WriteSessions {
+	root, ok := w.root(ctx, caller, s.Project, w.opts.SessionDir)
+	if !ok || !w.opts.WriteSessions {
 		return
 	}
-	dir, err := sessiondir.WriteSession(root, w.core.SessionDir, s.Session)
+	dir, err := sessiondir.WriteSession(root, w.opts.SessionDir, s.Session)
 	s.Dir, s.Warning = dir, w.warning("write session file", err)
 }
 
@@ -81,11 +81,11 @@ func (w *writer) PutSession(ctx context.Context, caller memory.Caller, s *memory
 // asked for pictures. It returns the name for the step: the stored file, or
 // the name in the request if nothing is stored, with a warning if it should have been.
 func (w *writer) PutPicture(ctx context.Context, caller memory.Caller, s memory.Session, name string) (stored, warning string) {
-	root, ok := w.root(ctx, caller, s.Project, w.core.SessionDir)
-	if !ok || !w.core.WriteSessions {
+	root, ok := w.root(ctx, caller, s.Project, w.opts.SessionDir)
+	if !ok || !w.opts.WriteSessions {
 		return name, ""
 	}
-	stored, err := sessiondir.StoreScreenshot(root, w.core.SessionDir, s, name)
+	stored, err := sessiondir.StoreScreenshot(root, w.opts.SessionDir, s, name)
 	if err != nil {
 		return name, w.warning("store screenshot", err)
 	}
@@ -94,11 +94,11 @@ func (w *writer) PutPicture(ctx context.Context, caller memory.Caller, s memory.
 
 // PutStep writes a step's file.
 func (w *writer) PutStep(ctx context.Context, caller memory.Caller, s memory.Session, r memory.Record, out *memory.StepRecorded) {
-	root, ok := w.root(ctx, caller, s.Project, w.core.SessionDir)
-	if !ok || !w.core.WriteSessions {
+	root, ok := w.root(ctx, caller, s.Project, w.opts.SessionDir)
+	if !ok || !w.opts.WriteSessions {
 		return
 	}
-	path, err := sessiondir.WriteStep(root, w.core.SessionDir, s, r)
+	path, err := sessiondir.WriteStep(root, w.opts.SessionDir, s, r)
 	out.File = path
 	if warning := w.warning("write step file", err); warning != "" {
 		out.Warning = warning
