@@ -22,7 +22,7 @@ func Create(at *os.Root, name string, flags int, mode fs.FileMode) (*os.File, er
 	if err != nil {
 		return nil, err
 	}
-	open(at, name, mode)
+	inheritMode(at, name, mode)
 	return f, nil
 }
 
@@ -31,7 +31,7 @@ func Mkdir(at *os.Root, name string) error {
 	if err := at.Mkdir(name, 0o700); err != nil {
 		return err
 	}
-	open(at, name, 0o777)
+	inheritMode(at, name, 0o777)
 	return nil
 }
 
@@ -47,10 +47,10 @@ func MkdirAll(at *os.Root, name string) error {
 	return nil
 }
 
-// open sets the bits of mode that the parent folder has on a new file or folder. In a
+// inheritMode sets the bits of mode that the parent folder has on a new file or folder. In a
 // folder that everybody may write to, others may only read it. File systems without such
 // bits (FAT on a memory card) refuse, which is ignored.
-func open(at *os.Root, name string, mode fs.FileMode) {
+func inheritMode(at *os.Root, name string, mode fs.FileMode) {
 	if runtime.GOOS == "windows" { // only the read-only bit exists there
 		return
 	}

@@ -99,7 +99,7 @@ func preflight(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// isLoopbackHost says that a Host header names this machine's loopback, with or
+// isLoopbackHost reports whether a Host header names this machine's loopback, with or
 // without a port.
 func isLoopbackHost(hostport string) bool {
 	host := hostport

@@ -21,7 +21,7 @@ import (
 const (
 	// headerTimeout bounds a request's header; a local client needs no longer.
 	headerTimeout = 10 * time.Second
-	// idleTimeout closes connections that nobody uses.
+	// idleTimeout closes unused connections.
 	idleTimeout = 2 * time.Minute
 	// maxHeader bounds a request's header, in bytes.
 	maxHeader = 64 << 10
@@ -202,7 +202,7 @@ func (s *Server) Failed() <-chan error { return s.failed }
 
 // Stop closes the listeners, lets requests in progress end for at most the drain
 // timeout or until ctx ends, cancels what is left, and returns when no request
-// runs any more, or two seconds after the cancellation at the latest. The error
+// runs any more, or CancelGrace after the cancellation at the latest. The error
 // holds context.DeadlineExceeded when something had to be cancelled, and says so
 // when it still runs. Further calls wait for the first and return the same.
 func (s *Server) Stop(ctx context.Context) error {

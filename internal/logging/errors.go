@@ -44,9 +44,9 @@ func KeepErrors(next slog.Handler) (slog.Handler, *ErrorList) {
 }
 
 // Handle keeps errors and passes the record on.
-func (f *errorKeeper) Handle(ctx context.Context, r slog.Record) error {
+func (k *errorKeeper) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelError {
-		e := memory.LoggedError{At: r.Time.UTC(), Part: f.part, Message: r.Message}
+		e := memory.LoggedError{At: r.Time.UTC(), Part: k.part, Message: r.Message}
 		r.Attrs(func(a slog.Attr) bool {
 			switch a.Key {
 			case PartKey:
@@ -56,14 +56,14 @@ func (f *errorKeeper) Handle(ctx context.Context, r slog.Record) error {
 			}
 			return true
 		})
-		f.kept.add(e)
+		k.kept.add(e)
 	}
-	return f.Handler.Handle(ctx, r)
+	return k.Handler.Handle(ctx, r)
 }
 
 // WithAttrs keeps the part that a logger speaks for.
-func (f *errorKeeper) WithAttrs(attrs []slog.Attr) slog.Handler {
-	next := &errorKeeper{Handler: f.Handler.WithAttrs(attrs), part: f.part, kept: f.kept}
+func (k *errorKeeper) WithAttrs(attrs []slog.Attr) slog.Handler {
+	next := &errorKeeper{Handler: k.Handler.WithAttrs(attrs), part: k.part, kept: k.kept}
 	for _, a := range attrs {
 		if a.Key == PartKey {
 			next.part = a.Value.String()
@@ -73,8 +73,8 @@ func (f *errorKeeper) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 // WithGroup returns a handler that keeps errors as well.
-func (f *errorKeeper) WithGroup(name string) slog.Handler {
-	return &errorKeeper{Handler: f.Handler.WithGroup(name), part: f.part, kept: f.kept}
+func (k *errorKeeper) WithGroup(name string) slog.Handler {
+	return &errorKeeper{Handler: k.Handler.WithGroup(name), part: k.part, kept: k.kept}
 }
 
 func (l *ErrorList) add(e memory.LoggedError) {

@@ -157,7 +157,8 @@ func (s *Service) Run(ctx context.Context) {
 				absent = append(absent, m.Name())
 			}
 		}
-		if s.served.without(absent); len(absent) == len(s.opts.Models) {
+		s.served.without(absent)
+		if len(absent) == len(s.opts.Models) {
 			s.served.hold(holdNoModel)
 		} else {
 			s.served.ask(ctx)

@@ -33,7 +33,7 @@ type Ollama struct {
 	embed *ollama.Embedder
 	err   error // of the last look; nil when the model is there
 
-	// digest is what the server last called the model's files; only attach uses it.
+	// digest is what the server last called the model's files; only Attach uses it.
 	digest string
 }
 
@@ -157,14 +157,14 @@ func (m *Ollama) reach(ctx context.Context) error {
 }
 
 // note logs a change: a server that is away for days is logged once.
-func (m *Ollama) note(space string, err error) {
+func (m *Ollama) note(collection string, err error) {
 	m.mu.Lock()
 	before := m.err
 	m.err = err
 	m.mu.Unlock()
 	switch {
 	case err == nil && before != nil:
-		m.log.Info("model attached", "space", space)
+		m.log.Info("model attached", "space", collection)
 	case err == nil || before != nil && before.Error() == err.Error():
 	case m.required:
 		m.log.Error("model is not available", "model", m.opts.Model, logging.ErrorKey, err)

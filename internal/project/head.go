@@ -52,15 +52,14 @@ func Head(dir string) *memory.Git {
 	switch {
 	case !symbolic:
 		g.Commit = objectName(head)
-	case ref != branches+".invalid": // the placeholder of a repository with another store of references
+	case ref == branches+".invalid": // the placeholder of a repository with another store of references
+		return g
+	default:
 		g.Branch = strings.TrimPrefix(ref, branches)
 		g.Commit = readRef(gitDir, common, ref)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), changedTimeout)
 	defer cancel()
-	if symbolic && ref == branches+".invalid" {
-		return g
-	}
 	w := git.Worktree{Root: root, GitDir: gitDir, CommonDir: common, Head: g.Commit}
 	g.Dirty, _ = w.Changed(ctx)
 	return g
