@@ -19,13 +19,13 @@ func TestFormerStore(t *testing.T) {
 	s := serve(t, cfg)
 	s.await("replaced collection dropped")
 	if log := s.log.String(); !strings.Contains(log, "collection="+former) {
-		t.Errorf("another space than %s was dropped:\n%s", former, log)
+		t.Errorf("another collection than %s was dropped:\n%s", former, log)
 	}
 	st := s.until("switched", func(st *memory.Status) bool {
 		return len(st.Collections) == 1 && st.Collections[0].State == memory.CollectionReady
 	})
 	if now := st.Collections[0]; now.Model != builtin.Name || now.Embedded != 3 || st.Documents != 3 {
-		t.Errorf("after the switch the space is %+v of %d documents, want all three of %s", now, st.Documents, builtin.Name)
+		t.Errorf("after the switch the collection is %+v of %d documents, want all three of %s", now, st.Documents, builtin.Name)
 	}
 	a := s.ask(t.TempDir(), "SQLite says it is locked: what to do", memory.Lesson)
 	if len(a.Items) == 0 || !strings.Contains(a.Items[0].Text, "busy_timeout") {

@@ -18,7 +18,7 @@ import (
 const lessonSet = "../eval/testdata/lessons"
 
 // TestGoldenLessons holds what questions in other words find of 170 lessons: by
-// each retriever bare, and by recall as agents use it, with its floor. Run with
+// each retriever bare, and by recall as agents use it, with its threshold. Run with
 // -update to accept a change.
 func TestGoldenLessons(t *testing.T) {
 	set, err := eval.OpenSet(lessonSet)

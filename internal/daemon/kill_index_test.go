@@ -214,7 +214,7 @@ func embeddedTexts(ollama *fakeServer) map[string]int {
 type storeDump struct {
 	files   map[string]memory.File // by path
 	terms   map[memory.DocID][]byte
-	vectors map[string]map[memory.DocID][]float32 // by space
+	vectors map[string]map[memory.DocID][]float32 // by collection
 }
 
 func dumpStore(t *testing.T, cfg config.Config) storeDump {
@@ -238,13 +238,13 @@ func dumpStore(t *testing.T, cfg config.Config) storeDump {
 			d.terms[doc] = bytes.Clone(terms)
 			return nil
 		},
-		Vector: func(space string, doc memory.DocID, v []float32) error {
+		Vector: func(collection string, doc memory.DocID, v []float32) error {
 			lock <- struct{}{}
 			defer func() { <-lock }()
-			if d.vectors[space] == nil {
-				d.vectors[space] = map[memory.DocID][]float32{}
+			if d.vectors[collection] == nil {
+				d.vectors[collection] = map[memory.DocID][]float32{}
 			}
-			d.vectors[space][doc] = slices.Clone(v)
+			d.vectors[collection][doc] = slices.Clone(v)
 			return nil
 		},
 	})
@@ -269,15 +269,15 @@ func (d storeDump) compare(want storeDump) string {
 		}
 	}
 	tellSurplus(&b, "document", d.terms, want.terms)
-	for space, vectors := range want.vectors {
+	for collection, vectors := range want.vectors {
 		for doc, v := range vectors {
-			if !slices.Equal(d.vectors[space][doc], v) {
-				fmt.Fprintf(&b, "document %s has another vector, or none, in %s\n", doc, space)
+			if !slices.Equal(d.vectors[collection][doc], v) {
+				fmt.Fprintf(&b, "document %s has another vector, or none, in %s\n", doc, collection)
 			}
 		}
-		tellSurplus(&b, "vector in "+space+" of", d.vectors[space], vectors)
+		tellSurplus(&b, "vector in "+collection+" of", d.vectors[collection], vectors)
 	}
-	tellSurplus(&b, "space", d.vectors, want.vectors)
+	tellSurplus(&b, "collection", d.vectors, want.vectors)
 	lines := slices.Collect(strings.Lines(b.String()))
 	if len(lines) > 10 {
 		lines = append(lines[:10], fmt.Sprintf("and %d more\n", len(lines)-10))

@@ -85,7 +85,7 @@ impl Pool {
 }
 
 // TestLookUp asks for code by name and by place, over the whole of both paths and with
-// the floor of code: the first result is what was asked for.
+// the threshold of code: the first result is what was asked for.
 func TestLookUp(t *testing.T) {
 	core := openQuiet(t)
 	root := t.TempDir()

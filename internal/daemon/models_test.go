@@ -30,12 +30,12 @@ func TestAnotherEmbedder(t *testing.T) {
 	kept := s.keep(dir, "Delete the database of the tests before the release")
 	full := func(name string) func(*memory.Status) bool {
 		return func(st *memory.Status) bool {
-			c, ok := spaceOf(st, name)
+			c, ok := collectionOf(st, name)
 			return ok && c.State == memory.CollectionReady && c.Embedded == st.Documents
 		}
 	}
 	st := s.until("filled", full("toy/words"))
-	if _, ok := spaceOf(st, "toy/gone"); ok || st.Queue.Dead != 0 {
+	if _, ok := collectionOf(st, "toy/gone"); ok || st.Queue.Dead != 0 {
 		t.Errorf("while a model is away there are %+v, %d dead jobs", st.Collections, st.Queue.Dead)
 	}
 	if a := s.ask(dir, "delete the database"); len(a.Items) == 0 || a.Items[0].ID != kept.ID {

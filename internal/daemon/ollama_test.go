@@ -21,7 +21,7 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// modelName is the test model as spaces have it.
+// modelName is the test model as collections have it.
 const modelName = "ollama/" + ollamatest.Model
 
 // server is an Ollama server that tests can stop and start again.
@@ -107,8 +107,8 @@ func impatient(o *Options) {
 	o.pauses.absent, o.pauses.present, o.pauses.cooldown = time.Millisecond, time.Millisecond, time.Millisecond
 }
 
-// spaceOf returns the state of the model's space, if it is there.
-func spaceOf(st *memory.Status, model string) (memory.CollectionState, bool) {
+// collectionOf returns the state of the model's collection, if it is there.
+func collectionOf(st *memory.Status, model string) (memory.CollectionState, bool) {
 	i := slices.IndexFunc(st.Collections, func(s memory.CollectionState) bool { return s.Model == model })
 	if i < 0 {
 		return memory.CollectionState{}, false
@@ -118,7 +118,7 @@ func spaceOf(st *memory.Status, model string) (memory.CollectionState, bool) {
 
 // filled says that every document has a vector of the model.
 func filled(st *memory.Status) bool {
-	s, ok := spaceOf(st, modelName)
+	s, ok := collectionOf(st, modelName)
 	return ok && s.Embedded == st.Documents && s.State == "ready"
 }
 
@@ -149,9 +149,9 @@ func testOllama(t *testing.T, server server, url string) {
 	s := serve(t, cfg, impatient)
 	lesson := s.keep(dir, "Delete the database of the tests before the release")
 	s.indexed(s.index(dir))
-	st := s.until("filled both spaces", filled)
-	if own, ok := spaceOf(st, builtin.Name); len(st.Collections) != 2 || !ok || own.Embedded != st.Documents {
-		t.Errorf("spaces %+v, want both with %d documents", st.Collections, st.Documents)
+	st := s.until("filled both collections", filled)
+	if own, ok := collectionOf(st, builtin.Name); len(st.Collections) != 2 || !ok || own.Embedded != st.Documents {
+		t.Errorf("collections %+v, want both with %d documents", st.Collections, st.Documents)
 	}
 	if a := s.ask(dir, "remove the db"); degraded(a) != "" {
 		t.Errorf("with everything there the answer lacks %s", degraded(a))
@@ -169,17 +169,17 @@ func testOllama(t *testing.T, server server, url string) {
 		slow.HangAfter(1)
 	}
 	q := s.index(big)
-	before, _ := spaceOf(st, modelName)
+	before, _ := collectionOf(st, modelName)
 	s.until("embedding", func(st *memory.Status) bool {
-		now, _ := spaceOf(st, modelName)
+		now, _ := collectionOf(st, modelName)
 		return now.Embedded > before.Embedded
 	})
 	server.Stop()
 	s.indexed(q)
 	kept := s.keep(big, "Rotate the signing key of the plugins while nobody looks")
 	s.until("noticed", func(st *memory.Status) bool {
-		space, _ := spaceOf(st, modelName)
-		return space.State == "unavailable" && st.Queue.Running == 0
+		collection, _ := collectionOf(st, modelName)
+		return collection.State == "unavailable" && st.Queue.Running == 0
 	})
 	for range 1000 { // long enough for a job to use up its attempts
 		if st, err = service.Status.Do(t.Context(), s, service.None{}); err != nil || st.Queue.Dead != 0 {
@@ -201,8 +201,8 @@ func testOllama(t *testing.T, server server, url string) {
 	if st.Queue.Dead != 0 || st.Queue.ByKind["embed"] != 1 || st.Documents != 304 {
 		t.Errorf("without the server the queue is %+v over %d documents, want the filling held", st.Queue, st.Documents)
 	}
-	if space, _ := spaceOf(st, modelName); space.Embedded >= 303 {
-		t.Errorf("%d documents have vectors: the server was not stopped in the middle", space.Embedded)
+	if collection, _ := collectionOf(st, modelName); collection.Embedded >= 303 {
+		t.Errorf("%d documents have vectors: the server was not stopped in the middle", collection.Embedded)
 	}
 	if list, err = service.Models.Do(t.Context(), s, service.None{}); err != nil || !slices.ContainsFunc(list.Models, func(m memory.ModelState) bool {
 		return m.Name == modelName && m.State == "missing" && strings.HasPrefix(m.Note, "no Ollama server answers")
@@ -225,13 +225,13 @@ func testOllama(t *testing.T, server server, url string) {
 	server.Stop()
 	s = serve(t, cfg, impatient)
 	st = s.until("loaded", func(st *memory.Status) bool { return st.State == stateReady })
-	if space, _ := spaceOf(st, modelName); space.Embedded != st.Documents {
-		t.Errorf("after a restart %d of %d documents have vectors of the model", space.Embedded, st.Documents)
+	if collection, _ := collectionOf(st, modelName); collection.Embedded != st.Documents {
+		t.Errorf("after a restart %d of %d documents have vectors of the model", collection.Embedded, st.Documents)
 	}
 	server.Restart()
 }
 
-// TestModelChanges: another model under the same name has a space of its own,
+// TestModelChanges: another model under the same name has a collection of its own,
 // and the former one's is dropped, whether the server was away or not.
 func TestModelChanges(t *testing.T) {
 	for _, test := range []struct {
@@ -247,7 +247,7 @@ func TestModelChanges(t *testing.T) {
 			fake, dir := startFake(t), shop(t)
 			s := serve(t, ollamaConfig(t, "http://"+fake.addr), impatient)
 			s.indexed(s.index(dir))
-			before, _ := spaceOf(s.until("filled", filled), modelName)
+			before, _ := collectionOf(s.until("filled", filled), modelName)
 			if test.away {
 				fake.Stop()
 			}
@@ -256,11 +256,11 @@ func TestModelChanges(t *testing.T) {
 				fake.Restart()
 			}
 			st := s.until("filled anew", func(st *memory.Status) bool {
-				now, _ := spaceOf(st, modelName)
+				now, _ := collectionOf(st, modelName)
 				return now.Name != before.Name && filled(st)
 			})
-			if now, _ := spaceOf(st, modelName); len(st.Collections) != 2 || now.Dim != test.change.Dim {
-				t.Errorf("the spaces are %+v, want the built-in one and one of width %d", st.Collections, test.change.Dim)
+			if now, _ := collectionOf(st, modelName); len(st.Collections) != 2 || now.Dim != test.change.Dim {
+				t.Errorf("the collections are %+v, want the built-in one and one of width %d", st.Collections, test.change.Dim)
 			}
 			if a := s.ask(dir, "confirms the order"); degraded(a) != "" {
 				t.Errorf("with the new model the answer lacks %s", degraded(a))
@@ -275,14 +275,14 @@ func TestModelTouched(t *testing.T) {
 	fake, dir := startFake(t), shop(t)
 	s := serve(t, ollamaConfig(t, "http://"+fake.addr), impatient)
 	s.indexed(s.index(dir))
-	before, _ := spaceOf(s.until("filled", filled), modelName)
+	before, _ := collectionOf(s.until("filled", filled), modelName)
 	fake.RemoveModel(ollamatest.Model)
 	s.untilModel("missing", func(m memory.ModelState) bool { return m.State == "missing" })
 	fake.SetModel(ollamatest.Model, ollamatest.FakeModel{Arch: "bert", Dim: ollamatest.Dim, Context: ollamatest.Context})
 	s.untilModel("active", func(m memory.ModelState) bool { return m.State == "active" })
 	kept := s.keep(dir, "Embedded by the embedder that was made anew")
-	if now, _ := spaceOf(s.until("filled", filled), modelName); now.Name != before.Name {
-		t.Errorf("the space is %s, was %s", now.Name, before.Name)
+	if now, _ := collectionOf(s.until("filled", filled), modelName); now.Name != before.Name {
+		t.Errorf("the collection is %s, was %s", now.Name, before.Name)
 	}
 	if a := s.ask(dir, "embedder made anew", memory.Lesson); degraded(a) != "" || len(a.Items) != 1 || a.Items[0].ID != kept.ID {
 		t.Errorf("the answer lacks %q and has %+v", degraded(a), a.Items)
@@ -342,7 +342,7 @@ func TestRemoteServer(t *testing.T) {
 	st, err := service.Status.Do(t.Context(), s, service.None{})
 	must(t, err)
 	if len(st.Errors) != 1 || st.Errors[0].Part != "ollama" || !strings.Contains(st.Errors[0].Message, "not on this machine") || len(st.Collections) != 1 {
-		t.Errorf("status has errors %+v and spaces %+v", st.Errors, st.Collections)
+		t.Errorf("status has errors %+v and collections %+v", st.Errors, st.Collections)
 	}
 	if a := s.ask(t.TempDir(), "nothing leaves this machine"); len(a.Items) != 1 || a.Items[0].ID != kept.ID || strings.Contains(degraded(a), "vector") {
 		t.Errorf("the answer is %+v, want it with no vectors missing", a)

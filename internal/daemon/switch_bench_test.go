@@ -19,7 +19,7 @@ import (
 )
 
 // renamed is the built-in model as if it were another: as fast as the real one, and in
-// a space of its own.
+// a collection of its own.
 type renamed struct{ embedder.Embedder }
 
 func (r renamed) Model(ctx context.Context) (embedder.Model, error) {
@@ -102,9 +102,9 @@ func BenchmarkSwitch(b *testing.B) {
 		for range 100 {
 			ask(&alone)
 		}
-		spaces, documents := core.Indexer.Collections(), core.Indexer.Documents()
-		if len(spaces) != 1 || spaces[0].State != memory.CollectionReady || spaces[0].Embedded != documents {
-			b.Fatalf("after the switch: %+v of %d documents", spaces, documents)
+		collections, documents := core.Indexer.Collections(), core.Indexer.Documents()
+		if len(collections) != 1 || collections[0].State != memory.CollectionReady || collections[0].Embedded != documents {
+			b.Fatalf("after the switch: %+v of %d documents", collections, documents)
 		}
 		b.ReportMetric(float64(documents), "documents")
 		if err := core.Close(); err != nil {

@@ -70,7 +70,7 @@ func switched(st *memory.Status) bool {
 }
 
 // TestBuiltinSwitch: a program with another built-in model answers at once, by words
-// and by what it has embedded, tells how far it is, and has the former's space dropped
+// and by what it has embedded, tells how far it is, and has the former's collection dropped
 // at the end.
 func TestBuiltinSwitch(t *testing.T) {
 	cfg, dir := newConfig(t), large(t, 300)
@@ -101,13 +101,13 @@ func TestBuiltinSwitch(t *testing.T) {
 	<-started
 	st, err := service.Status.Do(t.Context(), s, service.None{})
 	must(t, err)
-	former, _ := spaceOf(st, formerModel)
-	now, _ := spaceOf(st, newModel)
+	former, _ := collectionOf(st, formerModel)
+	now, _ := collectionOf(st, newModel)
 	if len(st.Collections) != 2 || former.State != memory.CollectionReplaced || former.ReplacedBy != newModel || former.Embedded != st.Documents {
-		t.Errorf("in the midst the former space is %+v of %+v", former, st.Collections)
+		t.Errorf("in the midst the former collection is %+v of %+v", former, st.Collections)
 	}
 	if now.State != memory.CollectionBackfilling || now.Embedded != 1+2*embedBatch || st.Queue.ByKind["embed-builtin"] != 1 {
-		t.Errorf("in the midst the new space is %+v, the queue %+v", now, st.Queue)
+		t.Errorf("in the midst the new collection is %+v, the queue %+v", now, st.Queue)
 	}
 	if models, err := service.Models.Do(t.Context(), s, service.None{}); err != nil || len(models.Models) != 1 || models.Models[0].Name != newModel {
 		t.Errorf("in the midst the models are %+v, %v", models, err)
@@ -151,7 +151,7 @@ func TestBuiltinSwitchIsHeld(t *testing.T) {
 	s.close()
 	s = serve(t, cfg, withBuiltin(builtinModel(newModel, -1)))
 	st := s.until("loaded", func(st *memory.Status) bool { return st.State == stateReady })
-	if now, _ := spaceOf(st, newModel); now.Embedded != 0 || now.State != memory.CollectionBackfilling || len(st.Collections) < 2 {
+	if now, _ := collectionOf(st, newModel); now.Embedded != 0 || now.State != memory.CollectionBackfilling || len(st.Collections) < 2 {
 		t.Errorf("paused: %+v", st.Collections)
 	}
 	_, err = service.Pause.Do(t.Context(), s, memory.PauseRequest{Resume: true})
@@ -181,13 +181,13 @@ func TestBuiltinSwitchKilled(t *testing.T) {
 		t.Setenv(servedBuiltinEnv, fmt.Sprintf("%s %d", newModel, perLife))
 		child := startChild(t, cfg)
 		st := child.until("in the midst", func(st *memory.Status) bool {
-			now, _ := spaceOf(st, newModel)
+			now, _ := collectionOf(st, newModel)
 			return st.State == stateReady && now.Embedded >= want
 		})
-		if former, ok := spaceOf(st, formerModel); !ok || former.State != memory.CollectionReplaced {
-			t.Errorf("in life %d the former space is %+v of %+v", life, former, st.Collections)
+		if former, ok := collectionOf(st, formerModel); !ok || former.State != memory.CollectionReplaced {
+			t.Errorf("in life %d the former collection is %+v of %+v", life, former, st.Collections)
 		}
-		if now, _ := spaceOf(st, newModel); now.Embedded != want {
+		if now, _ := collectionOf(st, newModel); now.Embedded != want {
 			t.Errorf("in life %d %d documents are embedded, want %d: two batches more than before", life, now.Embedded, want)
 		}
 		must(t, child.cmd.Process.Kill())
@@ -210,7 +210,7 @@ func TestBuiltinSwitchKilled(t *testing.T) {
 }
 
 // TestOllamaModelIsSwitched: another model in the settings takes the place of the one
-// before, whose space is dropped when its own is filled; the built-in one has no part
+// before, whose collection is dropped when its own is filled; the built-in one has no part
 // in it.
 func TestOllamaModelIsSwitched(t *testing.T) {
 	const other = "other-embed"
@@ -227,20 +227,20 @@ func TestOllamaModelIsSwitched(t *testing.T) {
 	cfg.Embedding.Ollama.Model = other
 	s = serve(t, cfg, impatient)
 	st := s.until("loaded", func(st *memory.Status) bool { return st.State == stateReady })
-	if former, _ := spaceOf(st, modelName); former.State != memory.CollectionReplaced || former.ReplacedBy != "ollama/"+other {
-		t.Errorf("while the server is away the former space is %+v", former)
+	if former, _ := collectionOf(st, modelName); former.State != memory.CollectionReplaced || former.ReplacedBy != "ollama/"+other {
+		t.Errorf("while the server is away the former collection is %+v", former)
 	}
 	fake.Restart()
 	st = s.until("switched", func(st *memory.Status) bool {
-		now, ok := spaceOf(st, "ollama/"+other)
-		_, former := spaceOf(st, modelName)
+		now, ok := collectionOf(st, "ollama/"+other)
+		_, former := collectionOf(st, modelName)
 		if ok && !former && now.Embedded < st.Documents {
-			t.Fatalf("the former space is gone before the new one is filled: %+v", st.Collections)
+			t.Fatalf("the former collection is gone before the new one is filled: %+v", st.Collections)
 		}
 		return ok && !former && now.State == memory.CollectionReady
 	})
 	if len(st.Collections) != 2 || st.Collections[0].State != memory.CollectionReady {
-		t.Errorf("switched: %+v, want the built-in space and the new one", st.Collections)
+		t.Errorf("switched: %+v, want the built-in collection and the new one", st.Collections)
 	}
 
 	// Switched off it stays.
