@@ -49,7 +49,7 @@ type CoreOptions struct {
 	// Missing says why the full index has not all code of a project; see
 	// recall.Options. Nil is that it has.
 	Missing func(project string) string
-	// AuditFile and Summarizer are as in working.Options and session.Options.
+	// AuditFile and Summarizer are as in agentctx.TaskOptions and agentctx.ContextOptions.
 	AuditFile  agentctx.AuditFile
 	Summarizer agentctx.Summarizer
 	// QueryDeadline is how long a vector retriever may take. Default: recall's.
@@ -112,7 +112,7 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Before the first write, which may come before Load has opened the spaces.
+	// Before the first write, which may come before Load has opened the collections.
 	own, err := opts.Builtin.Model(ctx)
 	if err == nil {
 		err = c.Store.OpenCollection(ctx, own.Collection(), nil)
@@ -163,9 +163,9 @@ func (c *Core) paths(ctx context.Context, opts CoreOptions) error {
 	settings := recallSettings(opts.Config.Recall)
 	settings.Full = opts.Config.Index.Full
 	settings.Deadline = cmp.Or(opts.QueryDeadline, settings.Deadline)
-	var light recall.FileNames
+	var names recall.FileNames
 	if opts.Config.Index.Light {
-		light = c.Indexer
+		names = c.Indexer
 	}
 	c.Recall, err = recall.New(recall.Options{
 		Corpus: c.Indexer, Sessions: c.Indexer, Current: c.Store, Projects: c.Recorder, Verifier: c.Verifier, Ledger: c.Store,
@@ -173,7 +173,7 @@ func (c *Core) paths(ctx context.Context, opts CoreOptions) error {
 		Content:  lexical.Content,
 		Names:    c.Projects.Names,
 		Turn:     func(k memory.SessionKey) int { return c.Session.Turn(k) },
-		ReadOnly: c.readOnly, Redact: clean, Stale: opts.Stale, FileNames: light, Missing: opts.Missing, Lost: c.Store.Damage, Settings: &settings, Logger: opts.Logger,
+		ReadOnly: c.readOnly, Redact: clean, Stale: opts.Stale, FileNames: names, Missing: opts.Missing, Lost: c.Store.Damage, Settings: &settings, Logger: opts.Logger,
 	})
 	if err != nil {
 		return fmt.Errorf("make read path: %w", err)
@@ -223,8 +223,8 @@ func recallSettings(c config.Recall) recall.Settings {
 	s.Limit, s.MaxTokens = c.Limit, c.MaxTokens
 	s.Chunks, s.ChunkBytes = c.CodeResults, int(c.CodeSize)
 	s.CodeDeadline = c.CodeDeadline
-	for kind, floor := range c.MinRelevance.Map() {
-		s.MinRelevance[memory.Kind(kind)] = floor
+	for kind, threshold := range c.MinRelevance.Map() {
+		s.MinRelevance[memory.Kind(kind)] = threshold
 	}
 	return s
 }

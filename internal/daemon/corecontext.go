@@ -8,7 +8,7 @@ import (
 	"github.com/recalld/recalld/internal/ledger"
 )
 
-// contexts puts what contexts are made of over the two paths.
+// contexts makes the services of tasks, catalogue, contexts and ledger over the two paths.
 func (c *Core) contexts(opts CoreOptions) (err error) {
 	cfg := opts.Config
 	tasks := taskSettings(cfg.Tasks)

@@ -130,10 +130,10 @@ type Daemon struct {
 	opts     Options
 	handlers service.Handlers
 	log      *slog.Logger
-	faults   *logging.ErrorList
+	errors   *logging.ErrorList
 	started  time.Time
 	tcp      string   // the address, if it listens on TCP
-	notes    []string // what the settings have left aside; see note
+	notes    []string // what status reports of the settings; see note
 
 	core        *Core
 	sandboxes   *code.Sandboxes
@@ -144,7 +144,7 @@ type Daemon struct {
 	runs        metrics.Runs
 	codeQueries metrics.CodeQueries
 	savings     metrics.Savings
-	pausing     sync.Mutex // keeps what is paused and what is filled in step
+	pausing     sync.Mutex // keeps the pauses of sandboxes and of backfills in step
 	ownTools    ownTools
 	mcp         *mcp.Server
 	server      *httpserver.Server
@@ -198,9 +198,9 @@ func Serve(ctx context.Context, opts Options) (err error) {
 // newDaemon returns a daemon without its parts: see build.
 func newDaemon(opts Options, logger *slog.Logger) *Daemon {
 	opts.pauses.setDefaults()
-	handler, errors := logging.KeepErrors(logger.Handler())
+	handler, kept := logging.KeepErrors(logger.Handler())
 	return &Daemon{
-		opts: opts, log: slog.New(handler), faults: errors, started: time.Now(),
+		opts: opts, log: slog.New(handler), errors: kept, started: time.Now(),
 		loaded: make(chan struct{}), stopping: make(chan struct{}), draining: make(chan struct{}),
 	}
 }
@@ -381,7 +381,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		Indexer: d.core.Indexer, Queue: queue, Logger: d.log, Absent: d.opts.pauses.absent, Present: d.opts.pauses.present,
 	})
 	d.pool, err = worker.NewPool(worker.Options{
-		Queue: queue, Handlers: handlers(d.models, d.sandboxes), Concurrency: concurrency(),
+		Queue: queue, Handlers: jobHandlers(d.models, d.sandboxes), Concurrency: concurrency(),
 		Backoff: d.opts.pauses.retry, Logger: d.log.With(attrPart, "worker"),
 		Failed: d.jobFailed,
 	})
@@ -410,7 +410,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	return nil
 }
 
-// note keeps for status what is as the settings have it and may surprise.
+// note logs what may surprise about the settings, and keeps it for status.
 func (d *Daemon) note(text string) {
 	d.notes = append(d.notes, text)
 	d.log.Info(text, attrPart, "daemon")

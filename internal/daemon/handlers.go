@@ -92,6 +92,12 @@ func (d *Daemon) hello(context.Context, service.None) (*service.Greeting, error)
 	return &service.Greeting{Protocol: service.Protocol, Version: d.opts.Version, PID: os.Getpid(), Data: d.opts.Config.Paths().Data}, nil
 }
 
+// Stop carries out service.Stop.
+func (d *Daemon) Stop(context.Context) error {
+	d.stopOnce.Do(func() { close(d.stopping) })
+	return nil
+}
+
 // nothing is a handler without request and response.
 func nothing(do func(context.Context) error) func(context.Context, service.None) (*service.None, error) {
 	return func(ctx context.Context, _ service.None) (*service.None, error) { return &service.None{}, do(ctx) }

@@ -114,36 +114,26 @@ func (d *Daemon) advise(ctx context.Context, req memory.RecordStepRequest, step 
 	return answer
 }
 
-// handedOut reports an answer to the write path.
-func (d *Daemon) handedOut(req memory.RecallRequest, a *memory.RecallResponse) {
-	d.core.QuoteFilter.AddAnswer(a.Text, a.Items)
-	d.core.Ingest.Answered(req, a, d.core.Store.Receipt)
-}
-
 // SearchSteps carries out service.SearchSteps.
 func (d *Daemon) SearchSteps(ctx context.Context, req memory.SearchStepsRequest) (*memory.StepMatches, error) {
-	d.awaitLoad(ctx)
-	d.files.See(req.Caller.Dir)
+	d.ready(ctx, req.Caller)
 	return d.core.Recall.SearchSteps(ctx, req)
 }
 
 // LastSteps carries out service.LastSteps.
 func (d *Daemon) LastSteps(ctx context.Context, req memory.LastStepsRequest) (*memory.StepList, error) {
-	d.awaitLoad(ctx)
-	d.files.See(req.Caller.Dir)
+	d.ready(ctx, req.Caller)
 	return d.core.Recall.LastSteps(ctx, req)
 }
 
 // SummarizeSession carries out service.SummarizeSession.
 func (d *Daemon) SummarizeSession(ctx context.Context, req memory.SummarizeRequest) (*memory.Summary, error) {
-	d.awaitLoad(ctx)
-	d.files.See(req.Caller.Dir)
+	d.ready(ctx, req.Caller)
 	return d.core.Recall.SummarizeSession(ctx, req)
 }
 
 // Sessions carries out service.Sessions.
 func (d *Daemon) Sessions(ctx context.Context, req memory.SessionsRequest) (*memory.SessionList, error) {
-	d.awaitLoad(ctx)
-	d.files.See(req.Caller.Dir)
+	d.ready(ctx, req.Caller)
 	return d.core.Recall.Sessions(ctx, req)
 }

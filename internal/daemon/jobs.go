@@ -3,11 +3,13 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
 
 	"github.com/recalld/recalld/internal/indexer"
+	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/models"
 	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/worker"
@@ -31,8 +33,8 @@ func tidied(handle worker.Handler) worker.Handler {
 	}
 }
 
-// handlers lists what is done in the background, by kind of job.
-func handlers(m *models.Service, s *code.Sandboxes) map[string]worker.Handler {
+// jobHandlers lists what is done in the background, by kind of job.
+func jobHandlers(m *models.Service, s *code.Sandboxes) map[string]worker.Handler {
 	all := map[string]worker.Handler{
 		indexJob: tidied(func(ctx context.Context, job worker.Job) error { return s.Run(ctx, job.Payload) }),
 	}
@@ -80,4 +82,32 @@ func (q runQueue) Enqueue(ctx context.Context, run code.RunRequest) (code.Queued
 		out.Dropped = at.Dropped.Key
 	}
 	return out, nil
+}
+
+// maxDeadJobs bounds the list of dead letters.
+const maxDeadJobs = 1000
+
+// DeadJobs carries out service.DeadJobs.
+func (d *Daemon) DeadJobs(ctx context.Context) ([]memory.DeadJob, error) {
+	jobs, err := d.core.Store.Queue().Dead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dead := make([]memory.DeadJob, 0, min(len(jobs), maxDeadJobs))
+	for _, j := range jobs[:cap(dead)] {
+		dead = append(dead, memory.DeadJob{
+			ID: j.ID, Kind: j.Kind, Key: j.Key, Payload: j.Payload, Attempts: j.Attempt, LastError: j.LastError, EnqueuedAt: j.EnqueuedAt,
+		})
+	}
+	return dead, nil
+}
+
+// RequeueJob carries out service.RequeueJob.
+func (d *Daemon) RequeueJob(ctx context.Context, id string) error {
+	err := d.core.Store.Queue().Requeue(ctx, id)
+	if errors.Is(err, worker.ErrUnknownJob) {
+		return &memory.Error{Code: memory.CodeNotFound, Field: "id", Message: fmt.Sprintf("no job %q was given up", id),
+			Hint: "run 'recalld doctor' to list them", Cause: err}
+	}
+	return err
 }

@@ -36,15 +36,14 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 		Records: d.core.Store.Counts(), Documents: d.core.Indexer.Documents(), Seq: d.core.Store.Seq(),
 		RSSBytes: residentBytes(), DiskBytes: d.core.Store.DiskSize(),
 		Projects: repos[:min(len(repos), maxProjects)], ProjectsTotal: len(repos), Collections: d.core.Indexer.Collections(),
-		Notes: d.notes, Damage: d.core.Store.Damage(), Errors: d.faults.Latest(), Adapting: d.adaptation.Running(),
+		Notes: append(slices.Clone(d.notes), d.apart()...), Damage: d.core.Store.Damage(), Errors: d.errors.Latest(), Adapting: d.adaptation.Running(),
 		Waiting: d.files.Waiting(),
 	}
 	if trouble := d.core.Store.Trouble(); trouble != nil {
 		s.ReadOnly = trouble.Error()
 	}
-	s.Notes = append(slices.Clone(s.Notes), d.apart()...)
 	if trouble := d.adaptation.Trouble(); trouble != "" {
-		s.Notes = append(slices.Clone(s.Notes), trouble)
+		s.Notes = append(s.Notes, trouble)
 	}
 	for i := range s.Collections {
 		s.Collections[i].Error = models.PlainCause(s.Collections[i].Error)
