@@ -64,7 +64,7 @@ type assembly struct {
 	fewerTasks func(n int) *memory.TaskWindow
 }
 
-// Assemble implements memory.Contexts.
+// Assemble carries out service.Assemble.
 func (s *Contexts) Assemble(ctx context.Context, req memory.AssembleRequest) (*memory.Assembled, error) {
 	a := &assembly{s: s, start: s.opts.Clock()}
 	if err := req.Validate(); err != nil {

@@ -37,7 +37,7 @@ const (
 	unknownSource = "host"
 )
 
-// Register implements memory.Catalogue. Unless it is larger than a transaction, some
+// Register carries out service.Register. Unless it is larger than a transaction, some
 // 1 MiB of texts, a registration is written as one: all of it or nothing. A larger
 // one is written in parts, in the order of its entries, and what it removes and its
 // settings of servers go with the last; it is completed by repeating it. A repeated
@@ -149,7 +149,7 @@ func secretName(field string) error {
 	return memory.Invalid(field, "a name without secrets", "holds what looks like a secret")
 }
 
-// Unregister implements memory.Catalogue. It removes all that is named or nothing.
+// Unregister carries out service.Unregister. It removes all that is named or nothing.
 // With a source it removes that source's settings of servers as well; a source that
 // has nothing is no error. An entry that a file has comes back when the repository's
 // files are read again: register it with enabled false to keep it out.

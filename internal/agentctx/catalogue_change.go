@@ -216,5 +216,5 @@ func recordSize(r *memory.Record) int {
 // server and name. It is the same at every registration.
 func EntryID(project string, ref memory.Ref) string {
 	letter := map[memory.Kind]string{memory.Rule: "u", memory.Reference: "f", memory.Tool: "o"}[ref.Type]
-	return identify(letter, project, ref.ServerName, ref.Name)
+	return memory.RecordID(letter, project, ref.ServerName, ref.Name)
 }

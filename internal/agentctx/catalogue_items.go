@@ -40,8 +40,8 @@ func (s *Catalogue) settings(project string) map[string]storedServer {
 	return servers.byName
 }
 
-// Entries implements memory.Catalogue. An unknown project has
-// none. CodeUnavailable while the memory is loading.
+// Entries carries out service.Entries. An unknown project has none. CodeUnavailable while the
+// memory is loading.
 func (s *Catalogue) Entries(ctx context.Context, req memory.EntriesRequest) (*memory.EntryList, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err

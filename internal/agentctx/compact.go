@@ -10,7 +10,7 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// Compact implements memory.WorkingContexts. Entries that were added or removed by hand stay
+// Compact carries out service.Compact. Entries that were added or removed by hand stay
 // so, because a person decided it for the session; the version and the turns stay, too.
 //
 // A model may take a minute to write the summary. Entities that are reported meanwhile are
@@ -19,10 +19,7 @@ func (s *Contexts) Compact(ctx context.Context, req memory.CompactRequest) (*mem
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	if err := s.opts.ready(); err != nil { // or a summary could name tools that are not there yet
-		return nil, err
-	}
-	project, session, err := s.find(ctx, req.SessionRef)
+	project, session, err := s.findLoaded(ctx, req.SessionRef) // a summary could name tools that are not loaded yet
 	if err != nil {
 		return nil, err
 	}

@@ -121,15 +121,12 @@ func included(e *memory.EntryState, started time.Time) bool {
 	return e.Mode == memory.IncludeAlways && e.On && !e.Since.After(started)
 }
 
-// SessionContext implements memory.Contexts.
+// SessionContext carries out service.SessionContext.
 func (s *Contexts) SessionContext(ctx context.Context, req memory.ContextRequest) (*memory.Context, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	if err := s.opts.ready(); err != nil {
-		return nil, err
-	}
-	project, session, err := s.find(ctx, req.SessionRef)
+	project, session, err := s.findLoaded(ctx, req.SessionRef)
 	if err != nil {
 		return nil, err
 	}
@@ -140,15 +137,12 @@ func (s *Contexts) SessionContext(ctx context.Context, req memory.ContextRequest
 	return contextOf(project, wc, s.visibleItems(ctx, project.ID, req.SessionRef), session.Started()), nil
 }
 
-// ChangeContext implements memory.Contexts. It does all of a request or nothing.
+// ChangeContext carries out service.ChangeContext. It does all of a request or nothing.
 func (s *Contexts) ChangeContext(ctx context.Context, req memory.ChangeContextRequest) (*memory.Context, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	if err := s.opts.ready(); err != nil {
-		return nil, err
-	}
-	project, session, err := s.find(ctx, req.SessionRef)
+	project, session, err := s.findLoaded(ctx, req.SessionRef)
 	if err != nil {
 		return nil, err
 	}

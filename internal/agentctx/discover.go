@@ -12,7 +12,7 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// SearchTools implements memory.Catalogue. Tools that become active are durable, with the
+// SearchTools carries out service.SearchTools. Tools that become active are durable, with the
 // receipt, when it returns; a search that changes nothing is written a little later. A
 // repeated request is answered as if its tools were new, because the caller did not get the
 // first answer.

@@ -146,3 +146,11 @@ func (s *Contexts) find(ctx context.Context, which memory.SessionRef) (memory.Pr
 	session, err := s.opts.Sessions.FindSession(project.ID, which.SessionID, which.Caller)
 	return project, session, err
 }
+
+// findLoaded is find, or CodeUnavailable until all records are in memory.
+func (s *Contexts) findLoaded(ctx context.Context, which memory.SessionRef) (memory.Project, memory.Session, error) {
+	if err := s.opts.ready(); err != nil {
+		return memory.Project{}, memory.Session{}, err
+	}
+	return s.find(ctx, which)
+}

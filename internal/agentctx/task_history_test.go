@@ -96,7 +96,7 @@ func TestTaskHistory(t *testing.T) {
 	if got := shape(r.history(memory.TaskHistoryRequest{Project: "elsewhere"})); got != "completed secret" {
 		t.Errorf("the history of another project is %q, want its own task", got)
 	}
-	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{identify("t", all.Project, "task-1")}}, r.store); err != nil {
+	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{memory.RecordID("t", all.Project, "task-1")}}, r.store); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.history(memory.TaskHistoryRequest{}); strings.Contains(got.Text, "login") || len(got.Events) != 4 {

@@ -10,7 +10,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// LoadTasks implements memory.WorkingMemory. Stored tasks and blockers stay as they are.
+// LoadTasks carries out service.LoadTasks. Stored tasks and blockers stay as they are.
 // Over the bounds the newest tasks are kept, whether stored or loaded; loaded blockers
 // fill the room that the active ones leave, the newest first. Tasks that were forgotten
 // and blockers that were resolved do not come back.

@@ -97,7 +97,7 @@ func TestLoadOfSettled(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := r.window(0).Project
-	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{identify("t", id, "task-041")}}, r.store); err != nil {
+	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{memory.RecordID("t", id, "task-041")}}, r.store); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := loadCounts(r.load(oldStateText)), "tasks 0, blockers 0, known 1, dropped 0, settled 2"; got != want {

@@ -11,7 +11,7 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// TaskHistory implements memory.WorkingMemory. It reads the audit log backwards as far
+// TaskHistory carries out service.TaskHistory. It reads the audit log backwards as far
 // as the answer needs. A line whose detail was forgotten names no project any more, and
 // is in no history.
 //
@@ -107,7 +107,7 @@ func idOf(raw json.RawMessage) string {
 	return x.TaskID
 }
 
-// TaskWindow implements memory.WorkingMemory.
+// TaskWindow carries out service.TaskWindow.
 func (s *Tasks) TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (*memory.TaskWindow, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err

@@ -3,8 +3,6 @@ package agentctx
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -19,7 +17,7 @@ import (
 // legacy state.
 func taskRecord(p memory.Project, t memory.CompletedTask, extra map[string]json.RawMessage) memory.Record {
 	return memory.Record{
-		ID: identify("t", p.ID, t.TaskID), Kind: memory.Task, Project: p.ID, Repo: p.Name, Created: t.CompletedAt,
+		ID: memory.RecordID("t", p.ID, t.TaskID), Kind: memory.Task, Project: p.ID, Repo: p.Name, Created: t.CompletedAt,
 		Text: taskText(t), Extra: extra,
 		Task: &memory.TaskContent{
 			TaskID: t.TaskID, Type: t.TaskType, RequiresContext: t.RequiresContext, Intent: t.Intent, Summary: t.Summary,
@@ -86,22 +84,12 @@ func jsonOf(r memory.Record) json.RawMessage {
 	return b.Bytes()
 }
 
-func blockerID(project, taskID string) string { return identify("b", project, taskID) }
+func blockerID(project, taskID string) string { return memory.RecordID("b", project, taskID) }
 
 // resolvedMark is the tombstone of a resolved blocker. It keeps a legacy state from raising
 // the blocker again, but not another blocker of the same task.
 func resolvedMark(r memory.Record) string {
-	return identify("v", r.Project, r.Task.TaskID, strconv.FormatInt(r.Created.UnixMilli(), 10))
-}
-
-// identify makes an id from the letter of a kind and the parts that identify the record.
-func identify(letter string, parts ...string) string {
-	h := sha256.New()
-	for _, p := range parts {
-		h.Write([]byte(p))
-		h.Write([]byte{0})
-	}
-	return letter + "-" + hex.EncodeToString(h.Sum(nil)[:8])
+	return memory.RecordID("v", r.Project, r.Task.TaskID, strconv.FormatInt(r.Created.UnixMilli(), 10))
 }
 
 // byAge orders records like Records.Entries, oldest first.

@@ -85,7 +85,7 @@ func (o *TaskOverride) fits(p memory.Project, taskType string) bool {
 		(o.TaskType == "" || o.TaskType == taskType)
 }
 
-// TaskSettings returns the settings of a type of task in a project.
+// Settings returns the settings of a type of task in a project.
 func (s *Tasks) Settings(p memory.Project, taskType string) TaskTypeSettings {
 	return s.opts.Settings.For(p, taskType)
 }

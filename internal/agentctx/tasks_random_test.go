@@ -30,7 +30,7 @@ func (m *taskModel) names(p string) string {
 			return cmp.Or(held[a].Compare(held[b]), strings.Compare(id(a), id(b)))
 		}), " ")
 	}
-	return list(m.tasks, func(t string) string { return identify("t", p, t) }) + " | " + list(m.blockers, func(t string) string { return blockerID(p, t) })
+	return list(m.tasks, func(t string) string { return memory.RecordID("t", p, t) }) + " | " + list(m.blockers, func(t string) string { return blockerID(p, t) })
 }
 
 // trim drops the oldest tasks over the bound, but not keep.

@@ -10,7 +10,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// CompleteTask implements memory.WorkingMemory. The task reported stays, even if it
+// CompleteTask carries out service.CompleteTask. The task reported stays, even if it
 // says that it was completed before all others.
 func (s *Tasks) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest) (*memory.TaskSaved, error) {
 	if err := req.Validate(); err != nil {
@@ -37,7 +37,7 @@ func (s *Tasks) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest
 		return nil, err
 	}
 	out := &memory.TaskSaved{
-		ID: identify("t", p.ID, t.TaskID), TaskID: t.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0, NotKept: notKept,
+		ID: memory.RecordID("t", p.ID, t.TaskID), TaskID: t.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0, NotKept: notKept,
 	}
 	e := s.event(memory.TaskCompleted, p, req.Caller)
 	return s.report(ctx, taskReport{p, req.RequestID, req.Caller, e, out, func(st *taskState) memory.Record {
@@ -48,7 +48,7 @@ func (s *Tasks) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest
 	}})
 }
 
-// BlockTask implements memory.WorkingMemory. CodeConflict, with the bound, when the
+// BlockTask carries out service.BlockTask. CodeConflict, with the bound, when the
 // project has as many blockers as it may have.
 func (s *Tasks) BlockTask(ctx context.Context, req memory.BlockTaskRequest) (*memory.TaskSaved, error) {
 	if err := req.Validate(); err != nil {
@@ -123,7 +123,7 @@ func (s *Tasks) report(ctx context.Context, t taskReport) (*memory.TaskSaved, er
 	return s.saved(ctx, t.caller, t.saved, e, done)
 }
 
-// UnblockTask implements memory.WorkingMemory.
+// UnblockTask carries out service.UnblockTask.
 func (s *Tasks) UnblockTask(ctx context.Context, req memory.UnblockTaskRequest) (*memory.TaskSaved, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err

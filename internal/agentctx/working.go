@@ -10,7 +10,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// WorkingContext implements memory.WorkingContexts.
+// WorkingContext carries out service.WorkingContext.
 func (s *Contexts) WorkingContext(ctx context.Context, req memory.WorkingContextRequest) (*memory.WorkingContext, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func (s *Contexts) WorkingContext(ctx context.Context, req memory.WorkingContext
 	return wc, err
 }
 
-// Report implements memory.WorkingContexts. Tools and entities are in the order of their
+// Report carries out service.Report. Tools and entities are in the order of their
 // first report. Over their bounds it returns CodeInvalidInput and stores nothing of the
 // request: only a compaction drops them.
 func (s *Contexts) Report(ctx context.Context, req memory.ReportRequest) (*memory.WorkingContext, error) {

@@ -220,4 +220,4 @@ func withLetters(ids []string, letters string) []string {
 
 // sessionTombstone is the tombstone of a session, which is no record and has its
 // id in its project only.
-func sessionTombstone(project, id string) string { return identify("n", project, id) }
+func sessionTombstone(project, id string) string { return memory.RecordID("n", project, id) }

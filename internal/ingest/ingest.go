@@ -21,8 +21,6 @@ package ingest
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -260,16 +258,6 @@ func (s *Service) commitWith(ctx context.Context, b memory.Batch, texts []memory
 // now is the time of a write. It has milliseconds, so that it is the same when a
 // file that holds it is read again.
 func (s *Service) now() time.Time { return s.opts.Clock().UTC().Truncate(time.Millisecond) }
-
-// identify makes an id of a kind's letter and what the record is known by.
-func identify(letter string, parts ...string) string {
-	h := sha256.New()
-	for _, p := range parts {
-		h.Write([]byte(p))
-		h.Write([]byte{0})
-	}
-	return letter + "-" + hex.EncodeToString(h.Sum(nil)[:8])
-}
 
 // normalise makes texts equal that differ in case and white space only.
 func normalise(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }

@@ -176,7 +176,7 @@ func (s *Service) lessonRecord(line memory.LogLine, project string) memory.Recor
 
 // lessonID names a lesson by its text and repository, so that equal ones are merged.
 func lessonID(project string, line memory.LogLine) string {
-	return identify("l", project, normalise(line.Repo), normalise(line.Context), normalise(line.Lesson), normalise(line.Command))
+	return memory.RecordID("l", project, normalise(line.Repo), normalise(line.Context), normalise(line.Lesson), normalise(line.Command))
 }
 
 // lessonText is what is searched of a lesson.

@@ -10,9 +10,6 @@ import (
 // maxFingerprints bounds the errors that one lesson is found by.
 const maxFingerprints = 16
 
-// maxAttempts is the largest count of outcomes that memory.ParseRate can read.
-const maxAttempts = 9_999_999
-
 // observe returns a lesson with one more observation, and whether that changed it. old has
 // no event if the lesson is new. one is the lesson as recorded, with one observation. A live
 // observation comes from a call. Any other comes from a file, in any order and perhaps
@@ -186,7 +183,7 @@ func withOutcome(r memory.Record, succeeded bool, now time.Time) (memory.Record,
 	if event.Rate != nil {
 		rate = *event.Rate
 	}
-	if rate.Attempts >= maxAttempts {
+	if rate.Attempts >= memory.MaxAttempts {
 		return r, false
 	}
 	rate.Attempts++

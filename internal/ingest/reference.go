@@ -79,7 +79,7 @@ func (s *Service) dropFurtherParts(ctx context.Context, project memory.Project, 
 }
 
 func referenceID(project memory.Project, name string, part int) string {
-	return identify("r", project.ID, name, strconv.Itoa(part))
+	return memory.RecordID("r", project.ID, name, strconv.Itoa(part))
 }
 
 func (s *Service) referenceRecords(project memory.Project, d memory.ReferenceDoc) ([]memory.Record, error) {

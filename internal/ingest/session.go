@@ -231,7 +231,7 @@ func newSessionID(now time.Time) string {
 	return "mm-" + now.Format("20060102") + "-" + strings.ToLower(rand.Text()[:6])
 }
 
-// currentSession returns the caller's open session; see store.CurrentSession.
+// currentSession returns the caller's open session; see store.Store.CurrentSession.
 func (s *Service) currentSession(project string, caller memory.Caller) (memory.Session, bool, error) {
 	caller.Client = s.client(caller)
 	session, ok, err := s.opts.Sessions.CurrentSession(project, caller)

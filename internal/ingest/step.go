@@ -256,7 +256,7 @@ func screenOf(observation json.RawMessage) string {
 // stepID makes an id from the parts of a step's file name, so that a step read from our own
 // file has the id of the written one.
 func stepID(session memory.SessionKey, at time.Time, tool string) string {
-	return identify("s", session.Project, session.ID, strconv.FormatInt(at.UnixMilli(), 10), tool)
+	return memory.RecordID("s", session.Project, session.ID, strconv.FormatInt(at.UnixMilli(), 10), tool)
 }
 
 // stepRecord makes the record of a step without the text that it is searched by.

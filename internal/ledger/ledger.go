@@ -118,7 +118,7 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// Ledger carries out service.Ledger. It is safe for concurrent use.
+// Ledger lists, explains, judges and replays receipts. It is safe for concurrent use.
 type Ledger struct {
 	opts Options
 	// judging is held from reading the verdicts of a receipt until a new one is written.
@@ -138,14 +138,9 @@ func (l *Ledger) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*mem
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	project, _, err := l.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	project, err := l.project(ctx, req.Project, req.SessionID, req.Caller)
 	if err != nil {
 		return nil, err
-	}
-	if req.SessionID != "" {
-		if _, err := l.opts.Sessions.FindSession(project.ID, req.SessionID, req.Caller); err != nil {
-			return nil, err
-		}
 	}
 	found, more, err := l.opts.Store.Receipts(memory.ReceiptFilter{
 		Project: project.ID, Session: req.SessionID, Turn: req.Turn, Since: req.Since,
@@ -158,6 +153,16 @@ func (l *Ledger) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*mem
 		list.Receipts = []memory.Receipt{}
 	}
 	return list, nil
+}
+
+// project returns the project of a request. CodeNotFound if the request names a session that
+// the project does not have.
+func (l *Ledger) project(ctx context.Context, name, session string, caller memory.Caller) (memory.Project, error) {
+	project, _, err := l.opts.Projects.Resolve(ctx, name, caller)
+	if err == nil && session != "" {
+		_, err = l.opts.Sessions.FindSession(project.ID, session, caller)
+	}
+	return project, err
 }
 
 // ContextOf carries out service.ContextOf. A turn without a context has no record, which is not

@@ -34,14 +34,9 @@ func (l *Ledger) Replay(ctx context.Context, req memory.ReplayRequest, progress 
 	if progress == nil {
 		progress = func(memory.ReplayProgress) {}
 	}
-	project, _, err := l.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	project, err := l.project(ctx, req.Project, req.SessionID, req.Caller)
 	if err != nil {
 		return nil, err
-	}
-	if req.SessionID != "" {
-		if _, err := l.opts.Sessions.FindSession(project.ID, req.SessionID, req.Caller); err != nil {
-			return nil, err
-		}
 	}
 	receipts, more, err := l.opts.Store.Receipts(memory.ReceiptFilter{
 		Project: project.ID, Session: req.SessionID, Since: req.Since,

@@ -7,10 +7,6 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// maxAttempts is the largest count of outcomes that can be written as a rate (see
-// memory.ParseRate).
-const maxAttempts = 9_999_999
-
 // judge returns the verdicts of a receipt with one more. A verdict on an item replaces the
 // former one on it; a verdict on the whole receipt replaces all.
 func judge(judged []memory.ItemVerdict, v memory.ItemVerdict) []memory.ItemVerdict {
@@ -87,7 +83,7 @@ func tried(e *memory.Event, v memory.ItemVerdict) {
 	if e.Rate != nil {
 		rate = *e.Rate
 	}
-	if rate.Attempts >= maxAttempts {
+	if rate.Attempts >= memory.MaxAttempts {
 		return
 	}
 	setRate(e, memory.Rate{Successes: rate.Successes + o.Successes, Attempts: rate.Attempts + o.Attempts}, v.At)

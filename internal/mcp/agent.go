@@ -16,7 +16,7 @@ import (
 // client and project do not write into each other's. It is kept in memory, and
 // in HeaderAgent by the bridge, which survives the daemon. Where neither knows,
 // the daemon takes the open session of the client's window, which its hooks have
-// opened; see store.CurrentSession.
+// opened; see store.Store.CurrentSession.
 
 // agent is an agent's session that a session has started. The zero value is none.
 type agent struct {

@@ -56,7 +56,7 @@ type Observation struct {
 	Line DocID `json:"line,omitzero"`
 }
 
-// Withdrawn says why a lesson is no longer recalled: another one superseded it, or
+// Withdrawal says why a lesson is no longer recalled: another one superseded it, or
 // it was retracted. By is that other lesson, or the one that says why.
 type Withdrawal struct {
 	At     time.Time `json:"at"`
@@ -172,6 +172,9 @@ type Forgotten struct {
 	// files of the repository.
 	Note string `json:"note,omitempty"`
 }
+
+// MaxAttempts is the largest count of outcomes that ParseRate reads.
+const MaxAttempts = 9_999_999
 
 var ratePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{1,7})/(\d{1,7})$`) })
 

@@ -59,6 +59,16 @@ func DocumentID(text string) DocID {
 	return DocID(sum[:16])
 }
 
+// RecordID makes a record's id from the letter of its kind and the parts that identify it.
+func RecordID(letter string, parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write([]byte(p))
+		h.Write([]byte{0})
+	}
+	return letter + "-" + hex.EncodeToString(h.Sum(nil)[:8])
+}
+
 // String returns the id in hexadecimal.
 func (d DocID) String() string { return hex.EncodeToString(d[:]) }
 
