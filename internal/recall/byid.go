@@ -201,11 +201,7 @@ func (r *run) full(item *memory.Item, rec *memory.Record) {
 		line("Labels", strings.Join(st.Labels, ", "))
 		line("Session", rec.Session)
 	case rec.Entry != nil:
-		name := rec.Entry.Name
-		if rec.Entry.Server != "" {
-			name = rec.Entry.Server + ":" + name
-		}
-		line("Name", r.redact(name))
+		line("Name", r.redact(render.Name(rec.Entry.Server, rec.Entry.Name)))
 		line("Description", r.redact(rec.Entry.Description))
 		line("Content", r.redact(rec.Entry.Content))
 		line("Guidance", r.redact(rec.Entry.Guidance))

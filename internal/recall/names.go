@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -61,16 +62,10 @@ func mentions(question string) mentioned {
 		}
 	}
 	if strings.Contains(question, "most recent call last") {
-		reverse(a.mentions) // the innermost frame of a Python traceback is the last one
+		slices.Reverse(a.mentions) // the innermost frame of a Python traceback is the last one
 	}
 	a.alone = used == len(words)
 	return a
-}
-
-func reverse(ms []mention) {
-	for i, j := 0, len(ms)-1; i < j; i, j = i+1, j-1 {
-		ms[i], ms[j] = ms[j], ms[i]
-	}
 }
 
 // word is a part of a question between white space, quotes and brackets.

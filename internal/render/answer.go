@@ -13,10 +13,7 @@ import (
 
 // Answer sets the text of an answer, in the format of its request, and its tokens.
 func Answer(a *memory.RecallResponse, req memory.RecallRequest) {
-	switch {
-	case len(req.IDs) == 0:
-	case req.Format == memory.FormatJSON:
-	default:
+	if len(req.IDs) > 0 && req.Format != memory.FormatJSON {
 		a.Text = fenced(a, wholes(a))
 		spare := extra{room: MaxBytes(req.MaxTokens) - len(a.Text)}
 		if len(a.Items) == 0 {

@@ -97,7 +97,7 @@ func replayedText(b *strings.Builder, a memory.ReplayedAnswer, moved map[string]
 			b.WriteString("  " + x.Title)
 		}
 		if x.Reason != "" {
-			b.WriteString("  (" + strings.ReplaceAll(string(x.Reason), "_", " ") + ")")
+			b.WriteString("  (" + ReasonText(x.Reason) + ")")
 		}
 		b.WriteByte('\n')
 	}

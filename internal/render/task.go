@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -94,11 +95,7 @@ func eventText(e *memory.TaskEvent) string {
 	_ = json.Unmarshal(e.Blocker, &x)
 	switch e.Event {
 	case memory.TaskCompleted:
-		text := t.Intent
-		if text == "" {
-			text = t.Summary
-		}
-		return Characters(SafeLine(t.TaskID), memory.MaxShownID) + " completed, " + TaskOutcome(t.ValidationReport) + said(text)
+		return Characters(SafeLine(t.TaskID), memory.MaxShownID) + " completed, " + TaskOutcome(t.ValidationReport) + said(cmp.Or(t.Intent, t.Summary))
 	case memory.TaskBlocked:
 		return Characters(SafeLine(x.TaskID), memory.MaxShownID) + " blocked" + said(x.Reason)
 	case memory.TaskUnblocked:
