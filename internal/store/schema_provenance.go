@@ -96,7 +96,7 @@ func reportedBefore(db *badger.DB) (lessons map[string]bool, sessions map[memory
 
 // addProvenance sets the provenance of a record, and reports whether it changed the record.
 func addProvenance(r *memory.Record, remembered map[string]bool, sessions map[memory.SessionKey]bool, now time.Time) bool {
-	const file = "file:" // as session.FilePrefix
+	const file = "file:" // as memory.FilePrefix
 	p := &r.Provenance
 	switch {
 	case r.Event != nil && (remembered[r.ID] || r.Session != ""):
