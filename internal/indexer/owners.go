@@ -34,6 +34,7 @@ type owner struct {
 
 // details are what few owners have.
 type details struct {
+	turn         turn
 	tags         []string
 	fingerprints []string
 	rate         *memory.Rate
@@ -182,7 +183,10 @@ func recordOwner(r *memory.Record) owner {
 	if r.Step != nil {
 		e.screen, more.fingerprints = nameOf(r.Step.Screen), r.Step.Fingerprints
 	}
-	if e.details = plain; len(more.tags)+len(more.fingerprints) > 0 || more.rate != nil {
+	if r.Reference != nil {
+		more.turn = turnOf(r.Reference.Name, r.Text)
+	}
+	if e.details = plain; len(more.tags)+len(more.fingerprints) > 0 || more.rate != nil || more.turn.of != "" {
 		e.details = &more
 	}
 	return e

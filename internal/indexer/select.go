@@ -196,6 +196,7 @@ func (x *Indexer) Candidates(doc uint32, sel memory.Selection) []memory.Candidat
 	out := make([]memory.Candidate, len(refs))
 	for i, r := range refs {
 		out[i] = x.owners.all[r.owner].candidate(id, r.ord)
+		out[i].Series, out[i].At = x.place(r.owner)
 	}
 	return out
 }

@@ -182,6 +182,9 @@ type RankFactors struct {
 	// "net/http/transfer.go:123". Both come before what is only like the question.
 	Definition string `json:"definition,omitempty" desc:"The name that was asked for, which it declares."`
 	Place      string `json:"place,omitempty" desc:"The place that was asked for."`
+	// Neighbours is what the steps or turns around it added to its score when they were
+	// put in order.
+	Neighbours float64 `json:"neighbours,omitempty" mcp:"-"`
 	// Retrievers holds what each retriever said: its raw score and the
 	// relevance that this would have alone.
 	Retrievers map[string]RetrieverScore `json:"retrievers,omitempty"`

@@ -56,6 +56,10 @@ type Candidate struct {
 	// Fit is how much of a question such a file holds, from 0 to 1; 1 where a
 	// pattern was asked for.
 	Fit float64
+	// Series names what a step or a turn of a conversation is one of: its session, or the
+	// common beginning of the turns' names. At is its place there. Empty for all others.
+	Series string
+	At     int
 }
 
 // CodeCounts counts the files of a project that are held: all of them, those that are

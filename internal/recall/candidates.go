@@ -21,6 +21,7 @@ type candidate struct {
 	others    []memory.Candidate
 	fused     float64
 	match     float64 // fused, 1 for the best
+	around    float64 // what its neighbours add to its score among steps, or turns
 	relevance float64
 	coverage  float64 // the share of the question's content, by words
 	error     bool    // it reports an error that the question quotes
@@ -49,6 +50,7 @@ func (r *run) find() {
 	r.retrieve()
 	r.fuse()
 	r.resolve()
+	r.neighbours()
 }
 
 // retrieve queries all retrievers in parallel. Vector retrievers have a deadline. The

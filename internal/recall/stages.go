@@ -22,6 +22,7 @@ var stages = []stage{
 	{"retrieve", (*run).retrieve},          // ask all retrievers at once
 	{"fuse", (*run).fuse},                  // one list of documents out of theirs
 	{"resolve", (*run).resolve},            // documents become candidates with a relevance
+	{"neighbours", (*run).neighbours},      // order steps and turns by those around them too
 	{"exact errors", (*run).exactErrors},   // add what reports the error that the question quotes
 	{"look up", (*run).lookUp},             // add code that the question names
 	{"threshold", (*run).threshold},        // withhold what is not relevant
