@@ -21,7 +21,9 @@ OLLAMA      ?= $(CURDIR)/.build/ollama
 REPOS       ?=
 TREE        ?=
 SET         ?=
-OUT         ?= .build/eval.tsv
+SETS        ?= $(SET)
+OUT         ?=
+ANSWERS     ?=
 # Runs programs of another processor; Debian and Ubuntu have it in qemu-user-static.
 QEMU        ?= $(shell command -v qemu-aarch64 || command -v qemu-aarch64-static)
 
@@ -81,10 +83,9 @@ bench-adapt: ## measure adapting the built-in model: make bench-adapt REPOS=dir:
 rivals: build ## compare recalld with the code search tools of this machine: make rivals [TREE=folder of Go code]
 	cd $(TRAINER) && $(GO) run ./rivals -recalld $(CURDIR)/bin/recalld -tree $(or $(TREE),$(shell $(GO) env GOROOT)/src)
 
-eval: build ## measure recall on a data set: make eval SET=folder [OUT=file]
-	@test -n "$(SET)" || { echo "SET names a folder with corpus.jsonl, queries.jsonl and qrels.tsv"; exit 2; }
-	@mkdir -p $(dir $(OUT))
-	bin/recalld eval --set $(SET) --out $(OUT)
+eval: build ## measure recall on data sets: make eval SETS="folder folder" [ANSWERS=1] [OUT=file, of several sets a folder]
+	@test -n "$(SETS)" || { echo "SETS names folders with corpus.jsonl, queries.jsonl and qrels.tsv"; exit 2; }
+	bin/recalld eval $(addprefix --set ,$(SETS)) $(if $(ANSWERS),--answers) $(if $(OUT),--out $(OUT))
 
 e2e: ## test the built program from outside, as a person and as an MCP client (part of long)
 	RECALLD_TEST_LONG=1 $(GO) test -count 1 -run E2E -timeout 10m ./cmd/recalld

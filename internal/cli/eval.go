@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// evalResult is what eval answers.
+// evalResult is what eval answers of one set.
 type evalResult struct {
 	*eval.Report
 	Retriever string `json:"retriever"`
@@ -30,54 +31,89 @@ type evalResult struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// evalCommand measures retrieval on a set of the user's. It needs no daemon: the
+// evalResults is what eval answers of several sets.
+type evalResults struct {
+	Sets []*evalResult `json:"sets"`
+	// Macro are the means over the sets. Its number of queries is that of all sets.
+	Macro eval.Metrics `json:"macro"`
+}
+
+// evalOptions are what the flags of eval say.
+type evalOptions struct {
+	sets  []string
+	out   string
+	split string
+	run   eval.Options
+	daemon.EvaluationOptions
+}
+
+// evalCommand measures retrieval on sets of the user's. It needs no daemon: each
 // set has a store of its own, which is gone afterwards.
 func evalCommand(a *App) *cobra.Command {
-	var set, out string
-	var opts daemon.EvaluationOptions
+	var opts evalOptions
 	c := &cobra.Command{
-		Use:   "eval --set DIR --out FILE",
-		Short: "Measure retrieval on a set of documents and questions",
+		Use:   "eval --set DIR…",
+		Short: "Measure retrieval on sets of documents and questions",
 		Long: `Measure how well the documents of a set are found. A set is a folder with
 
-  corpus.jsonl   {"id", "title"?, "text", "group"?} a line
-  queries.jsonl  {"id", "text", "group"?} a line
+  corpus.jsonl   {"id", "title"?, "text", "group"?, "kind"?} a line
+  queries.jsonl  {"id", "text", "group"?, "kind"?, "split"?} a line
   qrels.tsv      question, document and grade, with tabs between them
+  unanswered.jsonl, code/   further questions without an answer; a folder of code
 
-each plain or with .gz. The documents go through the write path into a store of
+each plain or with .gz. A document is a reference, or by its kind
+  lesson  title is its context; the second line of text is its command
+  step    with session, tool, target and failed; text is what was seen, or the error
+  chunk   the part of the file path, below code, whose line has text
+The documents go through the write path into a store of
 their own, the questions through the read path without thresholds, gates and budget.
 A question with a group is asked over the documents of that group. FILE receives
 lines of question, document and score; recall at 5 and 10, MRR at 10 and nDCG at
-10 are printed.`,
-		Example: "  recalld eval --set sets/mine --out mine.tsv\n  recalld eval --set sets/mine --retriever vector --embedder nomic-embed-text --out mine.tsv",
+10 are printed. With several sets, FILE is a folder that receives SET.tsv for each.
+
+With --answers the questions are also asked as agents ask, with the settings in
+force. It counts whether a right document was shown in full, as a line, not at all
+although it is among the first ten (not shown), or neither (not found); and what is
+shown for questions that no document answers.`,
+		Example: "  recalld eval --set sets/mine --out mine.tsv\n  recalld eval --set sets/mine --set sets/other --answers\n  recalld eval --set sets/mine --retriever vector --embedder nomic-embed-text --out mine.tsv",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			result, err := a.eval(c.Context(), set, out, opts)
+			results, err := a.eval(c.Context(), opts)
 			if err != nil {
 				return err
 			}
-			return a.answer(result, func(w io.Writer) { writeEval(w, result) })
+			if len(results) == 1 {
+				return a.answer(results[0], func(w io.Writer) { writeEval(w, results) })
+			}
+			return a.answer(evalResults{results, macro(results)}, func(w io.Writer) { writeEval(w, results) })
 		},
 	}
-	c.Flags().StringVar(&set, "set", "", "folder of the set")
+	c.Flags().StringArrayVar(&opts.sets, "set", nil, "folder of a set; can be repeated")
 	c.Flags().StringVar(&opts.Retriever, "retriever", daemon.EvalHybrid, "lexical, vector or hybrid")
 	c.Flags().StringVar(&opts.Embedder, "embedder", "builtin", "builtin, or a model on the Ollama server")
 	c.Flags().IntVar(&opts.Depth, "depth", 100, "documents kept of each question")
-	c.Flags().StringVar(&out, "out", "", "file that receives the run")
+	c.Flags().BoolVar(&opts.run.Answers, "answers", false, "count what answers show, too")
+	c.Flags().BoolVar(&opts.run.Removed, "without-answers", false, "ask each question again with its right documents removed; implies --answers")
+	c.Flags().StringVar(&opts.split, "split", "", "only questions of this split")
+	c.Flags().StringVar(&opts.out, "out", "", "file that receives the run; of several sets, a folder")
+	must(c.MarkFlagDirname("set"))
+	completeWords(c, "retriever", daemon.EvalLexical, daemon.EvalVector, daemon.EvalHybrid)
 	return c
 }
 
-func (a *App) eval(ctx context.Context, dir, out string, opts daemon.EvaluationOptions) (result *evalResult, err error) {
-	start := a.opts.Now()
+func (a *App) eval(ctx context.Context, opts evalOptions) (results []*evalResult, err error) {
 	// What was asked for is looked at before anything is read or written.
-	for _, flag := range []struct{ name, value string }{{"--set", dir}, {"--out", out}} {
-		if flag.value == "" {
-			return nil, memory.Invalid(flag.name, "", "is required")
-		}
+	if len(opts.sets) == 0 {
+		return nil, memory.Invalid("--set", "", "is required")
 	}
-	out = a.absolute(out)
-	if info, err := os.Stat(filepath.Dir(out)); err != nil || !info.IsDir() {
-		return nil, memory.Invalid("--out", "a file in a folder that exists", "there is no folder %s", filepath.Dir(out))
+	if opts.out != "" {
+		folder := filepath.Dir(a.absolute(opts.out))
+		if len(opts.sets) > 1 {
+			folder = a.absolute(opts.out)
+		}
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			return nil, memory.Invalid("--out", "a file in a folder that exists; of several sets, a folder", "there is no folder %s", folder)
+		}
 	}
 	if opts.Config, err = a.Config(); err != nil {
 		return nil, err
@@ -85,29 +121,64 @@ func (a *App) eval(ctx context.Context, dir, out string, opts daemon.EvaluationO
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	set, err := eval.OpenSet(a.absolute(dir))
-	if err != nil {
-		return nil, inputError(err)
+	opts.run.Depth, opts.run.Answers = opts.Depth, opts.run.Answers || opts.run.Removed
+	var sets []*eval.Set
+	outs := map[string]bool{}
+	for _, dir := range opts.sets {
+		set, err := eval.OpenSet(a.absolute(dir))
+		if err == nil && opts.split != "" {
+			err = set.Keep(opts.split)
+		}
+		if err != nil {
+			return nil, inputError(err)
+		}
+		if outs[set.Name] {
+			return nil, memory.Invalid("--set", "folders of different names", "two sets are called %s", set.Name)
+		}
+		outs[set.Name] = true
+		sets = append(sets, set)
 	}
-	engine, err := daemon.OpenEvaluation(ctx, opts)
+	for _, set := range sets {
+		out := opts.out
+		if out != "" && len(sets) > 1 {
+			out = filepath.Join(out, set.Name+".tsv")
+		}
+		result, err := a.evalSet(ctx, set, out, opts)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, result)
+	}
+	return results, nil
+}
+
+// evalSet measures one set. out receives the run; empty for none.
+func (a *App) evalSet(ctx context.Context, set *eval.Set, out string, opts evalOptions) (result *evalResult, err error) {
+	start := a.opts.Now()
+	engine, err := daemon.OpenEvaluation(ctx, opts.EvaluationOptions)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
 	progress := a.newProgress("done")
-	result = &evalResult{Retriever: opts.Retriever, Out: out}
+	defer progress.done()
+	result = &evalResult{Retriever: opts.Retriever}
 	if opts.Retriever != daemon.EvalLexical {
 		result.Embedder = opts.Embedder
 	}
-	// The run is a file of the user's own, with the mode that others of theirs have.
-	err = fsx.WriteFile(out, 0o666, func(w io.Writer) error {
-		result.Report, err = eval.Run(ctx, set, engine, eval.Options{
-			Depth: opts.Depth, Out: w,
-			Progress: func(phase string, done, total int) { progress.show(phase, int64(done), int64(total)) },
-		})
+	run := func(w io.Writer) error {
+		opts.run.Out = w
+		opts.run.Progress = func(phase string, done, total int) { progress.show(phase, int64(done), int64(total)) }
+		result.Report, err = eval.Run(ctx, set, engine, opts.run)
 		return inputError(err)
-	})
-	progress.done()
+	}
+	if out == "" {
+		err = run(io.Discard)
+	} else {
+		result.Out = a.absolute(out)
+		// The run is a file of the user's own, with the mode that others of theirs have.
+		err = fsx.WriteFile(result.Out, 0o666, run)
+	}
 	result.Seconds = a.opts.Now().Sub(start).Round(time.Millisecond).Seconds()
 	return result, err
 }
@@ -120,21 +191,79 @@ func inputError(err error) error {
 	return err
 }
 
-func writeEval(w io.Writer, r *evalResult) {
-	by := r.Retriever
-	if r.Embedder != "" {
-		by += " (" + r.Embedder + ")"
+// macro is the mean over sets.
+func macro(results []*evalResult) (m eval.Metrics) {
+	for _, r := range results {
+		m.Queries += r.Queries
+		m.R5, m.R10, m.MRR10, m.NDCG10 = m.R5+r.R5, m.R10+r.R10, m.MRR10+r.MRR10, m.NDCG10+r.NDCG10
 	}
+	n := float64(len(results))
+	m.R5, m.R10, m.MRR10, m.NDCG10 = m.R5/n, m.R10/n, m.MRR10/n, m.NDCG10/n
+	return m
+}
+
+func writeEval(w io.Writer, results []*evalResult) {
 	figure := func(x float64) string { return fmt.Sprintf("%.4f", x) }
-	render.Table(w, [][]string{
-		{"SET", "RETRIEVER", "DOCUMENTS", "QUESTIONS", "R@5", "R@10", "MRR@10", "nDCG@10"},
-		{r.Set, by, fmt.Sprint(r.Documents), fmt.Sprint(r.Queries), figure(r.R5), figure(r.R10), figure(r.MRR10), figure(r.NDCG10)},
-	})
-	if r.Unjudged > 0 {
-		fmt.Fprintf(w, "%d questions are not judged and not in the means.\n", r.Unjudged)
+	figures := func(m eval.Metrics) []string {
+		return []string{fmt.Sprint(m.Queries), figure(m.R5), figure(m.R10), figure(m.MRR10), figure(m.NDCG10)}
 	}
-	for _, reason := range slices.Sorted(maps.Keys(r.Degraded)) {
-		fmt.Fprintf(w, "Degraded: %s (%d questions)\n", reason, r.Degraded[reason])
+	rows := [][]string{{"SET", "RETRIEVER", "DOCUMENTS", "QUESTIONS", "R@5", "R@10", "MRR@10", "nDCG@10"}}
+	for _, r := range results {
+		by := r.Retriever
+		if r.Embedder != "" {
+			by += " (" + r.Embedder + ")"
+		}
+		rows = append(rows, append([]string{r.Set, by, fmt.Sprint(r.Documents)}, figures(r.Metrics)...))
 	}
-	fmt.Fprintf(w, "Run: %s, %.1f s\n", r.Out, r.Seconds)
+	if len(results) > 1 {
+		rows = append(rows, append([]string{"macro", "", ""}, figures(macro(results))...))
+	}
+	render.Table(w, rows)
+	writeAnswers(w, results)
+	for _, r := range results {
+		if r.Unjudged > 0 {
+			fmt.Fprintf(w, "%s: %d questions are not judged and not in the means.\n", r.Set, r.Unjudged)
+		}
+		for _, reason := range slices.Sorted(maps.Keys(r.Degraded)) {
+			fmt.Fprintf(w, "%s: degraded: %s (%d questions)\n", r.Set, reason, r.Degraded[reason])
+		}
+		if r.Out != "" {
+			fmt.Fprintf(w, "Run: %s, %.1f s\n", r.Out, r.Seconds)
+		}
+	}
+}
+
+// writeAnswers writes what answers show: of questions with an answer, then of those without.
+func writeAnswers(w io.Writer, results []*evalResult) {
+	answerable := [][]string{{"ANSWERABLE", "WHICH", "QUESTIONS", "IN FULL", "A LINE", "NOT SHOWN", "NOT FOUND", "TOKENS"}}
+	unanswerable := [][]string{{"UNANSWERABLE", "WHICH", "QUESTIONS", "SILENT", "LINES ONLY", "FULL TEXT", "TOKENS"}}
+	for _, r := range results {
+		for _, row := range r.Answers {
+			of := cmp.Or(row.Split, string(row.Kind), "all")
+			if c := row.Answerable; c.Questions > 0 {
+				share := percent(c.Questions)
+				answerable = append(answerable, []string{r.Set, of, fmt.Sprint(c.Questions), share(c.Full), share(c.Line), share(c.Ranked), share(c.Lost), fmt.Sprintf("%.0f", c.Tokens)})
+			}
+			for _, part := range []struct {
+				mark string
+				eval.Unanswerable
+			}{{"", row.Unanswerable}, {", answers removed", row.Removed}} {
+				if c := part.Unanswerable; c.Questions > 0 {
+					share := percent(c.Questions)
+					unanswerable = append(unanswerable, []string{r.Set, of + part.mark, fmt.Sprint(c.Questions), share(c.Silent), share(c.Lines), share(c.Full), fmt.Sprintf("%.0f", c.Tokens)})
+				}
+			}
+		}
+	}
+	for _, table := range [][][]string{answerable, unanswerable} {
+		if len(table) > 1 {
+			fmt.Fprintln(w)
+			render.Table(w, table)
+		}
+	}
+}
+
+// percent writes counts as shares of all.
+func percent(all int) func(n int) string {
+	return func(n int) string { return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(all)) }
 }

@@ -75,6 +75,53 @@ func TestEvalAnswersAsJSON(t *testing.T) {
 	}
 }
 
+// TestEvalOfSeveralSets: one table with a mean, and a run for each set.
+func TestEvalOfSeveralSets(t *testing.T) {
+	b := evalBench(t)
+	other := filepath.Join(t.TempDir(), "other")
+	if err := os.CopyFS(other, os.DirFS(parcels)); err != nil {
+		t.Fatalf("copy set: %v", err)
+	}
+	args := []string{"eval", "--set", absoluteSet(t), "--set", other, "--retriever", "lexical", "--out", "."}
+	out := b.ok(args...)
+	if !strings.Contains(out, "\nmacro") || strings.Count(out, "lexical") != 2 {
+		t.Errorf("output is\n%s\nwant two sets and their macro", out)
+	}
+	for _, name := range []string{"parcels.tsv", "other.tsv"} {
+		if _, err := os.Stat(filepath.Join(b.opts.Dir, name)); err != nil {
+			t.Errorf("no run: %v", err)
+		}
+	}
+	var got evalResults
+	if err := json.Unmarshal([]byte(b.ok(append(args, "--json")...)), &got); err != nil {
+		t.Fatalf("read answer: %v", err)
+	}
+	if len(got.Sets) != 2 || got.Macro.Queries != 60 || math.Abs(got.Macro.NDCG10-got.Sets[0].NDCG10) > 1e-9 {
+		t.Errorf("answer is %+v, want two equal sets and their mean", got)
+	}
+}
+
+// TestEvalOfAnswers: tables for questions with and without an answer, and the same as JSON.
+func TestEvalOfAnswers(t *testing.T) {
+	b := evalBench(t)
+	out := b.ok("eval", "--set", absoluteSet(t), "--without-answers")
+	for _, want := range []string{"ANSWERABLE", "A LINE", "UNANSWERABLE", "all, answers removed"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("output lacks %q:\n%s", want, out)
+		}
+	}
+	var got evalResult
+	if err := json.Unmarshal([]byte(b.ok("eval", "--set", absoluteSet(t), "--answers", "--json")), &got); err != nil {
+		t.Fatalf("read answer: %v", err)
+	}
+	if len(got.Answers) != 1 {
+		t.Fatalf("there are %d rows of answers, want 1", len(got.Answers))
+	}
+	if c := got.Answers[0].Answerable; c.Questions != 30 || c.Full+c.Line+c.Ranked+c.Lost != 30 || got.Answers[0].Removed.Questions != 0 {
+		t.Errorf("answers are %+v, want 30 answerable questions and none with answers removed", got.Answers[0])
+	}
+}
+
 func TestEvalRefusesWhatItCannotUse(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "broken")
 	if err := os.CopyFS(broken, os.DirFS(parcels)); err != nil {
@@ -89,13 +136,15 @@ func TestEvalRefusesWhatItCannotUse(t *testing.T) {
 		want string
 	}{
 		{"no set", []string{"--out", "x.tsv"}, "--set: is required"},
-		{"no run file", []string{"--set", absoluteSet(t)}, "--out: is required"},
 		{"neither", nil, "--set: is required"},
 		{"no such set", []string{"--set", "nowhere", "--out", "x.tsv"}, "there is no such folder"},
 		{"retriever before the set", []string{"--set", "nowhere", "--out", "x.tsv", "--retriever", "psychic"}, "lexical, vector or hybrid"},
 		{"bad line", []string{"--set", broken, "--out", "x.tsv"}, "corpus.jsonl:2: is not a JSON object"},
 		{"unknown retriever", []string{"--set", absoluteSet(t), "--out", "x.tsv", "--retriever", "psychic"}, "lexical, vector or hybrid"},
 		{"depth", []string{"--set", absoluteSet(t), "--out", "x.tsv", "--depth", "0"}, "1–1000"},
+		{"one set twice", []string{"--set", absoluteSet(t), "--set", absoluteSet(t)}, "two sets are called parcels"},
+		{"no such split", []string{"--set", absoluteSet(t), "--split", "tset"}, `holds no question of split "tset"`},
+		{"file for the runs of two sets", []string{"--set", absoluteSet(t), "--set", "other", "--out", "x.tsv"}, "there is no folder"},
 		{"folder of the run", []string{"--set", absoluteSet(t), "--out", filepath.Join("nowhere", "x.tsv")}, "there is no folder"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -160,6 +160,14 @@ func (c *Core) paths(ctx context.Context, opts CoreOptions) error {
 	if err != nil {
 		return fmt.Errorf("make write path: %w", err)
 	}
+	if c.Recall, err = recall.New(c.recallOptions(opts)); err != nil {
+		return fmt.Errorf("make read path: %w", err)
+	}
+	return c.contexts(opts)
+}
+
+// recallOptions are the options of the read path over the store.
+func (c *Core) recallOptions(opts CoreOptions) recall.Options {
 	settings := recallSettings(opts.Config.Recall)
 	settings.Full = opts.Config.Index.Full
 	settings.Deadline = cmp.Or(opts.QueryDeadline, settings.Deadline)
@@ -167,18 +175,18 @@ func (c *Core) paths(ctx context.Context, opts CoreOptions) error {
 	if opts.Config.Index.Light {
 		names = c.Indexer
 	}
-	c.Recall, err = recall.New(recall.Options{
+	clean := redact.Redact
+	if !opts.Config.Redact.Enabled {
+		clean = nil
+	}
+	return recall.Options{
 		Corpus: c.Indexer, Sessions: c.Indexer, Current: c.Store, Projects: c.Recorder, Verifier: c.Verifier, Ledger: c.Store,
 		Analyze:  func(text string) index.Terms { return lexical.Analyze(text) },
 		Content:  lexical.Content,
 		Names:    c.Projects.Names,
 		Turn:     func(k memory.SessionKey) int { return c.Session.Turn(k) },
 		ReadOnly: c.readOnly, Redact: clean, Stale: opts.Stale, FileNames: names, Missing: opts.Missing, Lost: c.Store.Damage, Settings: &settings, Logger: opts.Logger,
-	})
-	if err != nil {
-		return fmt.Errorf("make read path: %w", err)
 	}
-	return c.contexts(opts)
 }
 
 // readOnly says why nothing can be stored for now.

@@ -2,12 +2,14 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -19,9 +21,11 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/eval"
 	"github.com/recalld/recalld/internal/indexer"
+	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/models"
 	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/worker"
 )
 
@@ -68,16 +72,21 @@ func (o *EvaluationOptions) Validate() error {
 
 // Evaluation is both paths over a store in a temporary folder.
 type Evaluation struct {
-	core   *Core
-	recall *recall.Service
-	dir    string
-	model  io.Closer // the Ollama embedder; nil if none
+	core *Core
+	// recall ranks, and answers with the settings in force.
+	recall, answers *recall.Service
+	dir             string
+	model           io.Closer // the Ollama embedder; nil if none
 	// background is the name of the model that embeds after the write; empty if
 	// none does.
 	background string
 	embedded   func(n int) // called by counted; only Settle embeds
 	hits       int
-	names      map[string]string // of references, by the id of their record
+	names      map[string][]string // of documents, by the id of their record or chunk
+	records    map[string]string   // ids of lessons and steps, by project and name
+	sandbox    memory.Sandbox      // of the code, if there is any
+	codeRules  code.Options
+	dropped    map[string]bool // files that Remove removed, by path
 }
 
 var _ eval.Engine = (*Evaluation)(nil)
@@ -94,7 +103,7 @@ func OpenEvaluation(ctx context.Context, opts EvaluationOptions) (*Evaluation, e
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	e := &Evaluation{hits: partsPerDocument * opts.Depth, names: map[string]string{}, embedded: func(int) {}}
+	e := &Evaluation{hits: partsPerDocument * opts.Depth, names: map[string][]string{}, records: map[string]string{}, dropped: map[string]bool{}, embedded: func(int) {}}
 	if err := e.open(ctx, opts); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -118,7 +127,8 @@ func (e *Evaluation) open(ctx context.Context, opts EvaluationOptions) error {
 	if e.dir, err = os.MkdirTemp("", "recalld-eval-"); err != nil {
 		return fmt.Errorf("make folder: %w", err)
 	}
-	if e.core, err = OpenCore(ctx, CoreOptions{Dir: filepath.Join(e.dir, "store"), NoSync: true, Config: opts.Config, Background: background}); err != nil {
+	core := CoreOptions{Dir: filepath.Join(e.dir, "store"), NoSync: true, Config: opts.Config, Background: background}
+	if e.core, err = OpenCore(ctx, core); err != nil {
 		return err
 	}
 	if err := e.core.Load(ctx); err != nil {
@@ -129,16 +139,23 @@ func (e *Evaluation) open(ctx context.Context, opts EvaluationOptions) error {
 			return fmt.Errorf("reach model %s: %w", opts.Embedder, models.Unavailable(err, opts.Config.Embedding.Ollama.URL))
 		}
 	}
-	settings := recallSettings(opts.Config.Recall)
-	settings.Depth = e.hits
-	settings.Deadline = time.Minute // quality is measured here, not speed
+	e.codeRules = codeOptions(opts.Config.Index)
+	e.codeRules.Workers, e.codeRules.Git = runtime.GOMAXPROCS(0), "none" // the folder of a set is no repository
+	options := e.core.recallOptions(core)
+	options.Corpus = part{e.core.Indexer, opts.Retriever, wanted}
+	settings := *options.Settings
+	settings.Deadline, settings.CodeDeadline = time.Minute, recall.MaxCodeDeadline // quality is measured here, not speed
 	if opts.Retriever == EvalVector {
 		settings.VectorWeight = 1 // alone, whatever its weight is beside words
 	}
-	e.recall, err = recall.New(recall.Options{
-		Corpus: part{e.core.Indexer, opts.Retriever, wanted}, Sessions: e.core.Indexer, Projects: e.core.Projects, Verifier: e.core.Verifier,
-		Ledger: e.core.Store, Analyze: func(text string) index.Terms { return lexical.Analyze(text) }, Settings: &settings,
-	})
+	options.Settings = &settings
+	if e.answers, err = recall.New(options); err != nil {
+		return err
+	}
+	ranks := settings
+	ranks.Depth = e.hits
+	options.Settings = &ranks
+	e.recall, err = recall.New(options)
 	return err
 }
 
@@ -176,9 +193,149 @@ func (c counted) Embed(ctx context.Context, purpose embedder.Purpose, texts []st
 	return vectors, err
 }
 
-// PutReferences implements eval.Engine.
-func (e *Evaluation) PutReferences(ctx context.Context, p memory.Project, docs []memory.ReferenceDoc) error {
-	return e.core.Ingest.PutReferences(ctx, p, docs)
+// Put implements eval.Engine.
+func (e *Evaluation) Put(ctx context.Context, p memory.Project, docs []eval.Document) error {
+	var references []memory.ReferenceDoc
+	if _, err := e.core.Store.Commit(ctx, memory.Batch{Projects: []memory.Project{p}}); err != nil {
+		return err
+	}
+	for _, d := range docs {
+		var err error
+		switch d.Kind {
+		case memory.Lesson:
+			err = e.remember(ctx, p, d)
+		case memory.Step:
+			err = e.recordStep(ctx, p, d)
+		case memory.Chunk:
+			err = e.findChunk(ctx, p, d)
+		default:
+			references = append(references, memory.ReferenceDoc{Name: d.ID, Title: d.Title, Text: d.Text})
+		}
+		if err != nil {
+			return fmt.Errorf("document %q: %w", d.ID, err)
+		}
+	}
+	return e.core.Ingest.PutReferences(ctx, p, references)
+}
+
+// remember writes a lesson. What follows the first line of its text is its command.
+func (e *Evaluation) remember(ctx context.Context, p memory.Project, d eval.Document) error {
+	lesson, command, _ := strings.Cut(d.Text, "\n")
+	r, err := e.core.Ingest.Remember(ctx, memory.RememberRequest{
+		Project: p.ID, Type: d.Metadata.Type, Context: d.Title, Lesson: lesson, Command: command,
+		Tags: d.Metadata.Tags, SuccessRate: d.Metadata.SuccessRate,
+	})
+	if err == nil {
+		e.written(p, d, r.ID)
+	}
+	return err
+}
+
+// recordStep writes a step of a session, which the first one opens.
+func (e *Evaluation) recordStep(ctx context.Context, p memory.Project, d eval.Document) error {
+	req := memory.RecordStepRequest{Project: p.ID, SessionID: d.Session, Open: true, Tool: memory.StepTool{Name: d.Tool}}
+	req.Tool.Target, _ = json.Marshal(d.Target)
+	if req.Outcome.OK = !d.Failed; d.Failed {
+		req.Outcome.Error = &memory.StepError{Message: d.Text}
+	} else {
+		req.Observation, _ = json.Marshal(d.Text)
+	}
+	r, err := e.core.Ingest.RecordStep(ctx, req)
+	if err == nil {
+		e.written(p, d, r.ID)
+	}
+	return err
+}
+
+func (e *Evaluation) written(p memory.Project, d eval.Document, id string) {
+	e.names[id] = append(e.names[id], d.ID)
+	e.records[p.ID+"\n"+d.ID] = id
+}
+
+// findChunk finds the chunk that holds the line of a document.
+func (e *Evaluation) findChunk(ctx context.Context, p memory.Project, d eval.Document) error {
+	wrong := func(format string, args ...any) error {
+		return &eval.InputError{File: filepath.Join(e.sandbox.Root, d.Path), Reason: fmt.Sprintf(format, args...)}
+	}
+	if e.sandbox.Root == "" {
+		return wrong("the set has no folder code")
+	}
+	if e.dropped[d.Path] {
+		delete(e.dropped, d.Path)
+		if _, err := code.Index(ctx, e.sandbox, code.KnownFiles{}, []string{d.Path}, e.core.Ingest, e.codeRules); err != nil {
+			return err
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(e.sandbox.Root, filepath.FromSlash(d.Path)))
+	if err != nil {
+		return wrong("cannot be read: %v", err)
+	}
+	before, after, found := strings.Cut(string(text), d.Text)
+	if !found || strings.Contains(after, d.Text) {
+		return wrong("does not hold %q once", d.Text)
+	}
+	sel := memory.Selection{Project: p.ID, Kinds: []memory.Kind{memory.Chunk}}
+	for _, c := range e.core.Indexer.At(memory.CodeLocation{Path: d.Path, Line: strings.Count(before, "\n") + 1}, sel) {
+		id, err := e.chunkID(c)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(e.names[id], d.ID) {
+			e.names[id] = append(e.names[id], d.ID)
+		}
+		return nil
+	}
+	return wrong("no chunk holds %q", d.Text)
+}
+
+func (e *Evaluation) chunkID(c memory.Candidate) (string, error) {
+	at, err := e.core.Indexer.Location(c)
+	if err != nil {
+		return "", err
+	}
+	return memory.ChunkID(at.Sandbox, at.Path, at.Chunk), nil
+}
+
+// Code implements eval.Engine.
+func (e *Evaluation) Code(ctx context.Context, p memory.Project, dir string) error {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	e.sandbox = memory.Sandbox{ID: "eval", Project: p.ID, Root: dir, RequestedAt: time.Now()}
+	if err := e.core.Ingest.PutSandbox(ctx, p, e.sandbox); err != nil {
+		return err
+	}
+	_, err = code.Index(ctx, e.sandbox, code.KnownFiles{}, nil, e.core.Ingest, e.codeRules)
+	return err
+}
+
+// Remove implements eval.Engine.
+func (e *Evaluation) Remove(ctx context.Context, p memory.Project, docs []eval.Document) error {
+	var b memory.Batch
+	for _, d := range docs {
+		switch d.Kind {
+		case memory.Chunk:
+			if err := e.core.Ingest.DropFile(ctx, e.sandbox.ID, d.Path); err != nil {
+				return err
+			}
+			e.dropped[d.Path] = true
+		case memory.Reference:
+			for part := 0; ; part++ {
+				id := ingest.ReferenceID(p, d.ID, part)
+				if _, err := e.core.Store.Record(id); memory.CodeOf(err) == memory.CodeNotFound {
+					break
+				} else if err != nil {
+					return err
+				}
+				b.DropRecords = append(b.DropRecords, id)
+			}
+		default:
+			b.DropRecords = append(b.DropRecords, e.records[p.ID+"\n"+d.ID])
+		}
+	}
+	_, err := e.core.Store.Commit(ctx, b)
+	return err
 }
 
 // Settle implements eval.Engine.
@@ -197,35 +354,56 @@ func (e *Evaluation) Settle(ctx context.Context, done func(n int)) error {
 }
 
 // Rank implements eval.Engine. It must not be called from several goroutines.
-func (e *Evaluation) Rank(ctx context.Context, project, query string) ([]eval.Hit, []memory.Degraded, error) {
-	sel := memory.Selection{Project: project, Kinds: []memory.Kind{memory.Reference}}
-	ranked, degraded := e.recall.Rank(ctx, query, sel, e.hits)
-	hits := make([]eval.Hit, len(ranked))
-	for i, r := range ranked {
-		name, err := e.name(r.ID)
+func (e *Evaluation) Rank(ctx context.Context, project string, kinds []memory.Kind, query string) ([]eval.Hit, []memory.Degraded, error) {
+	ranked, degraded := e.recall.Rank(ctx, query, memory.Selection{Project: project, Kinds: kinds}, e.hits)
+	hits := make([]eval.Hit, 0, len(ranked))
+	for _, r := range ranked {
+		names, err := e.documents(r.ID)
 		if err != nil {
-			return nil, nil, fmt.Errorf("read reference: %w", err)
+			return nil, nil, err
 		}
-		hits[i] = eval.Hit{Document: name, Score: r.Score}
+		for _, name := range names {
+			hits = append(hits, eval.Hit{Document: name, Score: r.Score})
+		}
 	}
 	return hits, degraded, nil
 }
 
-// name returns the name of a reference. Names are kept: most references are
-// found more than once.
-func (e *Evaluation) name(record string) (string, error) {
-	if name, ok := e.names[record]; ok {
-		return name, nil
-	}
-	r, err := e.core.Store.Record(record)
+// Answer implements eval.Engine.
+func (e *Evaluation) Answer(ctx context.Context, project string, kinds []memory.Kind, query string) (eval.Answer, error) {
+	a, _, err := e.answers.Ask(ctx, memory.RecallRequest{Query: query, Kinds: kinds, Project: project}, recall.AskOptions{})
 	if err != nil {
-		return "", err
+		return eval.Answer{}, err
 	}
-	if r.Reference == nil {
-		return "", memory.Errorf(memory.CodeInternal, "record %s is not a reference", record)
+	out := eval.Answer{Tokens: a.Tokens}
+	for _, item := range a.Items {
+		names, err := e.documents(item.ID)
+		if err != nil {
+			return out, err
+		}
+		out.Items = append(out.Items, eval.Shown{Documents: names})
 	}
-	e.names[record] = r.Reference.Name
-	return r.Reference.Name, nil
+	return out, nil
+}
+
+// documents returns the names of the documents of a record or chunk: of code that is no
+// document its id. Names are kept: most references are found more than once.
+func (e *Evaluation) documents(id string) ([]string, error) {
+	if names, ok := e.names[id]; ok {
+		return names, nil
+	}
+	names := []string{id}
+	if !strings.HasPrefix(id, "c-") {
+		r, err := e.core.Store.Record(id)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", id, err)
+		}
+		if r.Reference != nil {
+			names[0] = r.Reference.Name
+		}
+	}
+	e.names[id] = names
+	return names, nil
 }
 
 // Close closes and removes the store.

@@ -43,17 +43,17 @@ func openEvaluation(t *testing.T, opts EvaluationOptions) *Evaluation {
 	return e
 }
 
-func put(t *testing.T, e *Evaluation, project string, docs ...memory.ReferenceDoc) {
+func put(t *testing.T, e *Evaluation, project string, docs ...eval.Document) {
 	t.Helper()
-	if err := e.PutReferences(t.Context(), memory.Project{ID: project, Name: project}, docs); err != nil {
-		t.Fatalf("put references: %v", err)
+	if err := e.Put(t.Context(), memory.Project{ID: project, Name: project}, docs); err != nil {
+		t.Fatalf("put documents: %v", err)
 	}
 }
 
 // names asks and returns the documents found, each once.
 func names(t *testing.T, e *Evaluation, project, query string) []string {
 	t.Helper()
-	hits, degraded, err := e.Rank(t.Context(), project, query)
+	hits, degraded, err := e.Rank(t.Context(), project, []memory.Kind{memory.Reference}, query)
 	if err != nil || len(degraded) > 0 {
 		t.Fatalf("ask %q: %v, degraded %v", query, err, degraded)
 	}
@@ -138,10 +138,10 @@ func TestEveryDocumentKeepsItsID(t *testing.T) {
 		t.Run(retriever, func(t *testing.T) {
 			e := openEvaluation(t, EvaluationOptions{Retriever: retriever, Depth: 10})
 			put(t, e, "one",
-				memory.ReferenceDoc{Name: "a", Text: "the parcel was scanned in Lisbon"},
-				memory.ReferenceDoc{Name: "b", Text: "the parcel was scanned in Lisbon"},
-				memory.ReferenceDoc{Name: "key", Text: "aws_secret_access_key = wJalrXUtnFEMIK7MDENGbPxRfiCYzzzzzzKEYabc"})
-			put(t, e, "two", memory.ReferenceDoc{Name: "c", Text: "the parcel was scanned in Lisbon"})
+				eval.Document{ID: "a", Text: "the parcel was scanned in Lisbon"},
+				eval.Document{ID: "b", Text: "the parcel was scanned in Lisbon"},
+				eval.Document{ID: "key", Text: "aws_secret_access_key = wJalrXUtnFEMIK7MDENGbPxRfiCYzzzzzzKEYabc"})
+			put(t, e, "two", eval.Document{ID: "c", Text: "the parcel was scanned in Lisbon"})
 			if got := names(t, e, "one", "parcel scanned Lisbon"); len(got) < 2 || !slices.Contains(got[:2], "a") || !slices.Contains(got[:2], "b") {
 				t.Errorf("found %v, want a and b first", got)
 			}
@@ -161,8 +161,8 @@ func TestLongDocumentsAreFoundByTheirParts(t *testing.T) {
 	e := openEvaluation(t, EvaluationOptions{Retriever: EvalHybrid, Depth: 1})
 	filler := strings.Repeat("Nothing of note was said about the depot that day.\n", 2*memory.MaxReferenceText/50)
 	put(t, e, "p",
-		memory.ReferenceDoc{Name: "long", Text: filler + "The harbour crane needs a new gearbox."},
-		memory.ReferenceDoc{Name: "short", Text: "The depot has a crane."})
+		eval.Document{ID: "long", Text: filler + "The harbour crane needs a new gearbox."},
+		eval.Document{ID: "short", Text: "The depot has a crane."})
 	if got := names(t, e, "p", "harbour crane gearbox"); len(got) == 0 || got[0] != "long" {
 		t.Errorf("found %v, want long first", got)
 	}
@@ -215,8 +215,8 @@ func TestEvaluationOfAnOllamaModel(t *testing.T) {
 		}
 		defer e.Close()
 		put(t, e, "p",
-			memory.ReferenceDoc{Name: "parcel", Text: "parcel scanned in Lisbon"},
-			memory.ReferenceDoc{Name: "bread", Text: "sourdough bread"})
+			eval.Document{ID: "parcel", Text: "parcel scanned in Lisbon"},
+			eval.Document{ID: "bread", Text: "sourdough bread"})
 		embedded := 0
 		if err := e.Settle(t.Context(), func(n int) { embedded += n }); err != nil || embedded != 2 {
 			t.Fatalf("settle: %d documents embedded, %v; want 2", embedded, err)

@@ -13,15 +13,22 @@ import (
 
 // Engine is both paths of the product over a store of its own.
 type Engine interface {
-	// PutReferences is the write path's.
-	PutReferences(ctx context.Context, project memory.Project, docs []memory.ReferenceDoc) error
+	// Put writes documents of a project. Code must have been called before for chunks.
+	Put(ctx context.Context, project memory.Project, docs []Document) error
+	// Code indexes the files of a folder as the code of a project.
+	Code(ctx context.Context, project memory.Project, dir string) error
+	// Remove removes documents that Put wrote, chunks with their whole file. Put brings
+	// them back.
+	Remove(ctx context.Context, project memory.Project, docs []Document) error
 	// Settle returns when all that was put can be found by every model; done
 	// is called with the number of texts embedded since the last call.
 	Settle(ctx context.Context, done func(n int)) error
 	// Rank is the read path's ranking without thresholds, ranking factors, gates and
-	// budget: references of the project by name, best first. A reference that is stored
-	// in parts appears once for each part found.
-	Rank(ctx context.Context, project, query string) ([]Hit, []memory.Degraded, error)
+	// budget: documents of these kinds, best first. One that is stored in parts appears once
+	// for each part found. Code that is no document of the set has an id of its own.
+	Rank(ctx context.Context, project string, kinds []memory.Kind, query string) ([]Hit, []memory.Degraded, error)
+	// Answer asks as an agent does, with the settings in force.
+	Answer(ctx context.Context, project string, kinds []memory.Kind, query string) (Answer, error)
 }
 
 // MaxDepth is the most documents that a run keeps of a question.
@@ -31,6 +38,9 @@ const MaxDepth = 1000
 type Options struct {
 	// Depth is how many documents are kept of each question, 1 to MaxDepth.
 	Depth int
+	// Answers says that answers are counted too, Removed that the answerable questions are
+	// also asked with what answers them removed.
+	Answers, Removed bool
 	// Out takes the run, a line of question, document and score for each hit,
 	// tabs between them; nil for none.
 	Out io.Writer
@@ -60,6 +70,8 @@ type Report struct {
 	// and written, and left out of the means.
 	Unjudged int `json:"unjudged,omitempty"`
 	Metrics
+	// Answers are the figures of all questions, then by split and by kind.
+	Answers []Answers `json:"answers,omitempty"`
 	// Degraded says what did not take part, and for how many questions.
 	Degraded map[string]int `json:"degraded,omitempty"`
 }
@@ -79,7 +91,13 @@ func Run(ctx context.Context, set *Set, engine Engine, opts Options) (*Report, e
 		return nil, err
 	}
 	report := &Report{Set: set.Name, Degraded: map[string]int{}}
-	if err := write(ctx, set, engine, opts, report); err != nil {
+	if dir := set.Code(); dir != "" {
+		if err := engine.Code(ctx, project(set, ""), dir); err != nil {
+			return nil, fmt.Errorf("index code: %w", err)
+		}
+	}
+	k := &asker{set: set, engine: engine, opts: opts, judged: map[string]Document{}}
+	if err := write(ctx, k, report); err != nil {
 		return nil, err
 	}
 	embedded := 0
@@ -90,7 +108,7 @@ func Run(ctx context.Context, set *Set, engine Engine, opts Options) (*Report, e
 	if err := engine.Settle(ctx, settled); err != nil {
 		return nil, fmt.Errorf("embed documents: %w", err)
 	}
-	return report, ask(ctx, set, engine, opts, report)
+	return report, ask(ctx, k, report)
 }
 
 // Bounds of what is gathered before it is written: documents of one group, and
@@ -101,8 +119,9 @@ const (
 )
 
 // write hands the documents to the write path in batches of one group each.
-func write(ctx context.Context, set *Set, engine Engine, opts Options, report *Report) error {
-	waiting := map[string][]memory.ReferenceDoc{}
+func write(ctx context.Context, k *asker, report *Report) error {
+	set := k.set
+	waiting := map[string][]Document{}
 	size := 0
 	put := func(group string) error {
 		docs := waiting[group]
@@ -110,11 +129,11 @@ func write(ctx context.Context, set *Set, engine Engine, opts Options, report *R
 		for _, d := range docs {
 			size -= len(d.Title) + len(d.Text)
 		}
-		if err := engine.PutReferences(ctx, project(set, group), docs); err != nil {
+		if err := k.engine.Put(ctx, project(set, group), docs); err != nil {
 			return fmt.Errorf("write documents: %w", err)
 		}
 		report.Documents += len(docs)
-		opts.Progress(phaseWrite, report.Documents, 0)
+		k.opts.Progress(phaseWrite, report.Documents, 0)
 		return nil
 	}
 	putAll := func() error {
@@ -129,7 +148,13 @@ func write(ctx context.Context, set *Set, engine Engine, opts Options, report *R
 		if err != nil {
 			return err
 		}
-		waiting[d.Group] = append(waiting[d.Group], memory.ReferenceDoc{Name: d.ID, Title: d.Title, Text: d.Text})
+		if _, judged := set.named[d.ID]; judged && k.opts.Removed {
+			k.judged[d.ID] = d
+		}
+		if !slices.Contains(k.kinds, d.Kind) {
+			k.kinds = append(k.kinds, d.Kind)
+		}
+		waiting[d.Group] = append(waiting[d.Group], d)
 		size += len(d.Title) + len(d.Text)
 		switch {
 		case size > writeBytes:
@@ -154,31 +179,67 @@ func project(set *Set, group string) memory.Project {
 }
 
 // ask ranks every question's documents, writes them and scores them.
-func ask(ctx context.Context, set *Set, engine Engine, opts Options, report *Report) error {
-	for i, q := range set.Queries {
-		found, degraded, err := engine.Rank(ctx, project(set, q.Group).ID, q.Text)
+func ask(ctx context.Context, k *asker, report *Report) error {
+	set, asked, total := k.set, 0, len(k.set.Queries)
+	one := func(q Query, do func() error) error {
+		err := do()
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return fmt.Errorf("ask question %q: %w", q.ID, err)
 		}
-		for _, d := range degraded {
-			report.Degraded[d.Part+": "+d.Reason]++
+		asked++
+		k.opts.Progress(phaseAsk, asked, total)
+		return nil
+	}
+	if k.opts.Answers {
+		total += len(set.Unanswered)
+	}
+	for _, q := range set.Queries {
+		err := one(q, func() error {
+			ranked, err := rank(ctx, k, q, report)
+			if err == nil && k.opts.Answers {
+				err = k.ask(ctx, q, ranked)
+			}
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		ranked := best(found, opts.Depth)
-		if err := writeHits(opts.Out, q.ID, ranked); err != nil {
-			return fmt.Errorf("write run: %w", err)
-		}
-		if grades, judged := set.Judged[q.ID]; judged {
-			report.add(ranked, grades)
-		} else {
-			report.Unjudged++
-		}
-		opts.Progress(phaseAsk, i+1, len(set.Queries))
 	}
 	report.Metrics = report.mean()
+	if !k.opts.Answers {
+		return nil
+	}
+	for _, q := range set.Unanswered {
+		if err := one(q, func() error { return k.ask(ctx, q, nil) }); err != nil {
+			return err
+		}
+	}
+	report.Answers = k.means()
 	return nil
+}
+
+// rank ranks the documents of a question, writes them and scores them.
+func rank(ctx context.Context, k *asker, q Query, report *Report) ([]Hit, error) {
+	found, degraded, err := k.engine.Rank(ctx, project(k.set, q.Group).ID, k.kinds, q.Text)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range degraded {
+		report.Degraded[d.Part+": "+d.Reason]++
+	}
+	ranked := best(found, k.opts.Depth)
+	if err := writeHits(k.opts.Out, q.ID, ranked); err != nil {
+		return nil, fmt.Errorf("write run: %w", err)
+	}
+	if grades, judged := k.set.Judged[q.ID]; judged {
+		report.add(ranked, grades)
+	} else {
+		report.Unjudged++
+	}
+	return ranked, nil
 }
 
 // best keeps each document's best part, ordered, at most depth of them.

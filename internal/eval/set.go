@@ -13,6 +13,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -29,9 +30,32 @@ const maxLine = 32 << 20
 type Document struct {
 	ID     string `json:"id"`
 	BeirID string `json:"_id"`
-	Title  string `json:"title"`
-	Text   string `json:"text"`
-	Group  string `json:"group"`
+	// Kind says what it becomes: a reference, which is the default, a lesson, a step or a
+	// chunk.
+	Kind memory.Kind `json:"kind"`
+	// Title is the title of a reference and the context of a lesson. Text is a reference's
+	// text, a lesson with its command on a second line, what was seen in a step or its
+	// error, and of a chunk a part of a line that its file has once.
+	Title    string   `json:"title"`
+	Text     string   `json:"text"`
+	Group    string   `json:"group"`
+	Metadata Metadata `json:"metadata"`
+	// Session, Tool, Target and Failed are a step's.
+	Session string `json:"session"`
+	Tool    string `json:"tool"`
+	Target  string `json:"target"`
+	Failed  bool   `json:"failed"`
+	// Path is a chunk's file, below the folder code of the set.
+	Path string `json:"path"`
+	// order is its place in the corpus.
+	order int
+}
+
+// Metadata is what a lesson has besides its text.
+type Metadata struct {
+	Type        memory.EventType `json:"event_type"`
+	Tags        []string         `json:"tags"`
+	SuccessRate string           `json:"success_rate"`
 }
 
 // Query is one question of a set. Where it has a group, only the documents of
@@ -41,6 +65,10 @@ type Query struct {
 	BeirID string `json:"_id"`
 	Text   string `json:"text"`
 	Group  string `json:"group"`
+	// Kind is the kind of memory that it looks for, and Split the part of the set that it
+	// belongs to, such as "dev" or "test". Answers are counted by both.
+	Kind  memory.Kind `json:"kind"`
+	Split string      `json:"split"`
 	// Category is the set's own division of its questions; it is not used.
 	Category string `json:"category"`
 }
@@ -64,6 +92,9 @@ type Set struct {
 	// Name is the folder's.
 	Name    string
 	Queries []Query
+	// Unanswered are further questions that nothing in the set answers, from
+	// unanswered.jsonl if the set has it. Only answers are measured by them.
+	Unanswered []Query
 	// Judged holds the grades of each question that any document answers.
 	Judged map[string]Grades
 
@@ -101,7 +132,34 @@ func OpenSet(dir string) (*Set, error) {
 	}
 	s := &Set{Name: filepath.Base(dir), Judged: map[string]Grades{}, dir: dir, named: map[string]place{}}
 	known := map[string]bool{}
-	for q, err := range jsonLines(dir, "queries.jsonl", (*Query).check) {
+	var err error
+	if s.Queries, err = readQueries(dir, "queries.jsonl", known); err != nil {
+		return nil, err
+	}
+	if len(s.Queries) == 0 {
+		return nil, &InputError{File: filepath.Join(dir, "queries.jsonl"), Reason: "holds no question"}
+	}
+	if exists(dir, unansweredFile) {
+		if s.Unanswered, err = readQueries(dir, unansweredFile, known); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.readJudgements()
+}
+
+const unansweredFile = "unanswered.jsonl"
+
+// exists says whether a set has a file, plain or compressed.
+func exists(dir, name string) bool {
+	path := filepath.Join(dir, name)
+	_, plain := os.Stat(path)
+	_, zipped := os.Stat(path + ".gz")
+	return plain == nil || zipped == nil
+}
+
+// readQueries reads the questions of a file; known holds the ids of those read so far.
+func readQueries(dir, name string, known map[string]bool) (queries []Query, err error) {
+	for q, err := range jsonLines(dir, name, (*Query).check) {
 		switch {
 		case err != nil:
 			return nil, err
@@ -109,12 +167,31 @@ func OpenSet(dir string) (*Set, error) {
 			return nil, q.at.fail("question %q appears twice", q.value.ID)
 		}
 		known[q.value.ID] = true
-		s.Queries = append(s.Queries, q.value)
+		queries = append(queries, q.value)
 	}
+	return queries, nil
+}
+
+// codeDir is the folder of a set whose files are indexed as code.
+const codeDir = "code"
+
+// Code is the folder of the set's code; empty if it has none.
+func (s *Set) Code() string {
+	dir := filepath.Join(s.dir, codeDir)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return ""
+	}
+	return dir
+}
+
+// Keep keeps the questions of a split alone. It returns an *InputError if there are none.
+func (s *Set) Keep(split string) error {
+	other := func(q Query) bool { return q.Split != split }
+	s.Queries, s.Unanswered = slices.DeleteFunc(s.Queries, other), slices.DeleteFunc(s.Unanswered, other)
 	if len(s.Queries) == 0 {
-		return nil, &InputError{File: filepath.Join(dir, "queries.jsonl"), Reason: "holds no question"}
+		return &InputError{File: filepath.Join(s.dir, "queries.jsonl"), Reason: fmt.Sprintf("holds no question of split %q", split)}
 	}
-	return s, s.readJudgements()
+	return nil
 }
 
 // Documents reads the set's documents one by one. The error, an *InputError for
@@ -125,6 +202,7 @@ func (s *Set) Documents() iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		seen := map[string]bool{}
 		for d, err := range jsonLines(s.dir, "corpus.jsonl", (*Document).check) {
+			d.value.order = len(seen)
 			if err == nil && seen[d.value.ID] {
 				err = d.at.fail("document %q appears twice", d.value.ID)
 			}
@@ -203,11 +281,24 @@ func (s *Set) readJudgements() error {
 
 func (d *Document) check() string {
 	d.ID, d.BeirID = cmp.Or(d.ID, d.BeirID), ""
-	if d.Text == "" && d.Title == "" {
+	d.Kind = cmp.Or(d.Kind, memory.Reference)
+	switch {
+	case !slices.Contains(Kinds, d.Kind):
+		return fmt.Sprintf("kind %q is none of %v", d.Kind, Kinds)
+	case d.Text == "" && (d.Title == "" || d.Kind != memory.Reference):
 		return "text is empty"
+	case d.Kind == memory.Step && (d.Session == "" || d.Tool == ""):
+		return "a step needs session and tool"
+	case d.Kind == memory.Chunk && d.Path == "":
+		return "a chunk needs path"
+	case d.Kind == memory.Chunk && d.Group != "":
+		return "a chunk has no group: the code of a set is one folder"
 	}
 	return checkID(d.ID)
 }
+
+// Kinds are the kinds that documents can have.
+var Kinds = []memory.Kind{memory.Reference, memory.Lesson, memory.Step, memory.Chunk}
 
 func (q *Query) check() string {
 	q.ID, q.BeirID = cmp.Or(q.ID, q.BeirID), ""
@@ -216,6 +307,8 @@ func (q *Query) check() string {
 		return "text is empty"
 	case n > memory.MaxQuery:
 		return fmt.Sprintf("text has %d characters, a question has at most %d", n, memory.MaxQuery)
+	case q.Kind != "" && !slices.Contains(Kinds, q.Kind):
+		return fmt.Sprintf("kind %q is none of %v", q.Kind, Kinds)
 	}
 	return checkID(q.ID)
 }

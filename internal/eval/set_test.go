@@ -5,8 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/recalld/recalld/internal/memory"
 )
 
 // files are a set that can be used; tests change one at a time.
@@ -26,6 +29,9 @@ func writeSet(t *testing.T, files map[string]string) string {
 		t.Fatalf("make set: %v", err)
 	}
 	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatalf("make set: %v", err)
+		}
 		f, err := os.Create(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatalf("make set: %v", err)
@@ -83,7 +89,7 @@ func TestSetIsReadPlainAndCompressed(t *testing.T) {
 			if s.Name != "mine" || len(s.Queries) != 2 || s.Queries[1] != (Query{ID: "r", Text: "two?", Group: "g"}) {
 				t.Errorf("set %q has questions %+v", s.Name, s.Queries)
 			}
-			if len(docs) != 2 || docs[0] != (Document{ID: "a", Title: "T", Text: "one"}) || docs[1].Group != "g" {
+			if len(docs) != 2 || !reflect.DeepEqual(docs[0], Document{ID: "a", Kind: memory.Reference, Title: "T", Text: "one"}) || docs[1].Group != "g" {
 				t.Errorf("documents are %+v", docs)
 			}
 			if s.Judged["r"]["b"] != 2 || s.Judged["r"].relevant() != 1 {
@@ -104,6 +110,13 @@ func TestBadLinesAreNamed(t *testing.T) {
 		{"wrong type", "corpus.jsonl", `{"id":7,"text":"x"}`, "corpus.jsonl:1: is not a JSON object"},
 		{"no id", "corpus.jsonl", `{"text":"x"}`, "corpus.jsonl:1: id is empty"},
 		{"no text", "corpus.jsonl", `{"id":"x"}`, "corpus.jsonl:1: text is empty"},
+		{"unknown kind", "corpus.jsonl", `{"id":"x","text":"x","kind":"poem"}`, `corpus.jsonl:1: kind "poem" is none of [reference lesson step chunk]`},
+		{"lesson without text", "corpus.jsonl", `{"id":"x","title":"x","kind":"lesson"}`, "corpus.jsonl:1: text is empty"},
+		{"step of no session", "corpus.jsonl", `{"id":"x","text":"x","kind":"step","tool":"Bash"}`, "corpus.jsonl:1: a step needs session and tool"},
+		{"chunk of no file", "corpus.jsonl", `{"id":"x","text":"x","kind":"chunk"}`, "corpus.jsonl:1: a chunk needs path"},
+		{"chunk of a group", "corpus.jsonl", `{"id":"x","text":"x","kind":"chunk","path":"a.go","group":"g"}`, "corpus.jsonl:1: a chunk has no group"},
+		{"question of an unknown kind", "queries.jsonl", `{"id":"q","text":"x","kind":"poem"}`, `queries.jsonl:1: kind "poem" is none of`},
+		{"unanswered question that is asked already", "unanswered.jsonl", `{"id":"q","text":"x"}`, `unanswered.jsonl:1: question "q" appears twice`},
 		{"tab in id", "corpus.jsonl", `{"id":"x\ty","text":"x"}`, "corpus.jsonl:1: id \"x\\ty\" holds a tab"},
 		{"long id", "corpus.jsonl", `{"id":"` + strings.Repeat("ü", 201) + `","text":"x"}`, "corpus.jsonl:1: id has over 200 characters"},
 		{"twice", "corpus.jsonl", `{"id":"x","text":"x"}` + "\n" + `{"id":"x","text":"y"}`, `corpus.jsonl:2: document "x" appears twice`},

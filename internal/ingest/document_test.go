@@ -123,7 +123,7 @@ func TestReferences(t *testing.T) {
 		memory.ReferenceDoc{Name: "empty"}, memory.ReferenceDoc{Name: "short", Text: "hunter2 stays, the last one wins"})
 	var whole strings.Builder
 	for i := 0; ; i++ {
-		rec, err := r.store.Record(referenceID(p, "long", i))
+		rec, err := r.store.Record(ReferenceID(p, "long", i))
 		if err != nil {
 			break
 		}
@@ -135,7 +135,7 @@ func TestReferences(t *testing.T) {
 	if whole.String() != "title\n"+long {
 		t.Error("the parts together are not the text")
 	}
-	if got := r.record(referenceID(p, "short", 0)).Text; got != "hunter2 stays, the last one wins" {
+	if got := r.record(ReferenceID(p, "short", 0)).Text; got != "hunter2 stays, the last one wins" {
 		t.Errorf("the text of short is %q, want the last one, as it was given", got)
 	}
 	before := r.contents()

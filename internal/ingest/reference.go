@@ -29,7 +29,7 @@ func (s *Service) PutReferences(ctx context.Context, project memory.Project, doc
 				return err
 			}
 			parts[d.Name] = len(records)
-			b.DropRecords = append(b.DropRecords, referenceID(project, d.Name, len(records)))
+			b.DropRecords = append(b.DropRecords, ReferenceID(project, d.Name, len(records)))
 			for _, r := range records {
 				b.Records = append(b.Records, r)
 				texts = append(texts, memory.Document{ID: r.Doc, Text: r.Text})
@@ -67,7 +67,7 @@ func (s *Service) dropFurtherParts(ctx context.Context, project memory.Project, 
 	for further := 1; dropped > 0; further++ {
 		var b memory.Batch
 		for name, n := range parts {
-			b.DropRecords = append(b.DropRecords, referenceID(project, name, n+further))
+			b.DropRecords = append(b.DropRecords, ReferenceID(project, name, n+further))
 		}
 		c, err := s.opts.Committer.Commit(ctx, b)
 		if err != nil {
@@ -78,7 +78,8 @@ func (s *Service) dropFurtherParts(ctx context.Context, project memory.Project, 
 	return nil
 }
 
-func referenceID(project memory.Project, name string, part int) string {
+// ReferenceID is the id of a part of a reference, counted from 0.
+func ReferenceID(project memory.Project, name string, part int) string {
 	return memory.RecordID("r", project.ID, name, strconv.Itoa(part))
 }
 
@@ -97,7 +98,7 @@ func (s *Service) referenceRecords(project memory.Project, d memory.ReferenceDoc
 	var records []memory.Record
 	for i, part := range splitText(strings.ToValidUTF8(text, "\uFFFD"), memory.MaxReferenceText) {
 		records = append(records, memory.Record{
-			ID:   referenceID(project, d.Name, i),
+			ID:   ReferenceID(project, d.Name, i),
 			Kind: memory.Reference, Project: project.ID, Created: created,
 			Doc: memory.DocumentID(part), Text: part,
 			Provenance: memory.Provenance{Origin: memory.OriginImported},

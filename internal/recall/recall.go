@@ -227,7 +227,15 @@ func (s *Service) Rank(ctx context.Context, query string, sel memory.Selection, 
 			if len(out) == limit {
 				return out, r.degraded
 			}
-			out = append(out, Ranked{ID: place.ID, Score: c.fused, Relevance: c.relevance, Scores: c.retrievers()})
+			id := place.ID
+			if place.Kind == memory.Chunk {
+				at, err := s.opts.Corpus.Location(place)
+				if err != nil { // replaced since the search
+					continue
+				}
+				id = memory.ChunkID(at.Sandbox, at.Path, at.Chunk)
+			}
+			out = append(out, Ranked{ID: id, Score: c.fused, Relevance: c.relevance, Scores: c.retrievers()})
 		}
 	}
 	return out, r.degraded
