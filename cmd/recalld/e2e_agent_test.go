@@ -84,9 +84,8 @@ func (a *agent) call(method, params string) json.RawMessage {
 
 // toolResult is what a tool answered.
 type toolResult struct {
-	IsError           bool
-	Content           []struct{ Text string }
-	StructuredContent json.RawMessage
+	IsError bool
+	Content []struct{ Text string }
 }
 
 func (a *agent) tool(name, arguments string) toolResult {

@@ -58,6 +58,8 @@ func newMachine(t *testing.T, settings ...string) *machine {
 		"RECALLD_DATA=" + filepath.Join(home, "data"),
 		// What this machine happens to run must not take part.
 		"RECALLD_EMBEDDING_OLLAMA_ENABLED=off",
+		// Programs of tests read fields; see call.
+		"RECALLD_MCP_STRUCTURED_CONTENT=on",
 	}, settings...)}
 	for _, name := range []string{"PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "GOCOVERDIR"} {
 		if value, ok := os.LookupEnv(name); ok {

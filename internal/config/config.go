@@ -250,4 +250,6 @@ type MCP struct {
 	// Toolsets are listed from the start: names of sets or of tools. search_tools finds
 	// the others.
 	Toolsets []string `yaml:"toolsets" default:"core"`
+	// StructuredContent sends answers as structured content too, and lists its schemas.
+	StructuredContent string `yaml:"structured_content" default:"off" enum:"off,on"`
 }

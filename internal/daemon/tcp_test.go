@@ -23,6 +23,7 @@ func serveTCP(t *testing.T) (s *served, address, token string) {
 	t.Helper()
 	cfg := newConfig(t)
 	cfg.TCP = config.TCP{Enabled: true, Address: "127.0.0.1:0", AllowedOrigins: []string{"https://example.org"}}
+	cfg.MCP.StructuredContent = "on" // callTool reads it
 	s = serve(t, cfg)
 	st, err := service.Status.Do(t.Context(), s, service.None{})
 	must(t, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -17,16 +18,17 @@ func (l *Ledger) Feedback(ctx context.Context, req memory.FeedbackRequest) (*mem
 		return nil, err
 	}
 	note, _ := l.opts.Writer.Clean(req.Note, memory.MaxNote)
-	verdict := memory.ItemVerdict{
-		Item: req.Item, Verdict: req.Verdict, Note: note,
-		// Milliseconds, like all times that files have.
-		At: l.opts.Clock().UTC().Truncate(time.Millisecond),
-	}
 	l.judging.Lock()
 	defer l.judging.Unlock()
 	receipt, err := l.opts.Store.Receipt(req.Receipt)
 	if err != nil {
 		return nil, notFound(err, "receipt", "no receipt is called "+memory.Quote(req.Receipt), "answers name theirs; the list of receipts has those that are kept")
+	}
+	req.Receipt, req.Item = receipt.ID, itemCalled(receipt.Items, req.Item) // of which the request may have a part
+	verdict := memory.ItemVerdict{
+		Item: req.Item, Verdict: req.Verdict, Note: note,
+		// Milliseconds, like all times that files have.
+		At: l.opts.Clock().UTC().Truncate(time.Millisecond),
 	}
 	var w *weighing
 	done, err := l.opts.Writer.WriteWith(ctx, memory.Project{ID: receipt.Project}, func() (memory.Batch, error) {
@@ -47,6 +49,23 @@ func (l *Ledger) Feedback(ctx context.Context, req memory.FeedbackRequest) (*mem
 		return l.repeated(req, done)
 	}
 	return l.feedback(req, w.items, w.replaced, done)
+}
+
+// itemCalled returns the id of the only item whose id begins like this, else the part.
+func itemCalled(items []memory.ReceiptItem, part string) string {
+	id := part
+	for _, item := range items {
+		switch {
+		case item.ID == part || part == "":
+			return part
+		case !strings.HasPrefix(item.ID, part) || item.ID == id:
+		case id != part:
+			return part // of several
+		default:
+			id = item.ID
+		}
+	}
+	return id
 }
 
 // notFound replaces CodeNotFound by an error in the words of the ledger.

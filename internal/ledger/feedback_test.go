@@ -56,6 +56,20 @@ func TestVerdictsMoveCounts(t *testing.T) {
 	}
 }
 
+// TestVerdictOnPartsOfIDs: what an answer's text shows of the ids is enough.
+func TestVerdictOnPartsOfIDs(t *testing.T) {
+	r := newRig(t)
+	lesson, other := r.lesson("npm install", "clear the cache", "1/2"), r.lesson("go build", "tidy first", "1/2")
+	receipt := r.receipt(memory.ReceiptItem{ID: lesson, Kind: memory.Lesson}, memory.ReceiptItem{ID: other, Kind: memory.Lesson})
+	got, err := r.ledger.Feedback(t.Context(), memory.FeedbackRequest{Receipt: receipt[len(receipt)-memory.ReceiptDigits:], Item: lesson[:8], Verdict: memory.Worked})
+	if err != nil || got.Receipt != receipt || len(got.Items) != 1 || got.Items[0].ID != lesson || r.counts(lesson) != "2/3 worked 1" {
+		t.Errorf("feedback on %s and %s: %+v, %v; want it on %s of %s", receipt[len(receipt)-memory.ReceiptDigits:], lesson[:8], got, err, lesson, receipt)
+	}
+	if _, err := r.ledger.Feedback(t.Context(), memory.FeedbackRequest{Receipt: receipt, Item: "l-", Verdict: memory.Worked}); memory.CodeOf(err) != memory.CodeNotFound {
+		t.Errorf("feedback on a beginning that two items have: %v, want not_found", err)
+	}
+}
+
 // TestVerdictOnAWholeReceipt is one on each of its items, and takes the place of those
 // on single ones; a later one on a single item takes its place there.
 func TestVerdictOnAWholeReceipt(t *testing.T) {

@@ -205,7 +205,7 @@ func TestBridgeRealClient(t *testing.T) {
 	if r := callTool(t, c, "remember", `{"lesson":"use the pipe"}`); r.IsError {
 		t.Fatal(textOf(r))
 	}
-	if r := callTool(t, c, "recall", `{"query":"pipe"}`); !strings.HasPrefix(textOf(r), "use the pipe\n") {
+	if r := callTool(t, c, "recall", `{"query":"pipe"}`); textOf(r) != "use the pipe" {
 		t.Errorf("recall answered %q", textOf(r))
 	}
 	got := svc.callers()[0]

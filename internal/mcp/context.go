@@ -2,10 +2,12 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // contextText lists what a session's context holds.
@@ -18,31 +20,52 @@ func contextText(held *memory.Context) string {
 	return strings.TrimRight(text, "\n")
 }
 
-// assembledContent is an assembled context without its text, which stands beside it.
-type assembledContent struct {
-	memory.Assembled
-	Text string `json:"text,omitempty" mcp:"-"`
+// assembledText is the context, with the schemas of its tools if they were asked for, and
+// with its receipt if the budget has room for it.
+func assembledText(_ context.Context, _ *Server, _ call, request memory.AssembleRequest, r *memory.Assembled) string {
+	var text strings.Builder
+	text.WriteString(r.Text)
+	if request.Schemas {
+		schemaLines(&text, r)
+	}
+	line := fmt.Sprintf("\nTurn %d, receipt for feedback: %s\n", r.Turn, render.ShortReceipt(r.Receipt))
+	if whole := text.String() + line; r.Receipt != "" && render.Tokens(whole) <= r.MaxTokens {
+		return strings.TrimRight(whole, "\n")
+	}
+	return strings.TrimRight(text.String(), "\n")
 }
 
-func answerAssemble(_ context.Context, _ *Server, _ call, _ memory.AssembleRequest, r *memory.Assembled) (string, assembledContent) {
-	return r.Text, assembledContent{Assembled: *r}
+// schemaLines writes the schemas of the active tools, which hosts registered: a line each.
+func schemaLines(text *strings.Builder, r *memory.Assembled) {
+	text.WriteString("\n## Schemas of tools\n\n")
+	line := func(tool memory.ToolRef, schema json.RawMessage) {
+		if len(schema) > 0 {
+			fmt.Fprintf(text, "- `%s`: %s\n", tool, render.Escape(string(schema)))
+		}
+	}
+	for _, item := range r.Items {
+		line(memory.ToolRef{ServerName: item.ServerName, ToolName: item.Name}, item.InputSchema)
+	}
+	for _, tool := range r.ToolSchemas {
+		line(tool.ToolRef, tool.InputSchema)
+	}
 }
 
-// answerReport takes the tools that were found out of the list again where they are
+// reportText takes the tools that were found out of the list again where they are
 // cleared.
-func answerReport(ctx context.Context, s *Server, c call, request, response any) (string, any) {
+func reportText(ctx context.Context, s *Server, c call, request, response any) string {
 	if r := request.(memory.ReportRequest); r.ClearDiscovered && c.isOwn(r.SessionID) {
 		s.unlist(ctx)
 	}
-	return answerJSON(ctx, s, c, request, response)
+	return jsonText(ctx, s, c, request, response)
 }
 
 // isOwn says that an id is of the connection's session. So is none.
 func (c call) isOwn(sessionID string) bool { return sessionID == "" || sessionID == c.agent.ID }
 
-// answerCompact takes the tools that were found out of the list again, as compaction
+// compactedText takes the tools that were found out of the list again, as compaction
 // does with the host's.
-func answerCompact(ctx context.Context, s *Server, c call, request memory.CompactRequest, r *memory.Compacted) (string, *memory.Compacted) {
+func compactedText(ctx context.Context, s *Server, c call, request memory.CompactRequest, r *memory.Compacted) string {
 	if c.isOwn(request.SessionID) {
 		s.unlist(ctx)
 	}
@@ -51,7 +74,7 @@ func answerCompact(ctx context.Context, s *Server, c call, request memory.Compac
 		r.SessionID, memory.Count(r.ClearedTools, "tool"), entities(r.ClearedEntities), memory.Count(r.KeepTurns, "turn"))
 	writeNotes(&text, r.Redacted, "")
 	fmt.Fprintf(&text, "\n\n%s", fence(r.Summary))
-	return text.String(), r
+	return text.String()
 }
 
 // entities counts entities.

@@ -106,8 +106,8 @@ func TestContextRequests(t *testing.T) {
 // TestContextAnswers: what the service says reaches the agent within the published
 // schema, with lists where lists belong, and as a text that says what matters.
 func TestContextAnswers(t *testing.T) {
-	full := connect(t, overHTTP(t, serve(t, fullContexts(), Options{})))
-	empty := connect(t, overHTTP(t, serve(t, emptyContexts(), Options{})))
+	full := connect(t, overHTTP(t, serve(t, fullContexts(), Options{StructuredContent: true})))
+	empty := connect(t, overHTTP(t, serve(t, emptyContexts(), Options{StructuredContent: true})))
 	schemas, inputs := outputSchemas(t, full), inputSchemas(t, full)
 	texts := map[string][2]string{ // of the full and of the empty answer
 		"complete_task":      {"Kept task task-1 in project demo: 2 completed tasks, 1 active blocker held. 1 older task gave way to the bounds; task_history still has it all. A secret was taken out of the text. Warning: no space left."},
@@ -125,7 +125,7 @@ func TestContextAnswers(t *testing.T) {
 		"change_context":   {"The context of session mm-1 holds 2.", "The context of session mm-1 holds 0."},
 		"assemble_context": {"# Rules", ""},
 		"context_of_turn":  {"Context Used:\nTools (1):", "No context data available"},
-		"receipts": {fence("- r-1 2026-01-15T12:00Z context, session mm-1 turn 2: 1 item, 1 withheld, 20 tokens, asked \"q\"\n- r-0 2026-01-15T12:00Z recall: 0 items, 0 withheld, 0 tokens, asked \"npm error\"") + "\nThere are older ones.",
+		"receipts": {fence("- r-1 2026-01-15T12:00Z context, session mm-1 turn 2: 1 item, 1 withheld, 20 tokens, asked \"q\"\n  - tool database:query, relevance 0.90, worked\n  - rule Old withheld: below floor, relevance 0.30\n- r-0 2026-01-15T12:00Z recall: 0 items, 0 withheld, 0 tokens, asked \"npm error\"") + "\nThere are older ones.",
 			"No receipts."},
 		"working_context": {`{"notice":"` + render.Notice + `","sessionId":"mm-1","version":4,"turn":2,`, `"sessionId":"mm-1","version":0,"turn":0,"discoveredTools":[],"usedTools":[],"entities":[]}`},
 		"report_context":  {`{"notice":"` + render.Notice + `","sessionId":"mm-1","version":4,`, `"sessionId":"mm-1","version":0,`},
@@ -158,6 +158,31 @@ func TestContextAnswers(t *testing.T) {
 	content := checkStructured(t, schemas["context_of_turn"], callTool(t, empty, "context_of_turn", `{}`))
 	if record, ok := content["record"]; !ok || record != nil {
 		t.Errorf("record of a turn without one = %v, want null", record)
+	}
+}
+
+// TestAssembledText: the text of a context names its turn and receipt where the budget has
+// room, and has the schemas of its tools on request.
+func TestAssembledText(t *testing.T) {
+	s := fullContexts()
+	held := memory.Assembled{Text: "## Tools\n\n- `db:query`\n", Turn: 3, Receipt: "rc-0123456789ab", MaxTokens: 100,
+		Items:       []memory.AssembledItem{{ContextItem: memory.ContextItem{Ref: memory.Ref{Type: memory.Tool, Name: "query", ServerName: "db"}}, InputSchema: json.RawMessage(`{"a":1}`)}},
+		ToolSchemas: []memory.ActiveTool{{ToolRef: memory.ToolRef{ServerName: "db", ToolName: "drop"}, InputSchema: json.RawMessage(`{"b":2}`)}}}
+	s.Answers[service.Assemble.Name] = &held
+	c := connect(t, overHTTP(t, serve(t, s, Options{})))
+	const receipt, schemas = "\nTurn 3, receipt for feedback: 6789ab", "\n## Schemas of tools\n\n- `db:query`: {\"a\":1}\n- `db:drop`: {\"b\":2}"
+	for _, tt := range []struct {
+		arguments, want string
+		tokens          int
+	}{
+		{`{"message":"m"}`, held.Text + receipt, 100},
+		{`{"message":"m","schemas":true}`, held.Text + schemas + "\n" + receipt, 100},
+		{`{"message":"m"}`, strings.TrimSpace(held.Text), 10},
+	} {
+		held.MaxTokens = tt.tokens
+		if got := textOf(callTool(t, c, "assemble_context", tt.arguments)); got != tt.want {
+			t.Errorf("%s in %d tokens: %q, want %q", tt.arguments, tt.tokens, got, tt.want)
+		}
 	}
 }
 
@@ -199,7 +224,6 @@ func TestContextCallsOfASession(t *testing.T) {
 // wrong type, and requests that say nothing.
 func TestContextRefusals(t *testing.T) {
 	c := connect(t, overHTTP(t, serve(t, fullContexts(), Options{})))
-	schemas := outputSchemas(t, c)
 	type refusalCase struct{ tool, arguments, field, limit string }
 	var cases []refusalCase
 	for _, call := range contextCalls {
@@ -253,12 +277,7 @@ func TestContextRefusals(t *testing.T) {
 		{"feedback", `{"receipt":"r","verdict":"good"}`, "verdict", "worked, failed, irrelevant, outdated"},
 	}...)
 	for _, tt := range cases {
-		r := callTool(t, c, tt.tool, tt.arguments)
-		e, _ := checkStructured(t, schemas[tt.tool], r)["error"].(map[string]any)
-		limit, _ := e["limit"].(string)
-		if !r.IsError || e["code"] != "invalid_input" || e["field"] != tt.field || !strings.Contains(limit, tt.limit) {
-			t.Errorf("%s %s: isError %v, error %v; want invalid_input, field %q, limit %q", tt.tool, tt.arguments, r.IsError, e, tt.field, tt.limit)
-		}
+		wantRefusal(t, tt.tool+" "+tt.arguments, callTool(t, c, tt.tool, tt.arguments), "invalid_input", tt.field, tt.limit)
 	}
 }
 

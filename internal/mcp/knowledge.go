@@ -53,26 +53,19 @@ func knowledgeRefusal(err error) *mcpgo.CallToolResult {
 	if code == memory.CodeNotFound && strings.HasSuffix(e.Field, "sessionId") {
 		code = memory.CodeInvalidInput // every refused input is, in contract 1
 	}
-	answer := knowledgeAnswer{Error: &knowledgeError{
+	return mcpgo.NewToolResultError(plainJSON(knowledgeAnswer{Error: &knowledgeError{
 		Code: knowledgeCode(code), Message: e.Error(), Field: e.Field, Limit: e.Limit, Hint: e.Hint,
-	}}
-	text, err := plainJSON(answer)
-	if err != nil { // strings only: cannot happen
-		text = knowledgeCode(code)
-	}
-	result := mcpgo.NewToolResultStructured(answer, text)
-	result.IsError = true
-	return result
+	}}))
 }
 
 // plainJSON writes a value in one line, without the escapes that HTML needs: they
 // cost tokens. What a terminal would act on is escaped.
-func plainJSON(value any) (string, error) {
+func plainJSON(value any) string {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return "", err
+	if err := encoder.Encode(value); err != nil { // never: values that JSON was decoded to, or can be encoded as
+		return "{}"
 	}
-	return render.JSON(strings.TrimSuffix(text.String(), "\n")), nil
+	return render.JSON(strings.TrimSuffix(text.String(), "\n"))
 }

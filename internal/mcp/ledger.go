@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 func feedbackText(taken *memory.FeedbackResult) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "Noted: %s, on %s of %s.", taken.Verdict, memory.Count(len(taken.Items), "item"), taken.Receipt)
+	fmt.Fprintf(&text, "Noted: %s, on %s of %s.", taken.Verdict, memory.Count(len(taken.Items), "item"), render.ShortReceipt(taken.Receipt))
 	for _, item := range taken.Items {
 		if item.SuccessRate != "" {
 			fmt.Fprintf(&text, " %s is at %s.", item.ID, item.SuccessRate)
@@ -23,22 +24,15 @@ func feedbackText(taken *memory.FeedbackResult) string {
 	return text.String()
 }
 
-// turnContent is what a turn was given without its text, which stands beside it.
-type turnContent struct {
-	memory.TurnContext
-	Text string `json:"text,omitempty" mcp:"-"`
-}
-
-func answerTurn(_ context.Context, _ *Server, _ call, _ memory.ContextOfRequest, turn *memory.TurnContext) (string, turnContent) {
-	content := turnContent{TurnContext: *turn}
+func turnText(turn *memory.TurnContext) string {
 	if turn.Record == nil {
-		return turn.Text, content
+		return turn.Text
 	}
-	return fence(turn.Text), content
+	return fence(turn.Text)
 }
 
 // receiptsListed is how many receipts are answered where no limit is given: fewer than
-// the API's, for each takes a model some 600 tokens.
+// the API's, for each takes a model up to 400 tokens.
 const receiptsListed = 5
 
 // ofTurn takes the connection's session where only a turn is given: turns are counted
@@ -51,7 +45,10 @@ func ofTurn(_ context.Context, c call, r *memory.ReceiptsRequest) error {
 	return nil
 }
 
-// receiptsText lists receipts in a line each.
+// receiptLines is how many items, and how many withheld candidates, the text of a receipt has.
+const receiptLines = 10
+
+// receiptsText lists receipts, each with what it handed out and withheld.
 func receiptsText(l *memory.ReceiptList) string {
 	if len(l.Receipts) == 0 {
 		return "No receipts."
@@ -62,7 +59,7 @@ func receiptsText(l *memory.ReceiptList) string {
 		if r.Purpose == memory.PurposeRecall {
 			purpose = "recall"
 		}
-		fmt.Fprintf(&text, "- %s %s %s", r.ID, r.At.UTC().Format("2006-01-02T15:04Z"), purpose)
+		fmt.Fprintf(&text, "- %s %s %s", render.ShortReceipt(r.ID), r.At.UTC().Format("2006-01-02T15:04Z"), purpose)
 		if r.Session != "" {
 			fmt.Fprintf(&text, ", session %s turn %d", r.Session, r.Turn)
 		}
@@ -71,6 +68,26 @@ func receiptsText(l *memory.ReceiptList) string {
 			fmt.Fprintf(&text, ", asked %q", query)
 		}
 		text.WriteByte('\n')
+		for i, item := range r.Items {
+			if i == receiptLines {
+				fmt.Fprintf(&text, "  - and %d more\n", len(r.Items)-i)
+				break
+			}
+			fmt.Fprintf(&text, "  - %s %s, relevance %.2f", item.Kind, cmp.Or(render.Name(item.Server, item.Name), item.ID), item.Relevance)
+			for _, j := range r.Judged {
+				if j.Item == item.ID || j.Item == "" {
+					fmt.Fprintf(&text, ", %s", j.Verdict)
+				}
+			}
+			text.WriteByte('\n')
+		}
+		for i, w := range r.Withheld {
+			if i == receiptLines {
+				fmt.Fprintf(&text, "  - and %d more withheld\n", len(r.Withheld)-i)
+				break
+			}
+			fmt.Fprintf(&text, "  - %s %s withheld: %s, relevance %.2f\n", w.Kind, cmp.Or(w.Name, w.Path, w.ID), render.ReasonText(w.Reason), w.NearestScore)
+		}
 	}
 	list := fence(text.String())
 	if l.More {

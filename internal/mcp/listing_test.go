@@ -150,25 +150,6 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// TestFoundSchemas: the schema of a tool goes with what is found, unless the list of
-// tools has it.
-func TestFoundSchemas(t *testing.T) {
-	c := connect(t, overHTTP(t, serve(t, newFinder(), Options{})))
-	var found memory.ToolMatches
-	encoded, err := json.Marshal(callTool(t, c, "search_tools", `{"query":"status database:query recall record_step?"}`).StructuredContent)
-	if err == nil {
-		err = json.Unmarshal(encoded, &found)
-	}
-	if err != nil || len(found.Tools) != 4 {
-		t.Fatalf("found %+v, %v, want four tools", found.Tools, err)
-	}
-	for _, tool := range found.Tools {
-		if got, want := len(tool.InputSchema) > 0, tool.ServerName != OwnServer || tool.Name == "record_step"; got != want {
-			t.Errorf("%s:%s is found with a schema: %v, want %v", tool.ServerName, tool.Name, got, want)
-		}
-	}
-}
-
 // TestListingIsOfOneSession: what one connection finds, another is not shown.
 func TestListingIsOfOneSession(t *testing.T) {
 	url := serve(t, newFinder(), Options{})

@@ -24,8 +24,8 @@ func TestListingTokens(t *testing.T) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Tokens, counted as recall counts them: 3.5 bytes each.\n\n%-28s %6s %9s %9s\n", "", "tools", "to model", "all of it")
 	row := func(name string, tools []mcpgo.Tool) (shown int) {
-		shown = tokensOf(t, tools, shownOf)
-		fmt.Fprintf(&text, "%-28s %6d %9d %9d\n", name, len(tools), shown, tokensOf(t, tools, func(t mcpgo.Tool) any { return t }))
+		shown = tokensOfTools(t, tools, shownOf)
+		fmt.Fprintf(&text, "%-28s %6d %9d %9d\n", name, len(tools), shown, tokensOfTools(t, tools, func(t mcpgo.Tool) any { return t }))
 		return shown
 	}
 	core := listTools(t, c)
@@ -80,8 +80,8 @@ func inputOf(tool mcpgo.Tool) json.RawMessage {
 	return encoded
 }
 
-// tokensOf counts the tokens of tools as JSON.
-func tokensOf(t *testing.T, tools []mcpgo.Tool, part func(mcpgo.Tool) any) int {
+// tokensOfTools counts the tokens of tools as JSON.
+func tokensOfTools(t *testing.T, tools []mcpgo.Tool, part func(mcpgo.Tool) any) int {
 	t.Helper()
 	n := 0
 	for _, tool := range tools {

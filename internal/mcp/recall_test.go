@@ -3,10 +3,12 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -25,90 +27,83 @@ func longAnswer() *memory.RecallResponse {
 	return a
 }
 
-// TestStructuredContentKeepsToTheBudget: a client may hand its model the structured
-// content in the place of the text.
+// TestAnswerIsItsText: nothing stands beside the text of an answer, but with the format
+// JSON, whose text and structured content are one.
+func TestAnswerIsItsText(t *testing.T) {
+	l := newLedger()
+	c := connect(t, overHTTP(t, serve(t, l, Options{})))
+	for _, tt := range []struct{ arguments, text, content string }{
+		{`{"query":"q"}`, "1. what was learned\n", ""},
+		{`{"query":"q","format":"markdown"}`, "1. what was learned", ""},
+		{`{"query":"q","format":"json"}`, `{"notice":"n","items":[]}`, `{"notice":"n","items":[]}`},
+		{`{"query":"q","format":"json"}`, "no JSON", ""},
+	} {
+		l.Answers[service.Recall.Name] = &memory.RecallResponse{Project: "p1", Receipt: "r-1", Text: tt.text, Items: make([]memory.Item, 1)}
+		r := callTool(t, c, "recall", tt.arguments)
+		content := ""
+		if r.StructuredContent != nil {
+			encoded, err := json.Marshal(r.StructuredContent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			content = string(encoded)
+		}
+		var same bool
+		if tt.content != "" {
+			var got, want any
+			same = json.Unmarshal([]byte(content), &got) == nil && json.Unmarshal([]byte(tt.content), &want) == nil && reflect.DeepEqual(got, want)
+		}
+		if text := textOf(r); text != strings.TrimSpace(tt.text) || content != tt.content && !same {
+			t.Errorf("%s: %q beside %q, want %q beside %q", tt.arguments, content, text, tt.content, tt.text)
+		}
+	}
+}
+
+// TestStructuredContentKeepsToTheBudget: with the setting a client may hand its model the
+// structured content in the place of the text.
 func TestStructuredContentKeepsToTheBudget(t *testing.T) {
 	l := newLedger()
 	l.Answers[service.Recall.Name] = longAnswer()
-	c := connect(t, overHTTP(t, serve(t, l, Options{})))
+	c := connect(t, overHTTP(t, serve(t, l, Options{StructuredContent: true})))
 	schema := outputSchemas(t, c)["recall"]
 	for _, tt := range []struct {
 		arguments string
-		most      int // bytes
+		most      int // tokens
 		lines     int
-		whole     bool
+		explained bool
 	}{
-		{`{"query":"q","max_tokens":500}`, 500 * 7 / 2, 2, false}, // five take more
-		{`{"query":"q"}`, memory.DefaultTokens * 7 / 2, 5, false},
-		{`{"query":"q","format":"markdown","explain":true}`, memory.DefaultTokens * 7 / 2, 5, false},
-		{`{"query":"q","format":"json","max_tokens":8000}`, 8000 * 7 / 2, 5, true},
+		{`{"query":"q","max_tokens":50}`, 150, 0, false}, // what an answer without items takes
+		{`{"query":"q","max_tokens":500}`, 500, 2, false},
+		{`{"query":"q"}`, memory.DefaultTokens, 5, false},
+		{`{"query":"q","format":"markdown","explain":true,"max_tokens":4000}`, 4000, 5, true},
+		{`{"query":"q","format":"markdown","explain":true}`, memory.DefaultTokens, 5, false},
+		{`{"query":"q","format":"json","max_tokens":8000}`, 8000, 5, false},
 	} {
-		r := callTool(t, c, "recall", tt.arguments)
-		content := checkStructured(t, schema, r)
-		text, err := json.Marshal(content)
+		content := checkStructured(t, schema, callTool(t, c, "recall", tt.arguments))
+		encoded, err := json.Marshal(content)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(text) > tt.most {
-			t.Errorf("%s: %d bytes of structured content, want at most %d", tt.arguments, len(text), tt.most)
+		text := string(encoded)
+		if n := render.Tokens(text); n > tt.most {
+			t.Errorf("%s: %d tokens of structured content, want at most %d", tt.arguments, n, tt.most)
 		}
-		if n := strings.Count(string(text), `"text":"cut line`); n != tt.lines || strings.Count(string(text), `"timestamp"`) != n {
+		if n := strings.Count(text, `"text":"cut line`); n != tt.lines || strings.Count(text, `"timestamp"`) != n {
 			t.Errorf("%s: %d lines of lessons, want %d, each with its time", tt.arguments, n, tt.lines)
 		}
-		for _, word := range []string{"the whole lesson", "the whole context", `"command"`} {
-			if strings.Contains(string(text), word) != tt.whole {
-				t.Errorf("%s: the structured content has %s, want it: %v", tt.arguments, word, tt.whole)
+		// What is dropped is withheld, not missing without a word; other candidates are told to explain.
+		withheld := content["withheld"].([]any)
+		if dropped := len(longAnswer().Items) - tt.lines; dropped > 0 {
+			if len(withheld) != 1 || withheld[0].(map[string]any)["id"] != fmt.Sprintf("l-%d", tt.lines) || withheld[0].(map[string]any)["reason"] != string(memory.OverBudget) {
+				t.Errorf("%s: withheld %v, want the first item without room", tt.arguments, withheld)
 			}
+		} else if (len(withheld) > 0) != tt.explained || strings.Contains(text, "rank_factors") != tt.explained {
+			t.Errorf("%s: %d withheld, want ranks and these: %v", tt.arguments, len(withheld), tt.explained)
 		}
-	}
-	few := longAnswer()
-	few.Items = few.Items[:2]
-	l.Answers[service.Recall.Name] = few
-	wide := callTool(t, c, "recall", `{"query":"q","max_tokens":8000}`)
-	if withheld := checkStructured(t, schema, wide)["withheld"].([]any); len(withheld) != 50 {
-		t.Errorf("%d withheld are told where there is room, want all 50", len(withheld))
-	}
-}
-
-// TestStructuredContentTellsWhatItDrops: an item of the text that has no room in the
-// structured content is withheld there, not missing without a word.
-func TestStructuredContentTellsWhatItDrops(t *testing.T) {
-	l := newLedger()
-	l.Answers[service.Recall.Name] = longAnswer()
-	c := connect(t, overHTTP(t, serve(t, l, Options{})))
-	schema := outputSchemas(t, c)["recall"]
-	first := longAnswer().Items[0]
-	content := checkStructured(t, schema, callTool(t, c, "recall", `{"query":"q","max_tokens":50}`))
-	items, withheld := content["items"].([]any), content["withheld"].([]any)
-	if len(items) != 0 || len(withheld) != 1 {
-		t.Fatalf("in 50 tokens: items %v, withheld %v; want none, and one withheld", items, withheld)
-	}
-	if w := withheld[0].(map[string]any); w["id"] != first.ID || w["reason"] != string(memory.OverBudget) {
-		t.Errorf("withheld %v, want %s as %s", w, first.ID, memory.OverBudget)
-	}
-}
-
-// TestReceiptInText: feedback needs the receipt, which many clients show nowhere else.
-func TestReceiptInText(t *testing.T) {
-	const line = "\n\nReceipt, for feedback: r-1"
-	long := strings.Repeat("x", 7*memory.MinTokens/2-len(line))
-	for name, tt := range map[string]struct {
-		text, arguments, want string
-		items                 int
-	}{
-		"an answer":             {"1. what was learned\n", `{"query":"q"}`, "1. what was learned" + line, 1},
-		"markdown":              {"1. what was learned", `{"query":"q","format":"markdown"}`, "1. what was learned" + line, 1},
-		"nothing relevant":      {"nothing relevant in demo\n", `{"query":"q"}`, "nothing relevant in demo\n", 0},
-		"JSON":                  {`{"receipt":"r-1"}`, `{"query":"q","format":"json"}`, `{"receipt":"r-1"}`, 1},
-		"one that has it":       {"project demo, receipt r-1\n", `{"query":"q","explain":true}`, "project demo, receipt r-1\n", 1},
-		"a budget that is full": {long + "x", `{"query":"q","max_tokens":50}`, long + "x", 1},
-		"one with room for it":  {long, `{"query":"q","max_tokens":50}`, long + line, 1},
-	} {
-		l := newLedger()
-		l.Answers[service.Recall.Name] = &memory.RecallResponse{Project: "p1", Receipt: "r-1", Text: tt.text, Items: make([]memory.Item, tt.items)}
-		c := connect(t, overHTTP(t, serve(t, l, Options{})))
-		if got := textOf(callTool(t, c, "recall", tt.arguments)); got != tt.want {
-			t.Errorf("%s: text %q, want %q", name, got, tt.want)
+		for _, word := range []string{"the whole lesson", "the whole context", `"command"`} {
+			if strings.Contains(text, word) {
+				t.Errorf("%s: the structured content has %s of a lesson that was cut", tt.arguments, word)
+			}
 		}
 	}
 }
@@ -117,30 +112,29 @@ func TestReceiptInText(t *testing.T) {
 func TestAdviceKeepsToTheBudget(t *testing.T) {
 	l := newLedger()
 	l.Answers[service.RecordStep.Name] = &memory.StepRecorded{ID: "s-1", SessionID: "mm-20260115-abc", Project: "p1", Timestamp: noon, Advice: longAnswer()}
-	c := connect(t, overHTTP(t, serve(t, l, Options{})))
+	c := connect(t, overHTTP(t, serve(t, l, Options{StructuredContent: true})))
 	r := callTool(t, c, "record_step", `{"tool":{"name":"x"},"outcome":{"ok":false,"error":{"message":"m"}}}`)
 	text, err := json.Marshal(checkStructured(t, outputSchemas(t, c)["record_step"], r)["advice"])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(text) > memory.AdviceTokens*7/2 || strings.Contains(string(text), "the whole") || strings.Count(string(text), `"text":"cut line`) != 2 {
-		t.Errorf("the advice takes %d bytes, want at most %d with the cut lines that fit: %.2000s", len(text), memory.AdviceTokens*7/2, text)
+	if render.Tokens(string(text)) > memory.AdviceTokens || strings.Contains(string(text), "the whole") || strings.Count(string(text), `"text":"cut line`) != 1 {
+		t.Errorf("the advice takes %d bytes, want at most %d with the one cut line that fits: %.2000s", len(text), memory.AdviceTokens*7/2, text)
 	}
 }
 
-// TestLessonFieldsInEveryForm: a lesson's fields are there whatever the format; its line
-// gives way to them where room is short.
+// TestLessonFieldsInEveryForm: a lesson that is not cut has its fields, whatever the format.
 func TestLessonFieldsInEveryForm(t *testing.T) {
 	for _, format := range []memory.Format{memory.FormatText, memory.FormatMarkdown, memory.FormatJSON} {
 		a := &memory.RecallResponse{Project: "p1", Receipt: "r-1"}
 		for i := range 5 {
 			item := fullItem(fmt.Sprintf("the whole lesson %d ", i) + strings.Repeat("word ", 40))
-			item.RankFactors, item.Kind, item.Text = nil, memory.Lesson, item.Lesson
+			item.Kind, item.Text = memory.Lesson, item.Lesson
 			a.Items = append(a.Items, item)
 		}
 		l := newLedger()
 		l.Answers[service.Recall.Name] = a
-		c := connect(t, overHTTP(t, serve(t, l, Options{})))
+		c := connect(t, overHTTP(t, serve(t, l, Options{StructuredContent: true})))
 		content := checkStructured(t, outputSchemas(t, c)["recall"], callTool(t, c, "recall", fmt.Sprintf(`{"query":"q","format":%q}`, format)))
 		items := content["items"].([]any)
 		for _, item := range items {
@@ -150,8 +144,8 @@ func TestLessonFieldsInEveryForm(t *testing.T) {
 				}
 			}
 		}
-		if text, err := json.Marshal(content); err != nil || len(items) != 5 || len(text) > memory.DefaultTokens*7/2 {
-			t.Errorf("%s: %d items in %d bytes, %v; want 5 in at most %d", format, len(items), len(text), err, memory.DefaultTokens*7/2)
+		if len(items) != 5 {
+			t.Errorf("%s: %d items, want 5", format, len(items))
 		}
 	}
 }

@@ -53,33 +53,27 @@ func (s *Server) handler(t ownTool) server.ToolHandlerFunc {
 			}
 			return refusal(err), nil
 		}
-		result = mcpgo.NewToolResultStructured(content, text)
+		// Clients print texts to terminals.
+		result = mcpgo.NewToolResultText(render.Visible(text))
+		if content != nil {
+			result.StructuredContent = content
+		}
 		// A block of its own: the text may be JSON. A search has said it itself.
 		if notice := s.opts.Notice(); notice != "" && !strings.Contains(text, memory.RepairCommand) {
-			result.Content = append(result.Content, mcpgo.NewTextContent(notice))
+			result.Content = append(result.Content, mcpgo.NewTextContent(render.Visible(notice)))
 		}
 		return result, nil
 	}
 }
 
-// refused is the structured content of a refusal. The knowledge tools' has the same
-// form, with codes of its own; see knowledge.go.
-type refused struct {
-	OK    bool          `json:"ok"` // false
-	Error *memory.Error `json:"error"`
-}
-
-// refusal is the result of a call that failed. The text holds everything that
-// the structured content does: many clients show the model only one of them.
+// refusal is the result of a call that failed: a text that names the code, the field, the
+// limit and the next step.
 func refusal(err error) *mcpgo.CallToolResult {
 	e := memory.AsError(err)
-	var text strings.Builder
-	fmt.Fprintf(&text, "%s: %s", e.Code, e.Error())
+	text := fmt.Sprintf("%s: %s", e.Code, e.Error())
 	if e.Hint != "" {
-		fmt.Fprintf(&text, "\nhint: %s", e.Hint)
+		text += "\nhint: " + e.Hint
 	}
 	// Names of projects and paths in it may come from a repository.
-	result := mcpgo.NewToolResultStructured(refused{Error: e}, render.Escape(text.String()))
-	result.IsError = true
-	return result
+	return mcpgo.NewToolResultError(render.Visible(render.Escape(text)))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // schema is a JSON Schema (draft 2020-12). Schemas are made from the Go types of
@@ -33,45 +34,17 @@ var (
 // inputSchema describes the arguments of a tool: a closed object.
 func inputSchema(t reflect.Type) schema { return builder{input: true}.object(t) }
 
-// outputSchema describes the structured content of a tool: the fields of its response,
-// or the error of a refusal. A refusal is part of the schema because widespread
-// clients hold every structured content against it, errors included. Answers are open,
-// so that they can grow.
-func outputSchema(t reflect.Type) schema {
-	s := builder{}.object(t)
-	fields := s["properties"].(schema)
-	if fields["ok"] == nil {
-		fields["ok"] = typed("boolean") // false in a refusal
+// outputSchema describes the structured content of a tool. Objects are open, so that answers
+// can grow. Refusals have no structured content.
+func outputSchema(op *service.Spec) schema {
+	s := builder{}.object(op.Response())
+	if op.Group == service.Knowledge {
+		return schema{"type": "object", "required": []string{"ok", "result"}, "properties": schema{"ok": typed("boolean"), "notice": typed("string"), "result": s}}
 	}
-	fields["error"] = errorSchema("Why the call was refused; the other fields are then absent.",
-		"invalid_input, not_found, conflict, unavailable, forbidden, corrupt, incompatible or internal")
-	s["anyOf"] = []schema{{"required": s["required"]}, {"required": []string{"error"}}}
-	delete(s, "required")
+	if op.Stored {
+		s["properties"].(schema)["notice"] = typed("string")
+	}
 	return s
-}
-
-// knowledgeSchema describes the answers of a knowledge tool: a result, or an error.
-func knowledgeSchema(result reflect.Type) schema {
-	return schema{
-		"type": "object", "required": []string{"ok"},
-		"properties": schema{
-			"ok": typed("boolean"), "result": builder{}.object(result),
-			"error": errorSchema("Why the call failed.",
-				"MM_INVALID_INPUT, MM_NOT_FOUND, MM_CONFLICT, MM_FORBIDDEN, MM_UNAVAILABLE, MM_CORRUPT, MM_INCOMPATIBLE or MM_INTERNAL"),
-		},
-		"anyOf": []schema{{"required": []string{"result"}}, {"required": []string{"error"}}},
-	}
-}
-
-func errorSchema(description, codes string) schema {
-	text := func(description string) schema { return schema{"type": "string", "description": description} }
-	return schema{
-		"type": "object", "description": description, "required": []string{"code", "message"},
-		"properties": schema{
-			"code": text(codes), "field": text("The field at fault."), "limit": text("What the field must keep to."),
-			"message": typed("string"), "hint": text("The next step."),
-		},
-	}
 }
 
 // builder makes schemas of arguments, or of answers. Answers say nothing of limits.

@@ -10,14 +10,6 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// toolsContent is what a search for tools found, and what is listed since. The text
-// stands beside it.
-type toolsContent struct {
-	memory.ToolMatches
-	Listed []string `json:"listed,omitempty" desc:"Tools of recalld's own that are listed now."`
-	Text   string   `json:"text,omitempty" mcp:"-"`
-}
-
 // listFloor is the relevance from which a tool of recalld's own has its group listed. A
 // search answers with less relevant tools too, because the agent chooses; but what is listed costs tokens
 // with every request from then on. Beside a host with 20 tools, 47 of 100 queries for
@@ -31,9 +23,9 @@ func alsoOwn(_ context.Context, _ call, r *memory.SearchToolsRequest) error {
 	return nil
 }
 
-// answerSearchTools lists groups of recalld's own tools from now on, with their schemas,
+// searchToolsText lists groups of recalld's own tools from now on, with their schemas,
 // where they are relevant enough.
-func answerSearchTools(ctx context.Context, s *Server, _ call, _ memory.SearchToolsRequest, matches *memory.ToolMatches) (string, toolsContent) {
+func searchToolsText(ctx context.Context, s *Server, _ call, _ memory.SearchToolsRequest, matches *memory.ToolMatches) string {
 	var groups []service.Group
 	for _, t := range matches.Tools {
 		if g := s.groups[t.Name]; t.ServerName == OwnServer && t.Relevance >= listFloor && g != "" && g != service.Core && !slices.Contains(groups, g) {
@@ -41,19 +33,13 @@ func answerSearchTools(ctx context.Context, s *Server, _ call, _ memory.SearchTo
 		}
 	}
 	s.list(ctx, groups...)
-	answer := toolsContent{ToolMatches: *matches}
-	answer.Tools = slices.Clone(matches.Tools)
-	for i, t := range answer.Tools {
-		if g := s.groups[t.Name]; t.ServerName == OwnServer && (g == service.Core || slices.Contains(groups, g)) {
-			answer.Tools[i].InputSchema = nil // the list of tools has it, and would say it again
-		}
-	}
+	var listed []string
 	for _, t := range s.tools {
 		if slices.Contains(groups, t.op.Group) {
-			answer.Listed = append(answer.Listed, t.name)
+			listed = append(listed, t.name)
 		}
 	}
-	return foundText(matches, answer.Listed), answer
+	return foundText(matches, listed)
 }
 
 // foundText is the service's text, and what the search has listed. A host that

@@ -6,7 +6,7 @@
 // a client, opened by initialize; an agent's session is one run of an agent, a
 // memory.Session, opened by the tool session_start. The bridge is a pipe: it
 // forwards messages and knows the protocol only as far as it must to survive a
-// restart of the daemon. A refusal is a tool result with isError set; it carries
+// restart of the daemon. A refusal is a tool result with isError set; it names
 // the error's code, field and limit, so that an agent can correct itself. The
 // knowledge tools follow contract 1, with an answer form of their own. A
 // toolset is what settings and clients call a part of the tools; a group is tools
@@ -75,6 +75,10 @@ type Options struct {
 	// KnowledgePrefix is what the names of the knowledge tools begin with: up
 	// to 40 letters, digits, _ and -, or nothing. Nil is DefaultKnowledgePrefix.
 	KnowledgePrefix *string
+	// StructuredContent sends every answer as structured content too, and lists its schema.
+	// Clients that show their model the structured content in the place of the text then
+	// show fields, not the text that is made for it.
+	StructuredContent bool
 	// FlowTags are those that a session may be started with, for the schema of
 	// session_start; empty: the schema does not list them.
 	FlowTags []string
@@ -181,7 +185,7 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 	)
 	for _, t := range tools {
 		s.groups[t.name] = t.op.Group
-		s.mcp.AddTool(t.describe(), t.handler(s))
+		s.mcp.AddTool(t.describe(opts.StructuredContent), s.handler(t))
 	}
 	s.mcp.AddNotificationHandler("notifications/initialized", s.onRootsKnown)
 	s.mcp.AddNotificationHandler("notifications/roots/list_changed", s.onRootsKnown)

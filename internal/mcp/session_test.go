@@ -15,7 +15,7 @@ import (
 // reaches the agent within the published schema.
 func TestJournalTools(t *testing.T) {
 	l := newLedger()
-	c := connect(t, overHTTP(t, serve(t, l, Options{})))
+	c := connect(t, overHTTP(t, serve(t, l, Options{StructuredContent: true})))
 	schemas := outputSchemas(t, c)
 	caller := memory.Caller{Client: "test-agent"}
 
@@ -25,8 +25,8 @@ func TestJournalTools(t *testing.T) {
 	if want := "Session mm-20260115-abc is open in project demo on branch main. A secret was taken out of the text. Warning: no space left."; textOf(r) != want {
 		t.Errorf("session_start says %q, want %q", textOf(r), want)
 	}
-	if content["build"] != nil || content["sessionId"] != "mm-20260115-abc" {
-		t.Errorf("structured content %v, want the session without what was just sent", content)
+	if content["sessionId"] != "mm-20260115-abc" {
+		t.Errorf("structured content %v, want the session", content)
 	}
 	wantEqual(t, "session_start", memory.StartSessionRequest{
 		SessionID: "mm-20260115-abc", Goal: "Send flow", FlowTags: []string{"send"}, Tags: []string{"smoke"},
@@ -78,7 +78,6 @@ func TestRememberAside(t *testing.T) {
 func TestJournalRefusals(t *testing.T) {
 	l := newLedger()
 	c := connect(t, overHTTP(t, serve(t, l, Options{})))
-	schemas := outputSchemas(t, c)
 	for _, tt := range []struct{ tool, arguments, field, limit string }{
 		{"session_start", `{"gaol":"x"}`, "gaol", "known fields"},
 		{"session_start", `{"goal":7}`, "goal", "a string"},
@@ -100,12 +99,7 @@ func TestJournalRefusals(t *testing.T) {
 		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":true},"durationMs":1.5}`, "durationMs", "an integer"},
 		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":true},"labels":["a"]}`, "labels", "known fields"},
 	} {
-		r := callTool(t, c, tt.tool, tt.arguments)
-		e, _ := checkStructured(t, schemas[tt.tool], r)["error"].(map[string]any)
-		limit, _ := e["limit"].(string)
-		if !r.IsError || e["code"] != "invalid_input" || e["field"] != tt.field || !strings.Contains(limit, tt.limit) {
-			t.Errorf("%s %s: isError %v, error %v; want invalid_input, field %q, limit %q", tt.tool, tt.arguments, r.IsError, e, tt.field, tt.limit)
-		}
+		wantRefusal(t, tt.tool+" "+tt.arguments, callTool(t, c, tt.tool, tt.arguments), "invalid_input", tt.field, tt.limit)
 	}
 }
 

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -15,15 +14,16 @@ const (
 	maxStatusErrors   = 10
 )
 
-func answerStatus(_ context.Context, _ *Server, _ call, _ service.None, r *memory.Status) (string, memory.Status) {
-	content := *r
-	content.ProjectsTotal = max(r.ProjectsTotal, len(r.Projects))
-	content.Projects = r.Projects[:min(len(r.Projects), maxStatusProjects)]
-	content.Errors = r.Errors[:min(len(r.Errors), maxStatusErrors)]
-	return statusText(&content), content
+func statusContent(_ service.None, r *memory.Status) *memory.Status {
+	out := *r
+	out.ProjectsTotal = max(r.ProjectsTotal, len(r.Projects))
+	out.Projects = r.Projects[:min(len(r.Projects), maxStatusProjects)]
+	out.Errors = r.Errors[:min(len(r.Errors), maxStatusErrors)]
+	return &out
 }
 
-func statusText(a *memory.Status) string {
+func statusText(r *memory.Status) string {
+	a := statusContent(service.None{}, r)
 	var text strings.Builder
 	fmt.Fprintf(&text, "recalld %s is %s: %s, %s, %s.\n", a.Version, a.State,
 		memory.Count(a.Records[memory.Lesson], "lesson"), memory.Count(a.Records[memory.Step], "step"), memory.Count(a.Documents, "document"))

@@ -1,19 +1,19 @@
 package mcp
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
 )
 
-func answerStep(_ context.Context, _ *Server, _ call, _ memory.RecordStepRequest, r *memory.StepRecorded) (string, memory.StepRecorded) {
-	content := *r
+// recordedContent bounds the advice as its text is bounded.
+func recordedContent(_ memory.RecordStepRequest, r *memory.StepRecorded) *memory.StepRecorded {
+	out := *r
 	if r.Advice != nil {
-		content.Advice = structured(r.Advice, memory.AdviceTokens)
+		out.Advice = within(r.Advice, memory.AdviceTokens, false)
 	}
-	return recordedText(r), content
+	return &out
 }
 
 // recordedText says what became of a step; for one that failed, what is known

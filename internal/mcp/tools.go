@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
@@ -44,16 +44,11 @@ func ownTools(prefix string, flowTags []string) []ownTool {
 			continue
 		}
 		t := ownTool{op: op, name: op.Name, handling: handlings[op], in: inputSchema(op.Form())}
-		if t.content == nil {
-			t.content = op.Response()
-		}
-		if t.answer == nil {
-			t.answer = answerJSON
+		if t.text == nil {
+			t.text = jsonText
 		}
 		if op.Group == service.Knowledge {
-			t.name, t.out = prefix+op.Name, knowledgeSchema(t.content)
-		} else {
-			t.out = outputSchema(t.content)
+			t.name = prefix + op.Name
 		}
 		switch op {
 		case service.StartSession.Spec:
@@ -72,22 +67,22 @@ func ownTools(prefix string, flowTags []string) []ownTool {
 type handling struct {
 	// before completes a request, which it points to.
 	before func(ctx context.Context, c call, request any) error
-	// answer returns the text that an agent reads, and the same as structured content; by
-	// default the response as JSON.
-	answer func(ctx context.Context, s *Server, c call, request, response any) (text string, content any)
-	// content is the type of the structured content, by default the response's.
-	content reflect.Type
+	// text returns the answer as an agent reads it; by default the response as JSON.
+	text func(ctx context.Context, s *Server, c call, request, response any) string
+	// content returns the structured content of Options.StructuredContent; by default the
+	// response. It has the response's type.
+	content func(request, response any) any
 }
 
 // handlings holds the tools that are more than their operation.
 var handlings = map[*service.Spec]handling{
-	service.Recall.Spec:         answering(service.Recall, answerRecall),
+	service.Recall.Spec:         bounded(service.Recall, answering(service.Recall, recallText), recallContent),
 	service.Remember.Spec:       writing(service.Remember, rememberedText),
 	service.Feedback.Spec:       writing(service.Feedback, feedbackText),
-	service.SearchTools.Spec:    completing(alsoOwn, answering(service.SearchTools, answerSearchTools)),
-	service.StartSession.Spec:   completing(ofWindow, answering(service.StartSession, answerStart)),
-	service.RecordStep.Spec:     answering(service.RecordStep, answerStep),
-	service.EndSession.Spec:     answering(service.EndSession, answerEnd),
+	service.SearchTools.Spec:    completing(alsoOwn, answering(service.SearchTools, searchToolsText)),
+	service.StartSession.Spec:   completing(ofWindow, answering(service.StartSession, startedText)),
+	service.RecordStep.Spec:     bounded(service.RecordStep, writing(service.RecordStep, recordedText), recordedContent),
+	service.EndSession.Spec:     answering(service.EndSession, endedText),
 	service.CompleteTask.Spec:   writing(service.CompleteTask, taskText("Kept")),
 	service.BlockTask.Spec:      writing(service.BlockTask, taskText("Blocked")),
 	service.UnblockTask.Spec:    writing(service.UnblockTask, taskText("Unblocked")),
@@ -99,31 +94,35 @@ var handlings = map[*service.Spec]handling{
 	service.Entries.Spec:        writing(service.Entries, entriesText),
 	service.SessionContext.Spec: writing(service.SessionContext, contextText),
 	service.ChangeContext.Spec:  writing(service.ChangeContext, contextText),
-	service.Assemble.Spec:       answering(service.Assemble, answerAssemble),
-	service.Report.Spec:         {answer: answerReport},
-	service.Compact.Spec:        answering(service.Compact, answerCompact),
-	service.ContextOf.Spec:      answering(service.ContextOf, answerTurn),
+	service.Assemble.Spec:       answering(service.Assemble, assembledText),
+	service.Report.Spec:         {text: reportText},
+	service.Compact.Spec:        answering(service.Compact, compactedText),
+	service.ContextOf.Spec:      writing(service.ContextOf, turnText),
 	service.Receipts.Spec:       completing(ofTurn, writing(service.Receipts, receiptsText)),
 	service.IndexRepo.Spec:      completing(absolutePaths, writing(service.IndexRepo, queuedText)),
-	service.Status.Spec:         answering(service.Status, answerStatus),
+	service.Status.Spec:         bounded(service.Status, writing(service.Status, statusText), statusContent),
 }
 
-// writing handles an operation whose response needs only a text.
+// writing handles an operation whose text is made of its response alone.
 func writing[Request, Response any](_ service.Operation[Request, Response], text func(*Response) string) handling {
-	return handling{answer: func(_ context.Context, _ *Server, _ call, _, response any) (string, any) {
-		r := response.(*Response)
-		return text(r), r
+	return handling{text: func(_ context.Context, _ *Server, _ call, _, response any) string { return text(response.(*Response)) }}
+}
+
+// answering handles an operation whose text is made of more than its response.
+func answering[Request, Response any](
+	_ service.Operation[Request, Response], text func(context.Context, *Server, call, Request, *Response) string,
+) handling {
+	return handling{text: func(ctx context.Context, s *Server, c call, request, response any) string {
+		return text(ctx, s, c, request.(Request), response.(*Response))
 	}}
 }
 
-// answering handles an operation whose answer is made of more than its response.
-func answering[Request, Response, Content any](
-	_ service.Operation[Request, Response], answer func(context.Context, *Server, call, Request, *Response) (string, Content),
+// bounded has a function bound the structured content.
+func bounded[Request, Response any](
+	_ service.Operation[Request, Response], h handling, content func(Request, *Response) *Response,
 ) handling {
-	return handling{content: reflect.TypeFor[Content](),
-		answer: func(ctx context.Context, s *Server, c call, request, response any) (string, any) {
-			return answer(ctx, s, c, request.(Request), response.(*Response))
-		}}
+	h.content = func(request, response any) any { return content(request.(Request), response.(*Response)) }
+	return h
 }
 
 // completing has a request completed by a function before it is carried out.
@@ -132,46 +131,66 @@ func completing[Request any](complete func(context.Context, call, *Request) erro
 	return h
 }
 
-// answerJSON answers with the response as JSON, in both. It holds stored text.
-func answerJSON(_ context.Context, _ *Server, _ call, _, response any) (string, any) {
-	encoded, err := json.Marshal(whole(response))
-	if err != nil { // the transport will say so
-		return "", response
-	}
-	text := render.JSON(string(render.WithNotice(encoded)))
-	return text, json.RawMessage(text)
+// jsonText is a response as JSON. It holds stored text.
+func jsonText(_ context.Context, _ *Server, _ call, _, response any) string { return noticed(response) }
+
+// noticed is a value as JSON that says of itself that it holds stored text.
+func noticed(value any) string {
+	return string(render.WithNotice([]byte(plainJSON(whole(value)))))
 }
 
-// call carries out the operation of the tool.
-func (t ownTool) call(ctx context.Context, s *Server, c call, arguments json.RawMessage) (text string, content any, err error) {
+// call carries out the operation of the tool. The content is what a client gets beside the
+// text; nil is nothing.
+func (t ownTool) call(ctx context.Context, s *Server, c call, arguments json.RawMessage) (text string, content json.RawMessage, err error) {
 	decoded, err := t.op.Arguments(arguments)
 	if err != nil {
 		return "", nil, err
 	}
-	request := reflect.New(t.op.Request())
-	request.Elem().Set(reflect.ValueOf(decoded))
-	c.fill(request.Elem(), t.op != service.StartSession.Spec)
+	pointer := reflect.New(t.op.Request())
+	pointer.Elem().Set(reflect.ValueOf(decoded))
+	c.fill(pointer.Elem(), t.op != service.StartSession.Spec)
 	if t.before != nil {
-		if err := t.before(ctx, c, request.Interface()); err != nil {
+		if err := t.before(ctx, c, pointer.Interface()); err != nil {
 			return "", nil, err
 		}
 	}
-	if v, ok := request.Interface().(interface{ Validate() error }); ok {
+	if v, ok := pointer.Interface().(interface{ Validate() error }); ok {
 		if err := v.Validate(); err != nil {
 			return "", nil, err
 		}
 	}
-	response, err := s.svc.Call(ctx, t.op, request.Elem().Interface(), nil)
+	request := pointer.Elem().Interface()
+	response, err := s.svc.Call(ctx, t.op, request, nil)
 	if err != nil {
 		return "", nil, err
 	}
 	if t.op.Group == service.Knowledge {
-		content = knowledgeAnswer{OK: true, Notice: render.Notice, Result: whole(response)}
-		text, err = plainJSON(content)
-		return text, content, err
+		text = plainJSON(knowledgeAnswer{OK: true, Notice: render.Notice, Result: whole(response)})
+	} else {
+		text = t.text(ctx, s, c, request, response)
 	}
-	text, content = t.answer(ctx, s, c, request.Elem().Interface(), response)
-	return text, whole(content), nil
+	r, isRecall := request.(memory.RecallRequest)
+	switch {
+	case s.opts.StructuredContent:
+		content = t.structured(request, response)
+	case isRecall && r.Format == memory.FormatJSON && json.Valid([]byte(text)):
+		content = json.RawMessage(text)
+	}
+	return text, content, nil
+}
+
+// structured is an answer as structured content.
+func (t ownTool) structured(request, response any) json.RawMessage {
+	if t.content != nil {
+		response = t.content(request, response)
+	}
+	switch {
+	case t.op.Group == service.Knowledge:
+		return json.RawMessage(plainJSON(knowledgeAnswer{OK: true, Notice: render.Notice, Result: whole(response)}))
+	case t.op.Stored:
+		return json.RawMessage(noticed(response))
+	}
+	return json.RawMessage(plainJSON(whole(response)))
 }
 
 // fill says in a request who calls, with which id, and, if it should, in which project.
@@ -187,15 +206,11 @@ func (c call) fill(request reflect.Value, project bool) {
 	}
 }
 
-// describe is the tool as tools/list shows it. No tool reaches beyond this machine's
-// memory.
-func (t ownTool) describe() mcpgo.Tool {
-	if properties, ok := t.out["properties"].(schema); ok && t.op.Stored {
-		properties["notice"] = typed("string")
-	}
-	return mcpgo.Tool{
-		Name: t.name, Title: t.op.Title, Description: t.op.Description,
-		RawInputSchema: t.in.raw(), RawOutputSchema: t.out.raw(),
+// describe is the tool as tools/list shows it, with the schema of its structured content if
+// it has one. No tool reaches beyond this machine's memory.
+func (t ownTool) describe(structured bool) mcpgo.Tool {
+	tool := mcpgo.Tool{
+		Name: t.name, Title: t.op.Title, Description: t.op.Description, RawInputSchema: t.in.raw(), Meta: t.meta(),
 		Annotations: mcpgo.ToolAnnotation{
 			Title:           t.op.Title,
 			ReadOnlyHint:    new(t.op.ReadOnly),
@@ -204,40 +219,10 @@ func (t ownTool) describe() mcpgo.Tool {
 			OpenWorldHint:   new(false),
 		},
 	}
-}
-
-// handler is the tool bound to a server. Its texts are visible, for clients print
-// them to terminals; stored text in its structured content is marked as data.
-func (t ownTool) handler(s *Server) server.ToolHandlerFunc {
-	call := s.handler(t)
-	return func(ctx context.Context, request mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
-		result, err := call(ctx, request)
-		if err != nil || result == nil {
-			return result, err
-		}
-		for i, content := range result.Content {
-			if text, ok := content.(mcpgo.TextContent); ok {
-				text.Text = render.Visible(text.Text)
-				result.Content[i] = text
-			}
-		}
-		if t.op.Stored && !result.IsError && result.StructuredContent != nil {
-			result.StructuredContent = noticed(result.StructuredContent)
-		}
-		return result, nil
+	if structured {
+		tool.RawOutputSchema = outputSchema(t.op).raw()
 	}
-}
-
-// noticed is an answer that says of itself that it holds stored text.
-func noticed(answer any) any {
-	if _, done := answer.(knowledgeAnswer); done {
-		return answer
-	}
-	encoded, err := plainJSON(answer)
-	if err != nil { // the transport will say so
-		return answer
-	}
-	return json.RawMessage(render.WithNotice([]byte(encoded)))
+	return tool
 }
 
 // fence is stored text within the text of an answer.

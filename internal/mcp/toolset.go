@@ -11,9 +11,9 @@ import (
 
 // ownTool is one of recalld's own tools, not yet bound to a server.
 type ownTool struct {
-	op      *service.Spec
-	name    string // the operation's, with the prefix before the names of knowledge tools
-	in, out schema
+	op   *service.Spec
+	name string // the operation's, with the prefix before the names of knowledge tools
+	in   schema
 	handling
 }
 

@@ -7,8 +7,8 @@ import (
 )
 
 // whole returns an answer whose lists and maps are empty instead of null, as its schema
-// has them. What can be left out stays left out. The answer itself is not changed:
-// others may hold it.
+// has them, without the text that says the same. What can be left out stays left out. The
+// answer itself is not changed: others may hold it.
 func whole(answer any) any {
 	v := reflect.ValueOf(answer)
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
@@ -19,6 +19,9 @@ func whole(answer any) any {
 	}
 	own := reflect.New(v.Type())
 	own.Elem().Set(v)
+	if f, ok := v.Type().FieldByName("Text"); ok && f.Tag.Get("mcp") == "-" {
+		own.Elem().FieldByIndex(f.Index).SetString("")
+	}
 	fillLists(own.Elem())
 	return own.Interface()
 }

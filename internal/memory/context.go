@@ -174,7 +174,7 @@ type Assembled struct {
 	Record    ContextRecord `json:"record" desc:"What is kept of it."`
 	Receipt   string        `json:"receipt" desc:"Names it in the ledger."`
 	// Text is the whole written out for a prompt.
-	Text string `json:"text" mcp:"-"`
+	Text string `json:"text,omitempty" mcp:"-"`
 }
 
 // ActiveTool is a tool that a session may call, as its host registers it with a model.

@@ -21,7 +21,7 @@ func (r *run) readIDs() {
 	}
 	r.startCode()
 	r.sel = memory.Selection{Project: r.sel.Project, AllLessons: r.sel.AllLessons, Followed: r.sel.Followed}
-	room := r.req.MaxTokens - head(r.req.MaxTokens)
+	room := r.req.MaxTokens - min(headTokens, r.req.MaxTokens/2) // without a receipt
 	for _, id := range r.req.IDs {
 		if r.err = ended(r.ctx); r.err != nil {
 			return

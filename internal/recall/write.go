@@ -17,7 +17,7 @@ const (
 
 // head is the part of a budget reserved before items are chosen. It is at most half, or a
 // small budget would have no room for an item.
-func head(budget int) int { return min(headTokens, budget/2) }
+func head(budget int) int { return min(headTokens+render.ReceiptTokens, budget/2) }
 
 // fit writes an answer in the order of kinds; its items are ranked. While the headings put
 // it over its budget, it withholds the item that ranks last. names maps ids to item names.

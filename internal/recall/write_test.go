@@ -63,7 +63,7 @@ func TestLessonIsCutToTheBudget(t *testing.T) {
 			r.Event.Context, r.Event.Lesson = "npm install", strings.Repeat(string(rune('a'+i)), 3)+strings.Repeat(" word", 200)
 		})
 	}
-	for tokens, want := range map[int]int{memory.MinTokens: 0, 80: 1, 120: 1, 175: 2, 400: 3} {
+	for tokens, want := range map[int]int{memory.MinTokens: 0, 80: 1, 120: 1, 185: 2, 400: 3} {
 		a := s.ask(t, memory.RecallRequest{MaxTokens: tokens})
 		if len(a.Items) != want || a.Tokens > tokens {
 			t.Errorf("of a budget of %d: %d lessons in %d tokens, want %d:\n%s", tokens, len(a.Items), a.Tokens, want, a.Text)
@@ -147,7 +147,7 @@ func TestStoredTextIsFenced(t *testing.T) {
 			if !strings.HasPrefix(a.Text, `{"notice":"`+render.Notice+`",`) || !json.Valid([]byte(a.Text)) {
 				t.Errorf("json: %s, want the notice first", a.Text)
 			}
-		} else if !strings.HasPrefix(a.Text, "<recalld note=") || !strings.HasSuffix(a.Text, "\n</recalld>\n") || strings.Count(a.Text, "</recalld") != 1 {
+		} else if !strings.HasPrefix(a.Text, "<recalld note=") || !strings.HasSuffix(a.Text, "\n</recalld>\nReceipt, for feedback: "+render.ShortReceipt(a.Receipt)+"\n") || strings.Count(a.Text, "</recalld") != 1 {
 			t.Errorf("%s: %q, want all of it in one frame", format, a.Text)
 		}
 	}

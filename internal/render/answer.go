@@ -27,15 +27,15 @@ func Answer(a *memory.RecallResponse, req memory.RecallRequest) {
 	}
 	switch req.Format {
 	case memory.FormatMarkdown:
-		a.Text = fenced(a, markdown(a)+incompleteLine(a))
+		a.Text = withReceipt(a, fenced(a, markdown(a)+incompleteLine(a)), req.MaxTokens)
 	case memory.FormatJSON:
 		a.Text = asJSON(a, MaxBytes(req.MaxTokens), req.Explain)
 	default:
 		var spare extra
-		a.Text = fenced(a, plain(a, &spare))
+		a.Text = withReceipt(a, fenced(a, plain(a, &spare)), req.MaxTokens)
 		spare.room = MaxBytes(req.MaxTokens) - len(a.Text)
 		spare.explain = req.Explain
-		a.Text = fenced(a, plain(a, &spare))
+		a.Text = withReceipt(a, fenced(a, plain(a, &spare)), req.MaxTokens)
 	}
 	a.Tokens = Tokens(a.Text)
 }

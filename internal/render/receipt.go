@@ -13,6 +13,22 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
+// ShortReceipt is the end of a receipt's id, by which feedback and explain find it.
+func ShortReceipt(id string) string { return id[max(0, len(id)-memory.ReceiptDigits):] }
+
+// withReceipt adds the receipt to the text of an answer, for feedback, unless the text has no
+// items or no room for it.
+func withReceipt(a *memory.RecallResponse, text string, tokens int) string {
+	line := "Receipt, for feedback: " + ShortReceipt(a.Receipt) + "\n"
+	if len(a.Items) == 0 || a.Receipt == "" || len(text)+len(line) > MaxBytes(tokens) {
+		return text
+	}
+	return text + line
+}
+
+// ReceiptTokens is the room of an answer's receipt.
+const ReceiptTokens = 9
+
 // Receipt explains a receipt: the request, the items with the reasons for their ranks, what
 // was withheld, and the verdicts.
 func Receipt(w io.Writer, r *memory.Receipt) {

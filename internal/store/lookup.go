@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -42,8 +43,50 @@ func (s *Store) Terms(doc memory.DocID) ([]byte, error) {
 	return read(s, func(v View) ([]byte, error) { return v.Terms(doc) })
 }
 
-// Receipt returns a receipt, also one that is not yet written, or CodeNotFound.
+// Receipt returns a receipt, also one that is not yet written, or CodeNotFound. A beginning
+// or end of an id stands for it, at least memory.ReceiptDigits long; CodeInvalidInput if
+// several ids have it.
 func (s *Store) Receipt(id string) (memory.Receipt, error) {
+	r, err := s.receipt(id)
+	if memory.CodeOf(err) != memory.CodeNotFound || len(id) < memory.ReceiptDigits {
+		return r, err
+	}
+	ids, failed := s.receiptsCalled(id)
+	switch {
+	case failed != nil:
+		return memory.Receipt{}, failed
+	case len(ids) == 0:
+		return memory.Receipt{}, err
+	case len(ids) > 1:
+		return memory.Receipt{}, memory.Invalid("receipt", strings.Join(ids, ", "), "several receipts are called %s", memory.Quote(id))
+	}
+	return s.receipt(ids[0])
+}
+
+// receiptsCalled returns the ids with a beginning or end, in their order. It reads keys only.
+func (s *Store) receiptsCalled(part string) ([]string, error) {
+	is := func(id string) bool { return strings.HasPrefix(id, part) || strings.HasSuffix(id, part) }
+	var ids []string
+	s.mu.Lock()
+	for _, r := range s.pending {
+		if is(r.ID) {
+			ids = append(ids, r.ID)
+		}
+	}
+	s.mu.Unlock()
+	err := s.View(func(v View) error {
+		for k := range v.keys(prefixReceipt) {
+			if id := string(k[len(prefixReceipt):]); is(id) {
+				ids = append(ids, id)
+			}
+		}
+		return nil
+	})
+	slices.Sort(ids) // one that was just written is there twice
+	return slices.Compact(ids), err
+}
+
+func (s *Store) receipt(id string) (memory.Receipt, error) {
 	s.mu.Lock()
 	for _, r := range slices.Backward(s.pending) { // the last of two wins
 		if r.ID == id {

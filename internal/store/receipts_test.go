@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,31 @@ func receiptIDs(rs []memory.Receipt) []string {
 		ids = append(ids, r.ID)
 	}
 	return ids
+}
+
+// TestReceiptCalledByAPart: the beginning or end of an id is enough if no other receipt has
+// it, whether it is written or waits.
+func TestReceiptCalledByAPart(t *testing.T) {
+	s := open(t, Options{})
+	commit(t, s, memory.Batch{Receipts: []memory.Receipt{{ID: "rc-0001aa11bb22", At: noon}, {ID: "rc-0002aa11bb22", At: noon}, {ID: "rc-0003cc33dd44", At: noon}}})
+	s.mu.Lock() // as EnqueueReceipt does, but nothing asks for a commit
+	s.pending = append(s.pending, memory.Receipt{ID: "rc-0004ee55ff66", At: noon})
+	s.mu.Unlock()
+	for part, want := range map[string]string{
+		"33dd44": "rc-0003cc33dd44", "rc-0003": "rc-0003cc33dd44", "55ff66": "rc-0004ee55ff66", "1aa11bb22": "rc-0001aa11bb22", "rc-0002aa11bb22": "rc-0002aa11bb22",
+	} {
+		if r, err := s.Receipt(part); err != nil || r.ID != want {
+			t.Errorf("the receipt %s is %s, %v, want %s", part, r.ID, err, want)
+		}
+	}
+	for part, want := range map[string]memory.Code{"11bb22": memory.CodeInvalidInput, "3dd44": memory.CodeNotFound, "cc33dd": memory.CodeNotFound, "": memory.CodeNotFound} {
+		if r, err := s.Receipt(part); memory.CodeOf(err) != want {
+			t.Errorf("the receipt %q is %s, %v, want %s", part, r.ID, err, want)
+		}
+	}
+	if _, err := s.Receipt("11bb22"); !strings.Contains(err.Error(), "rc-0001aa11bb22, rc-0002aa11bb22") {
+		t.Errorf("%v, want it to name both", err)
+	}
 }
 
 // TestReceiptsAreFound asks the same before and after the receipts are written, and
