@@ -20,7 +20,8 @@ var notOfTools = map[string]string{
 	"context_servers": "key of Zed's settings", "mcp_servers": "key of Codex' settings", "mcpServers": "key of most clients' settings", "alwaysApply": "field of a rule of Cursor",
 	"list_changed": "notification of MCP", "log_memory": "the script", "node_modules": "a folder", "read_file": "tool of a host, in an example",
 	"request_id": "field of the socket", "retry_after": "code in an example", "parseRetryAfter": "code in an example", "parseHeader": "code in an example",
-	"tool_name": "field of the payload of Claude Code's hooks", "imports_test": "a file", "completed_tasks": "field of other programs' states", "active_blockers": "field of other programs' states",
+	"activeTools": "field of an assembled context",
+	"tool_name":   "field of the payload of Claude Code's hooks", "imports_test": "a file", "completed_tasks": "field of other programs' states", "active_blockers": "field of other programs' states",
 }
 
 // TestTextsUseTheNamesThatToolsTake holds installed texts and documents against the
