@@ -186,7 +186,7 @@ func TestE2EClientSession(t *testing.T) {
 		arguments map[string]any
 		says      string
 	}{
-		{"recall", map[string]any{"query": strings.Repeat("x", memory.MaxQuery+1)}, "8000"},
+		{"recall", map[string]any{"query": strings.Repeat("x", memory.MaxQuery+1)}, "1000000"},
 		{"recall", map[string]any{"query": "q", "limt": 3}, "limt"},
 		{"recall", map[string]any{"query": "q", "filters": map[string]any{"colour": "red"}}, "colour"},
 		{"remember", map[string]any{"lesson": "x", "success_rate": "9/1"}, "success_rate"},

@@ -389,7 +389,6 @@ func TestE2EExitCodes(t *testing.T) {
 		hint string // part of what it says
 	}{
 		{"no such command", repo, []string{"rcall"}, 2, "rcall"},
-		{"a question that is too long", repo, []string{"recall", strings.Repeat("x", memory.MaxQuery+1)}, 2, "8000"},
 		{"a limit outside its range", repo, []string{"recall", "--limit", "51", "q"}, 2, "limit"},
 		{"an unknown setting", repo, []string{"--set", "recall.limt=3", "status"}, 2, "recall.limt"},
 		{"no such folder", repo, []string{"index", filepath.Join(repo, "nowhere")}, 3, "nowhere"},

@@ -12,7 +12,7 @@ import (
 // TestExitCodes: every refusal ends with the code of the table and a message
 // that names the field and its limit; nothing wrong reaches the daemon.
 func TestExitCodes(t *testing.T) {
-	long := strings.Repeat("ä", 8001)
+	long := strings.Repeat("ä", memory.MaxQuery+1)
 	for _, tt := range []struct {
 		args []string
 		err  error
@@ -23,7 +23,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"recall"}, nil, ExitUsage, "an argument is missing"},
 		{[]string{"recall", "q", "--colour"}, nil, ExitUsage, "unknown flag: --colour"},
 		{[]string{"recall", "q", "--limit", "many"}, nil, ExitUsage, "--limit"},
-		{[]string{"recall", long}, nil, ExitUsage, "query: 8001 characters are too many (limit: 1–8000 characters)"},
+		{[]string{"recall", long}, nil, ExitUsage, "query: 1000001 characters are too many (limit: 1–1000000 characters)"},
 		{[]string{"recall", "q", "--limit", "0"}, nil, ExitUsage, "limit: 1–50"},
 		{[]string{"recall", "q", "--limit", "51"}, nil, ExitUsage, "limit: 1–50"},
 		{[]string{"recall", "q", "--max-tokens", "49"}, nil, ExitUsage, "limit: 50–8000"},

@@ -35,16 +35,26 @@ func recallCommand(a *App) *cobra.Command {
 		Use:   "recall QUERY...",
 		Short: "Ask for lessons, steps and code",
 		Long: `Search the memory of a project by words and by meaning. The default project is the
-working folder's. If nothing is relevant, recall says so and exits with 0.`,
+working folder's. If nothing is relevant, recall says so and exits with 0. With -, read
+the question from standard input: a log or the output of a test may be long.`,
 		Example: `  recalld recall "npm EACCES"
   recalld recall --kinds chunk --lang go where are retries scheduled
   recalld recall --tag ci --since 2026-01-01 --limit 10 flaky tests
+  go test ./... 2>&1 | recalld recall -
   recalld recall --kinds step --flow-tag send --branch main confirm button`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.limitSet, f.maxTokensSet = c.Flags().Changed("limit"), c.Flags().Changed("max-tokens")
 			f.minimumSet = c.Flags().Changed("min-relevance")
-			request, err := f.request(strings.Join(args, " "), a.opts.Now())
+			query := strings.Join(args, " ")
+			if query == "-" {
+				text, err := a.readInput("query")
+				if err != nil {
+					return err
+				}
+				query = string(text)
+			}
+			request, err := f.request(query, a.opts.Now())
 			if err != nil {
 				return err
 			}

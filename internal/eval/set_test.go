@@ -124,7 +124,7 @@ func TestBadLinesAreNamed(t *testing.T) {
 		{"too long", "corpus.jsonl", strings.Repeat(" ", maxLine+1), "corpus.jsonl:1: is longer than 32 MiB"},
 		{"no question", "queries.jsonl", "\n", "queries.jsonl: holds no question"},
 		{"blank question", "queries.jsonl", `{"id":"q","text":" "}`, "queries.jsonl:1: text is empty"},
-		{"long question", "queries.jsonl", `{"id":"q","text":"` + strings.Repeat("x", 8001) + `"}`, "queries.jsonl:1: text has 8001 characters"},
+		{"long question", "queries.jsonl", `{"id":"q","text":"` + strings.Repeat("x", memory.MaxQuery+1) + `"}`, "queries.jsonl:1: text has 1000001 characters"},
 		{"question twice", "queries.jsonl", good["queries.jsonl"] + good["queries.jsonl"], `queries.jsonl:3: question "q" appears twice`},
 		{"spaces for tabs", "qrels.tsv", "q a 1", "qrels.tsv:1: has 1 fields"},
 		{"grade in words", "qrels.tsv", "q\ta\t1\nq\tb\tyes", `qrels.tsv:2: grade "yes" is not a number`},

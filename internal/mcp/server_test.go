@@ -17,6 +17,7 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -131,8 +132,8 @@ func TestRefusals(t *testing.T) {
 		{"recall", `{"query":"q","scope":7}`, "invalid_input", "scope", "current, all or {sessionId}"},
 		{"recall", `{"query":"q","scope":"mine"}`, "invalid_input", "scope", "current, all"},
 		{"recall", `{"query":"q","scope":{"sessionId":7}}`, "invalid_input", "scope.sessionId", "a string"},
-		{"recall", `{}`, "invalid_input", "query", "1–8000 characters"},
-		{"recall", `null`, "invalid_input", "query", "1–8000 characters"},
+		{"recall", `{}`, "invalid_input", "query", "1–1000000 characters"},
+		{"recall", `null`, "invalid_input", "query", "1–1000000 characters"},
 		{"recall", `"text"`, "invalid_input", "arguments", "an object"},
 		{"recall", `[1]`, "invalid_input", "arguments", "an object"},
 		{"recall", `{"query":42}`, "invalid_input", "query", "a string"},
@@ -196,7 +197,7 @@ func TestLimits(t *testing.T) {
 		inside  []string
 		outside []string
 	}{
-		{"recall", []string{`{"query":"x"}`, `{"query":"` + chars(8000) + `"}`}, []string{`{"query":""}`, `{"query":"  "}`, `{"query":"` + chars(8001) + `"}`}},
+		{"recall", []string{`{"query":"x"}`, `{"query":"` + chars(memory.MaxQuery) + `"}`}, []string{`{"query":""}`, `{"query":"  "}`, `{"query":"` + chars(memory.MaxQuery+1) + `"}`}},
 		{"recall", []string{recall("limit", "1"), recall("limit", "50"), recall("limit", "null")}, []string{recall("limit", "0"), recall("limit", "51"), recall("limit", "-1")}},
 		{"recall", []string{recall("max_tokens", "50"), recall("max_tokens", "8000")}, []string{recall("max_tokens", "0"), recall("max_tokens", "49"), recall("max_tokens", "8001")}},
 		{"recall", []string{recall("min_relevance", "0"), recall("min_relevance", "1")}, []string{recall("min_relevance", "-0.01"), recall("min_relevance", "1.01")}},

@@ -111,7 +111,7 @@ type Context struct {
 type AssembleRequest struct {
 	// RequestID makes a repetition be answered with the receipt of the first.
 	RequestID string `json:"request_id,omitempty" limit:"0-200"`
-	Message   string `json:"message" limit:"1-8000" desc:"The request that the context is for."` // 1–8,000 characters
+	Message   string `json:"message" limit:"1-1000000" desc:"The request that the context is for."`
 	// TaskType is of the task that the context is for. RequiresContext that is
 	// false leaves out history and code; nil is the settings'.
 	TaskType        string   `json:"task_type,omitempty" limit:"0-200" desc:"Of the task that it is for."`

@@ -301,7 +301,7 @@ func formOf(text string) string {
 
 // Limits of contract 0 that are more than tags. Those of texts are in code points.
 const (
-	MaxQuery        = 8000
+	MaxQuery        = 1_000_000 // characters; over 8,000 a question is digested
 	MaxLimit        = 50
 	MinTokens       = 50
 	MaxChangedFiles = 10000

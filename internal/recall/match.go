@@ -58,7 +58,7 @@ func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, 
 	if err != nil {
 		return Matches{}, err
 	}
-	r := s.newSearch(ctx, settings, text, sel)
+	r := s.newSearch(ctx, settings, Digest(text), sel)
 	if r.find(); r.err != nil {
 		return Matches{}, r.err
 	}

@@ -219,7 +219,7 @@ func (s *Service) Receipt(_ context.Context, id string) (*memory.Receipt, error)
 // gates and budget: what evaluation measures. Records that share a text follow one
 // another with the same score.
 func (s *Service) Rank(ctx context.Context, query string, sel memory.Selection, limit int) ([]Ranked, []memory.Degraded) {
-	r := s.newSearch(ctx, s.settings, query, sel)
+	r := s.newSearch(ctx, s.settings, Digest(query), sel)
 	r.find()
 	out := make([]Ranked, 0, limit)
 	for _, c := range r.candidates {

@@ -122,6 +122,7 @@ func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts Ask
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
+	req.Query = Digest(req.Query) // the receipt, too, keeps no whole log
 	settings, err := s.settingsWith(opts.Settings)
 	if err != nil {
 		return nil, err

@@ -5,7 +5,7 @@ import "github.com/recalld/recalld/internal/memory"
 // recallForm accepts the older name of query.
 type recallForm struct {
 	memory.RecallRequest
-	Text string `json:"text,omitempty" limit:"1-8000" desc:"Older name of query." mcp:"deprecated"`
+	Text string `json:"text,omitempty" limit:"1-1000000" desc:"Older name of query." mcp:"deprecated"`
 }
 
 func (f recallForm) request() (memory.RecallRequest, error) {
