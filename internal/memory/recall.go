@@ -37,7 +37,7 @@ func (c *Caller) Validate() error { return checkStruct(reflect.ValueOf(c).Elem()
 // RecallRequest is a question. Zero values mean the defaults of contract 0; the
 // tag given is the limit of a value that a caller spells out (package strict).
 type RecallRequest struct {
-	Query string `json:"query" limit:"1-1000000" desc:"What you want to know, in your own words, or an error message; a long log or test output is searched by its errors, names, first and last lines." mcp:"optional"`
+	Query string `json:"query" limit:"1-1000000" desc:"What you want to know, in your own words, an error message, or a log, digested if long." mcp:"optional"`
 	// IDs are memories to be shown in full, each by its id or the beginning of it that
 	// no other shares; the answer is about them alone, and Query may be empty.
 	IDs          []string `json:"ids,omitempty" limit:"0-20" each:"4-200" desc:"Ids of memories, as answers give them, or beginnings of ids, to be shown in full: lessons, steps, tasks, entries, code. No query is needed."`

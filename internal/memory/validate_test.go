@@ -45,7 +45,7 @@ func TestLimits(t *testing.T) {
 		field    string
 	}{
 		"query, least":   {recall(func(r *memory.RecallRequest) { r.Query = " x " }), recall(func(r *memory.RecallRequest) { r.Query = " \n" }), "query"},
-		"query, most":    {recall(func(r *memory.RecallRequest) { r.Query = repeat(8000) }), recall(func(r *memory.RecallRequest) { r.Query = repeat(8001) }), "query"},
+		"query, most":    {recall(func(r *memory.RecallRequest) { r.Query = repeat(memory.MaxQuery) }), recall(func(r *memory.RecallRequest) { r.Query = repeat(memory.MaxQuery + 1) }), "query"},
 		"query, NUL":     {recall(func(r *memory.RecallRequest) { r.Query = "a\tb" }), recall(func(r *memory.RecallRequest) { r.Query = "a\x00b" }), "query"},
 		"query, UTF-8":   {recall(func(r *memory.RecallRequest) { r.Query = "\ufffd" }), recall(func(r *memory.RecallRequest) { r.Query = "a\xff" }), "query"},
 		"kinds":          {recall(func(r *memory.RecallRequest) { r.Kinds = []memory.Kind{memory.Task} }), recall(func(r *memory.RecallRequest) { r.Kinds = []memory.Kind{"blocker"} }), "kinds[0]"},

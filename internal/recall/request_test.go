@@ -78,7 +78,7 @@ func TestRefusedRequests(t *testing.T) {
 	}{
 		"no query":           {memory.RecallRequest{}, memory.CodeInvalidInput, "query", true},
 		"blank query":        {memory.RecallRequest{Query: " \n\t"}, memory.CodeInvalidInput, "query", true},
-		"long query":         {memory.RecallRequest{Query: strings.Repeat("ü", 8001)}, memory.CodeInvalidInput, "query", true},
+		"long query":         {memory.RecallRequest{Query: strings.Repeat("ü", memory.MaxQuery+1)}, memory.CodeInvalidInput, "query", true},
 		"NUL in the query":   {memory.RecallRequest{Query: "a\x00"}, memory.CodeInvalidInput, "query", true},
 		"no UTF-8":           {memory.RecallRequest{Query: "a\xff"}, memory.CodeInvalidInput, "query", true},
 		"unknown kind":       {memory.RecallRequest{Query: "q", Kinds: []memory.Kind{"blocker"}}, memory.CodeInvalidInput, "kinds[0]", true},
