@@ -118,7 +118,7 @@ var layers = []layer{
 		"it reads folders and must be usable by every caller"},
 	{"internal/ingest", []string{"internal/memory", "internal/fingerprint", "internal/redact", "internal/project", "internal/steptext", "index", "embedder", "worker"},
 		"the write path knows contracts, never the implementations behind them"},
-	{"internal/recall", []string{"internal/memory", "internal/fingerprint", "internal/redact", "internal/render", "internal/steptext", "index", "embedder"},
+	{"internal/recall", []string{"internal/memory", "internal/fingerprint", "internal/language", "internal/redact", "internal/render", "internal/steptext", "index", "embedder"},
 		"the read path knows contracts, never the implementations behind them"},
 	{"internal/source/code/chunk", []string{"internal/language", "internal/redact"},
 		"it is a pure function from a text to its chunks"},

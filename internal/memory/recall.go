@@ -185,6 +185,13 @@ type RankFactors struct {
 	// Neighbours is what the steps or turns around it added to its score when they were
 	// put in order.
 	Neighbours float64 `json:"neighbours,omitempty" mcp:"-"`
+	// FileKind says of code that it is in a test, an example, documentation or settings,
+	// which come after what defines the thing.
+	FileKind string `json:"file_kind,omitempty" mcp:"-"`
+	// CoveredBy is a test or a page about its file that was also found.
+	CoveredBy string `json:"covered_by,omitempty" mcp:"-"`
+	// Named is a name that the question spells in words and the item has.
+	Named string `json:"named,omitempty" mcp:"-"`
 	// Retrievers holds what each retriever said: its raw score and the
 	// relevance that this would have alone.
 	Retrievers map[string]RetrieverScore `json:"retrievers,omitempty"`

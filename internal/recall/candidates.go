@@ -26,9 +26,14 @@ type candidate struct {
 	coverage  float64 // the share of the question's content, by words
 	error     bool    // it reports an error that the question quotes
 	mention   mentionMatch
-	foreign   bool // it belongs to another repository, worktree or clone than the caller's
-	scores    []score
-	factors   memory.RankFactors
+	foreign   bool   // it belongs to another repository, worktree or clone than the caller's
+	num       uint32 // of the document, in the indexes
+	// Set by defineFirst.
+	fileKind fileKind
+	covered  string // path of a test or a page that covers its file
+	spelled  string // a name that the question spells and it declares
+	scores   []score
+	factors  memory.RankFactors
 }
 
 // score is the score that one retriever gives a candidate.
@@ -51,6 +56,7 @@ func (r *run) find() {
 	r.fuse()
 	r.resolve()
 	r.neighbours()
+	r.defineFirst()
 }
 
 // retrieve queries all retrievers in parallel. Vector retrievers have a deadline. The
@@ -63,7 +69,7 @@ func (r *run) retrieve() {
 	}
 	sources := r.sources()
 	allow, universe := r.s.opts.Corpus.Select(r.searched)
-	q := index.Query{Text: r.query, Allow: allow, Universe: universe, Limit: r.settings.Depth}
+	q := index.Query{Text: r.query, Allow: allow, Universe: universe, Limit: r.depth()}
 
 	brief, cancel := context.WithTimeout(r.ctx, r.settings.Deadline)
 	defer cancel()
@@ -100,6 +106,8 @@ func (r *run) retrieve() {
 			}
 		default:
 			reason = src.Lacks(allow)
+			r.deep = append(r.deep, results[i].Hits)
+			results[i].Hits = results[i].Hits[:min(len(results[i].Hits), r.settings.Depth)]
 			ranking := index.Ranking{Name: src.Name, Result: results[i], Form: index.Lexical, Weight: cmp.Or(src.Weight, 1)}
 			if src.Collection != "" {
 				ranking.Form, ranking.Weight = index.ZScore, r.settings.VectorWeight
@@ -120,9 +128,8 @@ func (r *run) fuse() { r.fused = index.Fuse(r.rankings, r.settings.Depth) }
 // resolve turns documents into candidates with their relevance.
 func (r *run) resolve() {
 	r.candidates = make([]*candidate, 0, len(r.fused))
-	// One allocation for all candidates and one for their scores.
+	// One allocation for all candidates.
 	all := make([]candidate, len(r.fused))
-	scores := make([]score, 0, len(r.fused)*len(r.rankings))
 	for i, hit := range r.fused {
 		places := r.s.opts.Corpus.Candidates(hit.Doc, r.searched)
 		if len(places) == 0 {
@@ -137,16 +144,8 @@ func (r *run) resolve() {
 			return b.Created.Compare(a.Created) // of equal steps, the newest first
 		})
 		c := &all[i]
-		c.Candidate, c.others, c.fused = places[0], places[1:], hit.Score
-		first := len(scores)
-		for _, raw := range hit.Raw {
-			p := &r.rankings[raw.Part]
-			relevance := r.s.opts.Calibration.Relevance(foundBy(p, raw.Hit))
-			scores = append(scores, score{p.Name, memory.RetrieverScore{Score: round(float64(raw.Hit.Score)), Relevance: round(relevance)}})
-			c.coverage = max(c.coverage, float64(raw.Hit.Held))
-		}
-		c.scores = scores[first:len(scores):len(scores)]
-		c.relevance = r.s.opts.Calibration.relevance(hit.Raw, r.rankings)
+		c.Candidate, c.others, c.num, c.fused = places[0], places[1:], hit.Doc, hit.Score
+		r.score(c, hit.Raw, r.rankings)
 		r.candidates = append(r.candidates, c)
 	}
 	if len(r.candidates) > 0 {
@@ -157,6 +156,18 @@ func (r *run) resolve() {
 			}
 		}
 	}
+}
+
+// score sets what the retrievers say of a candidate.
+func (r *run) score(c *candidate, hits []index.RawHit, rankings []index.Ranking) {
+	c.scores = make([]score, 0, len(hits))
+	for _, raw := range hits {
+		p := &rankings[raw.Part]
+		relevance := r.s.opts.Calibration.Relevance(foundBy(p, raw.Hit))
+		c.scores = append(c.scores, score{p.Name, memory.RetrieverScore{Score: round(float64(raw.Hit.Score)), Relevance: round(relevance)}})
+		c.coverage = max(c.coverage, float64(raw.Hit.Held))
+	}
+	c.relevance = r.s.opts.Calibration.relevance(hits, rankings)
 }
 
 // foundBy returns the score of one part's hit.

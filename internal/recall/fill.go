@@ -322,11 +322,20 @@ func (r *run) redact(text string) string {
 
 // jaccard is the number of terms that two texts share, divided by the number of all their terms.
 func jaccard(a, b index.Terms) float64 {
-	common, i, j := 0, 0, 0
+	common := shared(a, b)
+	if union := len(a) + len(b) - common; union > 0 {
+		return float64(common) / float64(union)
+	}
+	return 0
+}
+
+// shared returns how many terms two texts have in common.
+func shared(a, b index.Terms) int {
+	n, i, j := 0, 0, 0
 	for i < len(a) && j < len(b) {
 		switch strings.Compare(a[i].Text, b[j].Text) {
 		case 0:
-			common++
+			n++
 			i++
 			j++
 		case -1:
@@ -335,8 +344,5 @@ func jaccard(a, b index.Terms) float64 {
 			j++
 		}
 	}
-	if union := len(a) + len(b) - common; union > 0 {
-		return float64(common) / float64(union)
-	}
-	return 0
+	return n
 }

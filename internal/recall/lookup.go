@@ -2,7 +2,6 @@ package recall
 
 import (
 	"cmp"
-	"path"
 	"slices"
 	"strings"
 
@@ -117,7 +116,7 @@ func (l *lookup) name(name memory.Name) []*candidate {
 	}
 	found := make([]ranked, 0, len(defs))
 	for _, d := range defs {
-		found = append(found, ranked{d, l.known(d.Places[0].Doc), isTest(d.Places[0].File.Path)})
+		found = append(found, ranked{d, l.known(d.Places[0].Doc), kindOf(d.Places[0].File.Path) != implementation})
 	}
 	match := func(r ranked) float64 {
 		if r.c == nil {
@@ -246,18 +245,4 @@ func askedOrder(a, b *candidate) int {
 		return order
 	}
 	return cmp.Compare(a.mention.rank, b.mention.rank)
-}
-
-// isTest says whether a path is a test or test data, by the conventions of the languages.
-func isTest(p string) bool {
-	for dir := range strings.SplitSeq(path.Dir(p), "/") {
-		switch strings.ToLower(dir) {
-		case "test", "tests", "testdata", "__tests__", "spec", "specs", "fixtures", "mocks", "__mocks__", "e2e", "testing", "examples", "example":
-			return true
-		}
-	}
-	base := strings.ToLower(path.Base(p))
-	stem := strings.TrimSuffix(base, path.Ext(base))
-	return strings.HasPrefix(stem, "test_") || strings.HasSuffix(stem, "_test") || strings.HasSuffix(stem, "_spec") ||
-		strings.HasSuffix(stem, ".test") || strings.HasSuffix(stem, ".spec") || strings.HasSuffix(stem, "_tests") || stem == "conftest"
 }

@@ -172,14 +172,3 @@ func TestNamedFile(t *testing.T) {
 		t.Errorf("one of many files of a name is taken for the one that is meant:\n%s", a.Text)
 	}
 }
-
-func TestIsTest(t *testing.T) {
-	for p, want := range map[string]bool{
-		"a/b_test.go": true, "tests/x.py": true, "src/test_x.py": true, "a/__tests__/x.ts": true, "x.spec.ts": true, "x.test.js": true,
-		"testdata/x.go": true, "spec/x_spec.rb": true, "latest/x.go": false, "contest.py": false, "a/attest.go": false, "conftest.py": true,
-	} {
-		if got := isTest(p); got != want {
-			t.Errorf("isTest(%q) = %v, want %v", p, got, want)
-		}
-	}
-}

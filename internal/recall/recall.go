@@ -3,7 +3,7 @@
 //
 // A question goes through these stages, in order (see stages):
 //
-//	retrieve → fuse → resolve → neighbours → exact errors → look up → threshold → rank →
+//	retrieve → fuse → resolve → neighbours → define first → exact errors → look up → threshold → rank →
 //	lessons first → own versions → budget → fill → file names → share →
 //	more code → late code → answer → write → receipt
 //
@@ -12,7 +12,8 @@
 // recorded in the background by project.Recorder, which is waited for at the end.
 //
 // Files. ask.go begins a run and stages.go lists its stages. They are in candidates.go
-// (retrieve to resolve, threshold), neighbours.go, sameerror.go (exact errors), lookup.go with names.go
+// (retrieve to resolve, threshold), neighbours.go, definitions.go with filekind.go and
+// namelift.go (define first), sameerror.go (exact errors), lookup.go with names.go
 // (look up), rank.go (rank, lessons first), versions.go, fill.go with gates.go (budget,
 // fill, more code, late code), filenames.go, share.go, write.go and receipt.go. match.go
 // finds records for the contexts of requests.

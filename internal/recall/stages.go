@@ -23,6 +23,7 @@ var stages = []stage{
 	{"fuse", (*run).fuse},                  // one list of documents out of theirs
 	{"resolve", (*run).resolve},            // documents become candidates with a relevance
 	{"neighbours", (*run).neighbours},      // order steps and turns by those around them too
+	{"define first", (*run).defineFirst},   // code that defines before what tests or documents it
 	{"exact errors", (*run).exactErrors},   // add what reports the error that the question quotes
 	{"look up", (*run).lookUp},             // add code that the question names
 	{"threshold", (*run).threshold},        // withhold what is not relevant
@@ -71,6 +72,7 @@ type run struct {
 
 	// Set by retrieve: what each retriever found, and what did not take part.
 	rankings []index.Ranking
+	deep     [][]index.Hit // all hits of each ranking, more than it holds if code is searched
 	degraded []memory.Degraded
 	spaces   []string // vector collections that took part
 	// noWords says why the lexical index was not searched; empty if it was. Without it an

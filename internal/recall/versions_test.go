@@ -20,7 +20,7 @@ func TestOwnVersionFirst(t *testing.T) {
 	}
 	s.chunk(body+"mine }", in("/mine"))
 	for dir, want := range map[string]string{"/mine/sub": "mine", "/theirs": "theirs", "": "theirs", "/elsewhere": "theirs"} {
-		a := s.ask(t, memory.RecallRequest{Query: "retry", Caller: memory.Caller{Dir: dir}})
+		a := s.ask(t, memory.RecallRequest{Query: "needle", Caller: memory.Caller{Dir: dir}})
 		if len(a.Items) != 3 || !strings.HasSuffix(a.Items[0].Text, want+" }") || a.Items[0].Source.Sandbox != "/"+want {
 			t.Errorf("from %q: %+v, want the piece of %s first", dir, a.Items, want)
 		}

@@ -314,6 +314,15 @@ func explainItem(i memory.Item) string {
 	if f.Place != "" {
 		b.WriteString(", at " + f.Place)
 	}
+	if f.Named != "" {
+		b.WriteString(", named by the question: " + f.Named)
+	}
+	if f.CoveredBy != "" {
+		b.WriteString(", covered by " + f.CoveredBy)
+	}
+	if f.FileKind != "" {
+		b.WriteString(", " + f.FileKind + ": after what defines")
+	}
 	if said := Verdicts(f.Verdicts); said != "" {
 		b.WriteString(", verdicts: " + said)
 	}

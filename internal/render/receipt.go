@@ -142,6 +142,15 @@ func whyText(item memory.ReceiptItem) string {
 	if f.Place != "" {
 		parts = append(parts, "at "+Printable(f.Place))
 	}
+	if f.Named != "" {
+		parts = append(parts, "named by the question: "+Printable(f.Named))
+	}
+	if f.CoveredBy != "" {
+		parts = append(parts, "covered by "+Printable(f.CoveredBy))
+	}
+	if f.FileKind != "" {
+		parts = append(parts, Printable(f.FileKind)+": after what defines")
+	}
 	for _, name := range slices.Sorted(maps.Keys(f.Retrievers)) {
 		parts = append(parts, fmt.Sprintf("%s %.2f", name, f.Retrievers[name].Relevance))
 	}

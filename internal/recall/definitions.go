@@ -1,0 +1,281 @@
+package recall
+
+import (
+	"cmp"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// A question about code in plain words is met by tests, examples and documentation more
+// than by what defines the thing: they say in words what the code does in names. So they
+// count less, and what they say counts for the code that they are about.
+//
+// The constants were chosen with the two repositories of questions for development
+// (internal/daemon/testdata/codequestions). Each is within a flat range; docs/quality.md
+// has the figures.
+const (
+	// codeDepth is how many times as many hits are asked for if code is searched: three of
+	// four hits are not implementations.
+	codeDepth = 3
+	// codeVectors is the weight of vectors for code, as a multiple of that for all else
+	// (2 to 4 are alike): words of a question are names in the code.
+	codeVectors = 3
+	// besideCode is the factor for what tests, shows, documents or sets (.3 to .7 are
+	// alike).
+	besideCode = 0.5
+	// coverShare is the most that a file gains from tests and documentation about it (.2 to
+	// .8 are alike), among the best maxCovering of what was found. Each further one counts
+	// half of the one before.
+	coverShare  = 0.4
+	maxCovering = 30
+	// pathShare is the gain for each word of the question in the names of file and folder,
+	// at most maxPathWords of them (.05 to .15 are alike).
+	pathShare    = 0.1
+	maxPathWords = 2
+	// spelledShare is the gain of code that declares a name which the question spells with
+	// several words, of at most maxSpelling places (.1 to .4 are alike).
+	spelledShare = 0.2
+	maxSpelling  = 8
+)
+
+// depth is how many hits each retriever is asked for.
+func (r *run) depth() int {
+	if r.searchesCode() {
+		return codeDepth * r.settings.Depth
+	}
+	return r.settings.Depth
+}
+
+func (r *run) searchesCode() bool {
+	return !r.nothing && (len(r.searched.Kinds) == 0 || slices.Contains(r.searched.Kinds, memory.Chunk))
+}
+
+// codeHit is a chunk that was found, on its way to its place among the code.
+type codeHit struct {
+	*candidate
+	kind  fileKind
+	own   float64 // by its words and vectors, 1 for the best
+	score float64
+}
+
+// defineFirst orders the code among the places that it has: what defines before what tests,
+// shows or documents. It adds implementations that are found deeper.
+func (r *run) defineFirst() {
+	if !r.searchesCode() || len(r.rankings) == 0 {
+		return
+	}
+	hits := r.codeHits()
+	if len(hits) == 0 || !slices.ContainsFunc(hits, func(h *codeHit) bool { return h.kind == implementation }) {
+		return
+	}
+	r.scoreCode(hits)
+	// The places are those of all code found before, then the last one.
+	var places []float64
+	for _, c := range r.candidates {
+		if c.Kind == memory.Chunk {
+			places = append(places, c.fused)
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b *codeHit) int { return cmp.Compare(b.score, a.score) })
+	best, last := 0.0, 0.0
+	if len(r.candidates) > 0 {
+		best, last = r.candidates[0].fused, r.candidates[len(r.candidates)-1].fused
+	}
+	for i, h := range hits {
+		if h.fused = last; i < len(places) {
+			h.fused = places[i]
+		}
+		if h.match = 0; best > 0 {
+			h.match = max(h.fused/best, 0)
+		}
+		h.fileKind = h.kind
+	}
+	r.candidates = slices.DeleteFunc(r.candidates, func(c *candidate) bool { return c.Kind == memory.Chunk })
+	for _, h := range hits {
+		r.candidates = append(r.candidates, h.candidate)
+	}
+	slices.SortStableFunc(r.candidates, func(a, b *candidate) int { return cmp.Compare(b.fused, a.fused) })
+}
+
+// codeHits returns the code among the candidates, and the implementations that all hits of
+// the retrievers hold beyond, by what words and vectors alone say.
+func (r *run) codeHits() []*codeHit {
+	deep := slices.Clone(r.rankings)
+	for i := range deep {
+		deep[i].Result.Hits = r.deep[i]
+		if isVector(deep[i].Name) {
+			deep[i].Weight *= codeVectors
+		}
+	}
+	known := make(map[uint32]*candidate, len(r.candidates))
+	for _, c := range r.candidates {
+		known[c.num] = c
+	}
+	kinds := map[string]fileKind{} // by path
+	asked := map[fileKind]bool{}
+	for kind := range asksForKind() {
+		asked[kind] = kind.asksFor(r.query)
+	}
+	var hits []*codeHit
+	best := 0.0
+	for _, f := range index.Fuse(deep, codeDepth*r.settings.Depth) {
+		c, found := known[f.Doc]
+		if !found {
+			places := r.s.opts.Corpus.Candidates(f.Doc, r.searched)
+			if len(places) == 0 || places[0].Kind != memory.Chunk {
+				continue
+			}
+			c = &candidate{Candidate: places[0], others: places[1:], num: f.Doc}
+		}
+		if c.Kind != memory.Chunk {
+			continue
+		}
+		kind, seen := kinds[c.File.Path]
+		if !seen {
+			kind = kindOf(c.File.Path)
+			if asked[kind] {
+				kind = implementation
+			}
+			kinds[c.File.Path] = kind
+		}
+		if !found {
+			if kind != implementation {
+				continue
+			}
+			r.score(c, f.Raw, deep)
+		}
+		if best == 0 {
+			best = f.Score
+		}
+		if best <= 0 {
+			return nil
+		}
+		hits = append(hits, &codeHit{candidate: c, kind: kind, own: max(f.Score/best, 0)})
+	}
+	return hits
+}
+
+// scoreCode gives each hit its score.
+func (r *run) scoreCode(hits []*codeHit) {
+	type cover struct {
+		*codeHit
+		names pathNames
+	}
+	var covering []cover
+	for _, h := range hits[:min(len(hits), maxCovering)] {
+		if h.kind == testFile || h.kind == exampleFile || h.kind == documentation {
+			covering = append(covering, cover{h, namesOf(h.File.Path)})
+		}
+	}
+	asked := r.s.opts.Content(r.s.opts.Analyze(r.query))
+	spelled := r.spelled()
+	type file struct {
+		gain float64
+		by   *candidate // the best that covers it
+	}
+	files := map[string]file{}
+	for _, h := range hits {
+		if h.kind != implementation {
+			h.score = besideCode * h.own
+			continue
+		}
+		f, known := files[h.File.Path]
+		if !known {
+			names, share := namesOf(h.File.Path), coverShare
+			for _, t := range covering {
+				if !t.names.covers(names) {
+					continue
+				}
+				if f.by == nil {
+					f.by = t.candidate
+				}
+				share /= 2
+				f.gain += share * t.own
+			}
+			words := r.s.opts.Analyze(names.folder + " " + strings.TrimSuffix(path.Base(h.File.Path), path.Ext(h.File.Path)))
+			f.gain += pathShare * float64(min(shared(asked, words), maxPathWords))
+			files[h.File.Path] = f
+		}
+		h.score = h.own + f.gain
+		if f.by != nil {
+			h.covered = f.by.File.Path
+			// What covers it would be shown, so it may be, as far as it is like the question itself.
+			h.relevance = max(h.relevance, math.Sqrt(h.relevance*f.by.relevance))
+		}
+		if h.spelled = spelled[h.Doc]; h.spelled != "" {
+			h.score += spelledShare
+		}
+	}
+}
+
+// spelled returns the documents that declare a name which the question spells with several
+// words, with the name.
+func (r *run) spelled() map[memory.DocID]string {
+	docs := map[memory.DocID]string{}
+	for name, words := range spelledBy(r.query) {
+		if words < 2 || len(name) < leastSpelled {
+			continue
+		}
+		defs := r.s.opts.Corpus.Definitions(memory.Name{Name: name}, r.searched)
+		if len(defs) > maxSpelling {
+			continue
+		}
+		for _, d := range defs {
+			doc := d.Places[0].Doc
+			docs[doc] = max(docs[doc], name)
+		}
+	}
+	return docs
+}
+
+// commonNames are names of files and folders that say nothing about what is in them.
+var commonNames = setOf(`api app base bin cmd common config constants core error errors helper helpers index init internal
+	lib main misc mod package pkg server source src type types util utils`)
+
+func setOf(words string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(words) {
+		set[word] = true
+	}
+	return set
+}
+
+// pathNames are the words of a file's name and the name of its folder.
+type pathNames struct {
+	file   []string
+	folder string
+}
+
+func namesOf(p string) pathNames {
+	base := path.Base(p)
+	words := partsOf(strings.TrimSuffix(base, path.Ext(base)))
+	return pathNames{
+		file:   slices.DeleteFunc(words, func(word string) bool { return marksTest[word] }),
+		folder: path.Base(path.Dir(p)),
+	}
+}
+
+// marksTest holds the words in a file's name that mark it as a test.
+var marksTest = setOf("test tests spec bench benchmark")
+
+// covers says whether a test, an example or a page is about an implementation: its name
+// has all words of the file's name or of its folder's. So retry_test.go, docs/retry.md and
+// tests/test_retry_limit.py cover retry.go, and docs/retry.md of retry/backoff.go.
+func (n pathNames) covers(code pathNames) bool {
+	return n.has(code.file) || n.has(partsOf(code.folder)) ||
+		n.folder == code.folder && len(code.folder) > 1 && !commonNames[code.folder]
+}
+
+// has says whether a file's name has all words of another name that says something.
+func (n pathNames) has(words []string) bool {
+	if len(words) == 0 || len(words) == 1 && (commonNames[words[0]] || len(words[0]) < 3) {
+		return false
+	}
+	missing := slices.ContainsFunc(words, func(word string) bool { return !slices.Contains(n.file, word) })
+	return !missing || strings.Join(n.file, "") == strings.Join(words, "")
+}

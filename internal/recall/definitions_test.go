@@ -1,0 +1,186 @@
+package recall
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+func TestKindOf(t *testing.T) {
+	for kind, paths := range map[fileKind]string{
+		implementation: "a.go src/x.py latest/x.go contest.py a/attest.go lib/docs.go CMakeLists.txt Makefile cmd/main.go types/x.d.ts web/app.css",
+		testFile: "a/b_test.go tests/x.py src/test_x.py a/__tests__/x.ts x.spec.ts x.test.js testdata/x.go spec/x_spec.rb conftest.py docs/tests/x.md " +
+			"types/x.test-d.ts tests/README.md examples/x_test.go",
+		exampleFile:   "examples/x.go example/README.md benches/x.rs",
+		documentation: "README.md docs/x.go doc/en/x.rst CHANGELOG.md notes.txt",
+		settingsFile:  "package.json .github/workflows/ci.yml go.mod Cargo.toml setup.cfg go.sum",
+	} {
+		for p := range strings.FieldsSeq(paths) {
+			if got := kindOf(p); got != kind {
+				t.Errorf("%s is of kind %q, want %q", p, got, kind)
+			}
+		}
+	}
+}
+
+func TestAsksForKind(t *testing.T) {
+	for question, want := range map[string]fileKind{
+		"which tests cover the retry loop":          testFile,
+		"is there a unit test for the parser":       testFile,
+		"an example of a custom handler":            exampleFile,
+		"where is the retry loop documented":        documentation,
+		"which workflow publishes the release":      settingsFile,
+		"what a test prints":                        implementation,
+		"how are failed tests of the last run kept": implementation,
+		"where is the retry loop":                   implementation,
+	} {
+		got := implementation
+		for kind := range asksForKind() {
+			if kind.asksFor(question) {
+				got = kind
+			}
+		}
+		if got != want {
+			t.Errorf("%q asks for %q, want %q", question, got, want)
+		}
+	}
+}
+
+// TestCovers: tests and pages cover the files whose name or folder they are named after.
+func TestCovers(t *testing.T) {
+	for _, c := range []struct {
+		page, file string
+		want       bool
+	}{
+		{"retry/retry_test.go", "retry/retry.go", true},
+		{"tests/test_retry_limit.py", "src/retry.py", true},
+		{"docs/retry.md", "retry/backoff.go", true},
+		{"test/content-type-parser.test.js", "lib/contentTypeParser.js", true},
+		{"docs/tmp_path.md", "src/tmppath.py", true},
+		{"docs/client/examples.md", "client/cookies.go", true},
+		{"docs/retry.md", "limit/limit.go", false},
+		{"docs/utils.md", "retry/utils.go", false},
+		{"tests/limit.py", "src/retry_limit.py", false},
+		{"README.md", "main.go", false},
+		{"x_test.go", "y.go", false},
+	} {
+		if got := namesOf(c.page).covers(namesOf(c.file)); got != c.want {
+			t.Errorf("%s covers %s: %v, want %v", c.page, c.file, got, c.want)
+		}
+	}
+}
+
+func TestSpelled(t *testing.T) {
+	names := spelledBy("How does it read file headers, or one HTTP-Server, naïve?")
+	for name, want := range map[string]int{
+		"readFile": 2, "read_file": 2, "ReadFileHeaders": 3, "read-file": 2, "headers": 1, "httpServer": 2, "naïve": 1,
+		"fileRead": 0, "or": 0, "readheaders": 0, "": 0, "__": 0,
+	} {
+		if got := names.words(name); got != want {
+			t.Errorf("%q is spelled by %d words, want %d", name, got, want)
+		}
+	}
+	if long := spelledBy(strings.Repeat("word ", 10_000)); len(long) > maxSpelled*maxWords {
+		t.Errorf("a long question spells %d names", len(long))
+	}
+}
+
+func TestPartsOf(t *testing.T) {
+	for name, want := range map[string]string{
+		"readFile": "read file", "read_file-name": "read file name", "HTTPServer": "httpserver", "x": "x", "": "", "__": "", "Ünï": "ünï",
+	} {
+		if got := strings.Join(partsOf(name), " "); got != want {
+			t.Errorf("the parts of %q are %q, want %q", name, got, want)
+		}
+	}
+}
+
+// code asks for code alone.
+func (s *shelf) code(t *testing.T, query string, change ...func(*memory.RecallRequest)) *memory.RecallResponse {
+	t.Helper()
+	req := memory.RecallRequest{Query: query, Kinds: []memory.Kind{memory.Chunk}, Limit: 10, MaxTokens: 4000, Explain: true}
+	for _, c := range change {
+		c(&req)
+	}
+	return s.ask(t, req)
+}
+
+// TestDefinesFirst: what defines comes before what tests, shows and documents it, unless
+// the question asks for these, and the factors say why.
+func TestDefinesFirst(t *testing.T) {
+	s := newShelf()
+	for _, path := range []string{"docs/backoff.md", "backoff_test.go", "examples/wait.go", "other.go", "backoff.go", "more.go"} {
+		s.chunk("text in "+strings.Repeat(path+" ", 9), at(path))
+	}
+	a := s.code(t, "wait longer after every failure")
+	if got := ids(a); got[0] != "backoff.go" || got[1] != "other.go" || got[2] != "more.go" {
+		t.Errorf("the answer is %v, want what is covered first, then the other implementations", got)
+	}
+	for _, item := range a.Items {
+		f := item.RankFactors
+		if want := map[string]string{"docs/backoff.md": "documentation", "backoff_test.go": "test", "examples/wait.go": "example"}[item.Source.Path]; f.FileKind != want {
+			t.Errorf("%s is of kind %q, want %q", item.Source.Path, f.FileKind, want)
+		}
+		if want := map[string]string{"backoff.go": "docs/backoff.md"}[item.Source.Path]; f.CoveredBy != want {
+			t.Errorf("%s is covered by %q, want %q", item.Source.Path, f.CoveredBy, want)
+		}
+	}
+	for _, part := range []string{", covered by docs/backoff.md", ", test: after what defines"} {
+		if !strings.Contains(a.Text, part) {
+			t.Errorf("the text lacks %q:\n%s", part, a.Text)
+		}
+	}
+	if got := ids(s.code(t, "which tests wait longer")); got[0] != "backoff_test.go" {
+		t.Errorf("asked for tests: %v, want the test first", got)
+	}
+	if got := ids(s.code(t, "where is the waiting documented")); got[0] != "docs/backoff.md" {
+		t.Errorf("asked for documentation: %v, want the page first", got)
+	}
+}
+
+// TestSpelledNameFirst: code that declares a name which the question spells in words is
+// lifted, unless many places declare it.
+func TestSpelledNameFirst(t *testing.T) {
+	s := newShelf()
+	for _, path := range []string{"a.go", "b.go", "c.go"} {
+		s.chunk("text of "+path, at(path))
+	}
+	readFile := memory.Name{Name: "readfile"}
+	s.defines(readFile, "c.go", memory.Definition{Within: true})
+	a := s.code(t, "how does it read file after file")
+	if got := ids(a); got[0] != "c.go" || a.Items[0].RankFactors.Named != "readfile" {
+		t.Errorf("the answer is %v with %+v, want c.go first", got, a.Items[0].RankFactors)
+	}
+	for range maxSpelling {
+		s.defines(readFile, "b.go", memory.Definition{Within: true})
+	}
+	if got := ids(s.code(t, "how does it read file after file")); got[0] != "a.go" {
+		t.Errorf("a name of many places: %v, want the order as found", got)
+	}
+}
+
+// TestCodeTakesItsOwnPlaces: the order of code moves no record, and without an
+// implementation nothing moves.
+func TestCodeTakesItsOwnPlaces(t *testing.T) {
+	s := newShelf()
+	s.chunk("a page", at("docs/a.md"))
+	s.lesson("l-1")
+	s.chunk("code", at("a.go"))
+	all := func(req *memory.RecallRequest) { req.Kinds = []memory.Kind{memory.Lesson, memory.Chunk} }
+	scores := map[string]float64{}
+	a := s.code(t, "needle", all)
+	for i, id := range ids(a) {
+		scores[id] = a.Items[i].RankFactors.Score
+	}
+	if len(scores) != 3 || scores["a.go"] != 1 || scores["l-1"] >= 1 || scores["docs/a.md"] >= scores["l-1"] {
+		t.Errorf("the scores are %v, want the code at the page's place and the lesson at its own", scores)
+	}
+	s = newShelf()
+	s.chunk("a test", at("b_test.go"))
+	s.chunk("a page", at("docs/a.md"))
+	if got, want := ids(s.code(t, "needle")), []string{"b_test.go", "docs/a.md"}; !slices.Equal(got, want) {
+		t.Errorf("without an implementation: %v, want %v", got, want)
+	}
+}

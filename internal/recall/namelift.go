@@ -1,0 +1,79 @@
+package recall
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// maxSpelled is how many adjacent words of a question may be one name, maxWords how
+	// many words of it are looked at.
+	maxSpelled = 4
+	maxWords   = 200
+	// leastSpelled is the shortest name, in bytes and folded, that words spell.
+	leastSpelled = 4
+)
+
+// spellings are the names that adjacent words of a question spell: "read file" spells
+// readFile, read_file, ReadFile and read-file. The value is the number of words.
+type spellings map[string]int
+
+// spelledBy returns the names that a question spells.
+func spelledBy(question string) spellings {
+	words := strings.FieldsFunc(question, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words = words[:min(len(words), maxWords)]
+	all := make(spellings, maxSpelled*len(words))
+	for i := range words {
+		name := ""
+		for n, word := range words[i:min(i+maxSpelled, len(words))] {
+			name += strings.ToLower(word)
+			if _, known := all[name]; !known {
+				all[name] = n + 1
+			}
+		}
+	}
+	return all
+}
+
+// words returns how many adjacent words of the question spell a name: of a file, a class,
+// a function, a tool, a title. It is 0 if they do not.
+func (s spellings) words(name string) int {
+	folded := foldedName(name)
+	if len(folded) < leastSpelled {
+		return 0
+	}
+	return s[folded]
+}
+
+// foldedName writes a name in lower case without what separates its words.
+func foldedName(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return b.String()
+}
+
+// partsOf returns the words of a name in lower case: "read", "file" for readFile.
+func partsOf(name string) []string {
+	var parts []string
+	start, before := -1, rune(0)
+	for i, r := range name {
+		letter := unicode.IsLetter(r) || unicode.IsDigit(r)
+		if start >= 0 && (!letter || unicode.IsUpper(r) && !unicode.IsUpper(before)) {
+			parts = append(parts, strings.ToLower(name[start:i]))
+			start = -1
+		}
+		if letter && start < 0 {
+			start = i
+		}
+		before = r
+	}
+	if start >= 0 && start < len(name) && utf8.ValidString(name[start:]) {
+		parts = append(parts, strings.ToLower(name[start:]))
+	}
+	return parts
+}
