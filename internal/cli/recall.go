@@ -66,7 +66,11 @@ the question from standard input: a log or the output of a test may be long.`,
 			// A text that is JSON says itself what it is.
 			stored := len(answer.Items) > 0 && (a.json || request.Format != memory.FormatJSON)
 			return a.recorded(answer, stored, func(w io.Writer) {
-				fmt.Fprintln(w, strings.TrimRight(render.Bare(answer.Text), "\n"))
+				fmt.Fprintln(w, strings.TrimRight(render.Bare(f.text(answer)), "\n"))
+				if f.draws() {
+					fmt.Fprintln(w)
+					render.Explain(w, answer)
+				}
 				if f.ids && len(answer.Items) > 0 {
 					fmt.Fprintln(w)
 					render.Table(w, idRows(answer.Items))
@@ -83,7 +87,7 @@ the question from standard input: a log or the output of a test may be long.`,
 	flags.Float64Var(&f.minRelevance, "min-relevance", 0, "lowest relevance, 0–1 (default 0.75 for code, 0.5 for lessons and steps)")
 	flags.StringVar(&f.format, "format", string(memory.FormatText), "text, json or markdown")
 	flags.BoolVar(&f.ids, "ids", false, "print the ids below the answer, for forget")
-	flags.BoolVar(&f.explain, "explain", false, "give the factors of each rank")
+	flags.BoolVar(&f.explain, "explain", false, "draw why each item ranks where it does, and what is near and not shown")
 	flags.StringVar(&f.lang, "lang", "", "only code in this language")
 	flags.StringVar(&f.path, "path", "", "only code under this path prefix or glob")
 	flags.StringVar(&f.since, "since", "", "nothing older: "+sinceUsage)
@@ -111,6 +115,19 @@ func idRows(items []memory.Item) [][]string {
 		rows = append(rows, []string{i.ID, string(i.Kind), render.ShortLine(text, 60)})
 	}
 	return rows
+}
+
+// draws says that the explanation is drawn below the answer.
+func (f *recallFlags) draws() bool { return f.explain && f.format == string(memory.FormatText) }
+
+// text is the text of an answer, without the explanation if that is drawn.
+func (f *recallFlags) text(answer *memory.RecallResponse) string {
+	if !f.draws() {
+		return answer.Text
+	}
+	plain := *answer
+	render.Answer(&plain, memory.RecallRequest{Format: memory.FormatText, MaxTokens: memory.MaxTokens})
+	return plain.Text
 }
 
 // request turns flags into a question. A zero that was spelled out is refused

@@ -125,7 +125,7 @@ func TestContextAnswers(t *testing.T) {
 		"change_context":   {"The context of session mm-1 holds 2.", "The context of session mm-1 holds 0."},
 		"assemble_context": {"# Rules", ""},
 		"context_of_turn":  {"Context Used:\nTools (1):", "No context data available"},
-		"receipts": {fence("- r-1 2026-01-15T12:00Z context, session mm-1 turn 2: 1 item, 1 withheld, 20 tokens, asked \"q\"\n  - tool database:query, relevance 0.90, worked\n  - rule Old withheld: below floor, relevance 0.30\n- r-0 2026-01-15T12:00Z recall: 0 items, 0 withheld, 0 tokens, asked \"npm error\"") + "\nThere are older ones.",
+		"receipts": {fence("- r-1 2026-01-15T12:00Z context, session mm-1 turn 2: 1 item, 1 withheld, 20 tokens, asked \"q\"\n  - tool database:query, relevance 0.90, worked\n  - rule Old withheld: below the threshold, relevance 0.30\n- r-0 2026-01-15T12:00Z recall: 0 items, 0 withheld, 0 tokens, asked \"npm error\"") + "\nThere are older ones.",
 			"No receipts."},
 		"working_context": {`{"notice":"` + render.Notice + `","sessionId":"mm-1","version":4,"turn":2,`, `"sessionId":"mm-1","version":0,"turn":0,"discoveredTools":[],"usedTools":[],"entities":[]}`},
 		"report_context":  {`{"notice":"` + render.Notice + `","sessionId":"mm-1","version":4,`, `"sessionId":"mm-1","version":0,`},

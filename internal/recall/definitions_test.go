@@ -127,7 +127,7 @@ func TestDefinesFirst(t *testing.T) {
 			t.Errorf("%s is covered by %q, want %q", item.Source.Path, f.CoveredBy, want)
 		}
 	}
-	for _, part := range []string{", covered by docs/backoff.md", ", test: after what defines"} {
+	for _, part := range []string{", file covered by docs/backoff.md", ", file test\n"} {
 		if !strings.Contains(a.Text, part) {
 			t.Errorf("the text lacks %q:\n%s", part, a.Text)
 		}

@@ -39,7 +39,7 @@ func TestEntriesAndTasksInAnswers(t *testing.T) {
 		"3. [2026-02-03] rule Error Handling: Wrap errors. Never swallow them. (2/3 success)\n",
 		"4. [2026-02-03] reference Schema: The tables — users, orders\n",
 		"5. [2026-02-03] tool filesystem:read_file: Reads a file\n",
-		", verdicts: 2 worked, 1 outdated\n",
+		", verdicts 2 worked, 1 outdated\n",
 	} {
 		if !strings.Contains(a.Text, want) {
 			t.Errorf("the answer lacks %q:\n%s", want, a.Text)
@@ -74,7 +74,7 @@ func TestReceiptsNameEntriesAndTasks(t *testing.T) {
 		t.Errorf("the receipt tells the verdicts %+v, want those on the rule", v)
 	}
 	a := s.ask(t, memory.RecallRequest{Kinds: namedKinds, Limit: 1, Explain: true, MaxTokens: 8000})
-	if !strings.Contains(a.Text, "withheld tool o-1 filesystem:read_file: over_limit") {
+	if !strings.Contains(a.Text, "not shown: tool o-1, filesystem:read_file, relevance 1.00, over limit\n") {
 		t.Errorf("the explanation does not name what was withheld:\n%s", a.Text)
 	}
 }

@@ -161,8 +161,8 @@ func TestExplain(t *testing.T) {
 	plain := s.ask(t, memory.RecallRequest{})
 	a := s.ask(t, memory.RecallRequest{Explain: true})
 	for _, want := range []string{
-		"   l-1: relevance ", "recency ×1.00, success ×1.00, project ×1.00, session ×1.00", "   lexical: score 100.000 → relevance ",
-		"project own, receipt " + a.Receipt, "stale: ", "withheld chunk c-", ": changed (relevance ", ") bad.go\n",
+		"   l-1: relevance 1.00, rank ", ", words 1.00\n",
+		"project own, receipt " + a.Receipt, "stale: ", "not shown: chunk c-", ", bad.go, relevance 1.00, changed\n",
 	} {
 		if !strings.Contains(a.Text, want) {
 			t.Errorf("the explanation lacks %q:\n%s", want, a.Text)

@@ -290,50 +290,6 @@ func split(items []memory.Item) (lessons, others, code []memory.Item) {
 	return lessons, others, code
 }
 
-// explainItem writes how an item was ranked.
-func explainItem(i memory.Item) string {
-	f := i.RankFactors
-	if f == nil {
-		return ""
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "   %s: relevance %.2f, rank %.2f (recency ×%.2f, success ×%.2f, project ×%.2f, session ×%.2f)",
-		i.ID, i.Relevance, f.Score, f.Recency, f.Success, f.Project, f.Session)
-	if f.Error {
-		b.WriteString(", the same error")
-	}
-	if f.Followed {
-		b.WriteString(", after what was told")
-	}
-	if i.Provenance != nil {
-		b.WriteString(", " + Provenance(i.Provenance, OneLine))
-	}
-	if f.Definition != "" {
-		b.WriteString(", defines " + f.Definition)
-	}
-	if f.Place != "" {
-		b.WriteString(", at " + f.Place)
-	}
-	if f.Named != "" {
-		b.WriteString(", named by the question: " + f.Named)
-	}
-	if f.CoveredBy != "" {
-		b.WriteString(", covered by " + f.CoveredBy)
-	}
-	if f.FileKind != "" {
-		b.WriteString(", " + f.FileKind + ": after what defines")
-	}
-	if said := Verdicts(f.Verdicts); said != "" {
-		b.WriteString(", verdicts: " + said)
-	}
-	b.WriteByte('\n')
-	for _, name := range slices.Sorted(maps.Keys(f.Retrievers)) {
-		r := f.Retrievers[name]
-		fmt.Fprintf(&b, "   %s: score %.3f → relevance %.2f\n", name, r.Score, r.Relevance)
-	}
-	return b.String()
-}
-
 // Provenance says where an item comes from: "told by cli", "followed from FILE".
 func Provenance(p *memory.Provenance, line func(string) string) string {
 	text := string(p.Origin)
@@ -344,20 +300,6 @@ func Provenance(p *memory.Provenance, line func(string) string) string {
 		text += " from " + line(p.Path)
 	}
 	return text
-}
-
-// explainAnswer writes what an explained answer says behind its items.
-func explainAnswer(a *memory.RecallResponse) []string {
-	lines := []string{fmt.Sprintf("\nproject %s, receipt %s\n", a.ProjectName, a.Receipt)}
-	for _, w := range a.Withheld {
-		what := w.ID
-		if w.Name != "" {
-			what += " " + Name(w.Server, w.Name)
-		}
-		line := fmt.Sprintf("withheld %s %s: %s (relevance %.2f) %s", w.Kind, what, w.Reason, w.NearestScore, w.Path)
-		lines = append(lines, strings.TrimRight(line, " ")+"\n")
-	}
-	return lines
 }
 
 // Degraded names the parts that an answer lacks, with the reasons.

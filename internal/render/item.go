@@ -186,7 +186,7 @@ func CutMark(id string) string { return cutMarkStart + id + cutMarkEnd }
 const chunkDigits = 8
 
 // chunkMark marks a chunk of which a part is shown.
-func chunkMark(id string) string { return CutMark(id[:min(len(id), len("c-")+chunkDigits)]) }
+func chunkMark(id string) string { return CutMark(shortID(id)) }
 
 // SplitMark splits the text of an item that was cut from its mark.
 func SplitMark(i memory.Item) (text, mark string) {

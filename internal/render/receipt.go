@@ -129,43 +129,10 @@ func whyText(item memory.ReceiptItem) string {
 	if p := item.Provenance; p != nil {
 		parts = append(parts, Provenance(p, Printable))
 	}
-	f := item.RankFactors
-	if f == nil {
-		return strings.Join(parts, ", ")
+	if item.RankFactors != nil {
+		parts = append(parts, factorsText(item.RankFactors))
 	}
-	if f.Error {
-		parts = append(parts, "the same error")
-	}
-	if f.Definition != "" {
-		parts = append(parts, "defines "+Printable(f.Definition))
-	}
-	if f.Place != "" {
-		parts = append(parts, "at "+Printable(f.Place))
-	}
-	if f.Named != "" {
-		parts = append(parts, "named by the question: "+Printable(f.Named))
-	}
-	if f.CoveredBy != "" {
-		parts = append(parts, "covered by "+Printable(f.CoveredBy))
-	}
-	if f.FileKind != "" {
-		parts = append(parts, Printable(f.FileKind)+": after what defines")
-	}
-	for _, name := range slices.Sorted(maps.Keys(f.Retrievers)) {
-		parts = append(parts, fmt.Sprintf("%s %.2f", name, f.Retrievers[name].Relevance))
-	}
-	for _, factor := range []struct {
-		name  string
-		value float64
-	}{{"recency", f.Recency}, {"success", f.Success}, {"project", f.Project}, {"session", f.Session}} {
-		if text := fmt.Sprintf("×%.2f", factor.value); factor.value != 0 && text != "×1.00" { // no visible factor
-			parts = append(parts, factor.name+" "+text)
-		}
-	}
-	if text := Verdicts(f.Verdicts); text != "" {
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, ", ")
+	return joined(parts...)
 }
 
 // WithheldRows are the rows of the table of withheld results.
@@ -189,4 +156,9 @@ func withheldName(h memory.Withheld) string {
 }
 
 // ReasonText writes a reason in words.
-func ReasonText(r memory.Reason) string { return strings.ReplaceAll(string(r), "_", " ") }
+func ReasonText(r memory.Reason) string {
+	if r == memory.BelowThreshold {
+		return "below the threshold"
+	}
+	return strings.ReplaceAll(string(r), "_", " ")
+}
