@@ -37,6 +37,16 @@ func (n *Numbers) Number(id [16]byte) (number uint32, isNew bool) {
 	return number, true
 }
 
+// Reserve returns a number that no document gets: that of something beside a document,
+// such as a part of it.
+func (n *Numbers) Reserve() uint32 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	number := n.next
+	n.next++
+	return number
+}
+
 // Lookup returns the number of id and whether it has one.
 func (n *Numbers) Lookup(id [16]byte) (number uint32, ok bool) {
 	n.mu.RLock()

@@ -52,6 +52,7 @@ func (x *Indexer) Check(ctx context.Context) error {
 	if a, b := x.recency.Len(), fresh.recency.Len(); a != b {
 		bad("%d documents are found by their time, the store has %d", a, b)
 	}
+	x.compareParts(fresh, bad)
 	x.compareSessions(fresh, bad)
 	x.sessions.compare(&fresh.sessions, bad)
 	x.listed.compare(&fresh.listed, bad)

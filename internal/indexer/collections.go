@@ -131,16 +131,17 @@ func (x *Indexer) open(ctx context.Context, name string, e embedder.Embedder, ba
 		return err
 	}
 	s := &collection{name: name, vectors: vectors, embed: e, background: background, skipped: roaring.New()}
-	if weigher, ok := e.(embedder.Weigher); ok && !background {
-		s.retriever = vectors.Direct(func(ctx context.Context, q index.Query) ([]float32, error) {
-			weights, err := x.lexical.Weights(ctx, q.Text, q.Universe)
-			if err != nil {
-				return nil, err
-			}
-			return weigher.EmbedWeighted(ctx, q.Text, weights.Of)
-		})
-	} else {
-		s.retriever = vectors.Retriever(func(ctx context.Context, text string) ([]float32, error) {
+	over := func(vectors *vector.Collection) index.Retriever {
+		if weigher, ok := e.(embedder.Weigher); ok && !background {
+			return vectors.Direct(func(ctx context.Context, q index.Query) ([]float32, error) {
+				weights, err := x.lexical.Weights(ctx, q.Text, q.Universe)
+				if err != nil {
+					return nil, err
+				}
+				return weigher.EmbedWeighted(ctx, q.Text, weights.Of)
+			})
+		}
+		return vectors.Retriever(func(ctx context.Context, text string) ([]float32, error) {
 			vs, err := x.embedAs(ctx, s, embedder.Query, []string{text})
 			if err != nil {
 				return nil, err
@@ -148,6 +149,13 @@ func (x *Indexer) open(ctx context.Context, name string, e embedder.Embedder, ba
 			s.noteOutcome(nil) // the model is back, also if the last job failed
 			return vs[0], nil
 		})
+	}
+	s.retriever = over(vectors)
+	if !background {
+		if x.parts.vectors, err = vector.NewCollection(vector.Options{Name: model, Dim: dim}); err != nil {
+			return fmt.Errorf("open collection of parts: %w", err)
+		}
+		s.retriever = partRetriever{Retriever: s.retriever, found: over(x.parts.vectors), parts: &x.parts}
 	}
 	x.collections.mu.Lock()
 	defer x.collections.mu.Unlock()
@@ -241,6 +249,9 @@ func (x *Indexer) Close() {
 	for _, s := range x.collections.list() {
 		s.vectors.Close()
 	}
+	if x.parts.vectors != nil {
+		x.parts.vectors.Close()
+	}
 }
 
 func (s *collections) list() []*collection {
@@ -288,7 +299,7 @@ func (x *Indexer) upsertVector(name string, num uint32, doc memory.DocID, v []fl
 func (x *Indexer) Sources() []index.Source {
 	var sources []index.Source
 	for _, w := range x.words {
-		sources = append(sources, index.Source{Name: w.Name(), Retriever: w.wordIndex, Weight: w.weight})
+		sources = append(sources, index.Source{Name: w.Name(), Retriever: partRetriever{w.wordIndex, w.wordIndex, &x.parts, true}, Weight: w.weight})
 	}
 	for _, s := range x.collections.list() {
 		src := index.Source{Name: s.retriever.Name(), Retriever: s.retriever, Collection: s.name}

@@ -172,6 +172,7 @@ func (x *Indexer) drop(num uint32) {
 	for _, w := range x.words {
 		w.Delete(num)
 	}
+	x.dropParts(num)
 	x.attrs.Delete(num) // before its vectors, see apply
 	x.collections.drop(num)
 	x.mu.Lock()

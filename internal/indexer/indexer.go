@@ -86,6 +86,7 @@ type Indexer struct {
 	words   []weightedIndex // lexical and further retrievers over words
 	attrs   index.Attributes
 	numbers index.Numbers
+	parts   parts
 
 	// mu guards the fields below, up to fileNames. Every field is an index over the
 	// owners: a change of an owner updates all of them before mu is released.
@@ -144,6 +145,7 @@ func New(opts Options) (*Indexer, error) {
 		return nil, err
 	}
 	x := &Indexer{opts: opts, lexical: lex, words: wordIndexes(lex), state: Empty, owners: newOwners(), loaded: make(chan struct{})}
+	x.parts = newParts()
 	x.several, x.mixed = roaring.New(), roaring.New()
 	x.sessions = newSessionIndex(&x.owners)
 	x.fileNames = newFileNames(opts.NoFileNames)
@@ -216,12 +218,17 @@ func (x *Indexer) apply(c memory.Change) {
 		}
 	}
 	touched := map[uint32]memory.DocID{}
+	var long []parting
 	for _, r := range c.Records {
 		if r.Old != nil {
 			x.dropRecord(r.Old, touched)
 		}
 		if r.New != nil {
-			touched[x.addRecord(r.New)] = r.New.Doc
+			num := x.addRecord(r.New)
+			touched[num] = r.New.Doc
+			if parted(r.New) {
+				long = append(long, parting{num, r.New.Text})
+			}
 		}
 	}
 	for _, f := range c.Files {
@@ -243,6 +250,10 @@ func (x *Indexer) apply(c memory.Change) {
 	}
 	for num := range touched {
 		x.collections.retry(num)
+		x.dropStaleParts(num)
+	}
+	for _, p := range long {
+		x.addParts(context.Background(), p) // a commit is not interrupted
 	}
 	// Vectors of new documents come before their attributes, by which they are found:
 	// otherwise the documents would seem to lack vectors for a moment.

@@ -26,12 +26,20 @@ func (x *Indexer) load(ctx context.Context, store Store, read func(context.Conte
 	if err := x.openCollections(ctx); err != nil {
 		return fmt.Errorf("load indexes: %w", err)
 	}
-	pipeline := x.startLexicalPipeline()
+	pipeline, parts := x.startLexicalPipeline(), x.startPartLoader(ctx)
 	seq, err := read(ctx, memory.Loader{
-		Session: x.loadSession, Record: x.loadRecord, File: x.loadFile, Terms: pipeline.add,
+		Session: x.loadSession, File: x.loadFile, Terms: pipeline.add,
+		Record: func(r memory.Record) error {
+			num := x.loadRecord(r)
+			if parted(&r) {
+				parts.add(parting{num, r.Text})
+			}
+			return nil
+		},
 		Collection: x.collections.wanted, Vector: x.loadVector,
 	})
 	pipeline.end()
+	parts.end()
 	if err == nil {
 		err = x.countUnused()
 	}
@@ -63,12 +71,11 @@ func (x *Indexer) loadSession(s memory.Session) error {
 	return nil
 }
 
-func (x *Indexer) loadRecord(r memory.Record) error {
+func (x *Indexer) loadRecord(r memory.Record) uint32 {
 	x.listed.apply([]memory.RecordChange{{New: &r}})
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.addRecord(&r)
-	return nil
+	return x.addRecord(&r)
 }
 
 func (x *Indexer) loadFile(f memory.File) error {
