@@ -108,6 +108,30 @@ func ranksFirst(t *testing.T, e *Evaluation, query, id string) bool {
 	return len(hits) > 0 && hits[0].Document == id
 }
 
+// TestAnswersOfGroups: a question is answered from its group alone, whatever the group is called.
+func TestAnswersOfGroups(t *testing.T) {
+	set := openKinds(t, map[string]string{
+		"corpus.jsonl": `{"id":"a","kind":"lesson","text":"the parcel was scanned in Lisbon","group":"talks/26 ü"}
+{"id":"b","kind":"step","session":"session-1","tool":"Bash","target":"scan","text":"the parcel was scanned in Lisbon","group":"talks/26 ü"}
+{"id":"c","text":"the parcel was scanned in Lisbon","group":"other"}
+`,
+		"queries.jsonl": `{"id":"q","text":"where was the parcel scanned","group":"talks/26 ü"}` + "\n",
+		"qrels.tsv":     "q\ta\t1\n",
+	})
+	e := openEvaluation(t, EvaluationOptions{Retriever: EvalHybrid, Depth: 10})
+	r, err := eval.Run(t.Context(), set, e, eval.Options{Depth: 10, Answers: true, Removed: true})
+	if err != nil {
+		t.Fatalf("run: %v", err)
+	}
+	if a := r.Answers[0]; a.Answerable.Full+a.Answerable.Line != 1 || a.Removed.Questions != 1 {
+		t.Errorf("answers are %+v, want the lesson shown", a)
+	}
+	hits, _, err := e.Rank(t.Context(), "set:kinds%2Fother", eval.Kinds, "parcel")
+	if err != nil || len(hits) != 1 || hits[0].Document != "c" {
+		t.Errorf("found %v in the other group, %v; want c alone", hits, err)
+	}
+}
+
 // TestBrokenChunksAreNamed: a judgement of code that is not there must not count as lost.
 func TestBrokenChunksAreNamed(t *testing.T) {
 	for _, test := range []struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 
@@ -175,7 +176,8 @@ func project(set *Set, group string) memory.Project {
 	if group != "" {
 		name += "/" + group
 	}
-	return memory.Project{ID: "set:" + name, Name: name}
+	// Questions name it by its id, and a name with slashes would be a folder.
+	return memory.Project{ID: "set:" + url.PathEscape(name), Name: name}
 }
 
 // ask ranks every question's documents, writes them and scores them.
