@@ -3,6 +3,9 @@ package cli
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,16 +19,21 @@ import (
 func rememberCommand(a *App) *cobra.Command {
 	var r memory.RememberRequest
 	var kind, eventType string
+	var anchors []string
 	c := &cobra.Command{
 		Use:   "remember [LESSON...]",
 		Short: "Keep a lesson",
 		Long: `Keep a lesson: what was attempted, what was learned, and how well it works.
 When this returns, the lesson is durable and is found by words and by meaning.
 Secrets are taken out of it first. It is also appended to the repository's log of
-lessons. A lesson that it supersedes or retracts is kept and no longer recalled.`,
+lessons. A lesson that it supersedes or retracts is kept and no longer recalled.
+
+A lesson is anchored to the files and symbols that it names, or to those of --anchor:
+recall says when they changed since or are gone.`,
 		Example: `  recalld remember --type error --context "npm install → EACCES" --command "npm install" \
     --lesson "Run npm with the project's own cache" --tags npm,permissions --success-rate 9/10
   recalld remember Delete the lock file before npm ci
+  recalld remember --anchor internal/retry.go#Backoff The first wait must not be zero
   recalld remember --supersedes l-4f2a9c Run npm ci: it deletes what is left over`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -36,6 +44,10 @@ lessons. A lesson that it supersedes or retracts is kept and no longer recalled.
 			}
 			r.Type, r.AlsoType = memory.EventType(eventType), memory.EventType(kind)
 			r.Caller = a.caller()
+			r.Anchors = nil
+			for _, text := range anchors {
+				r.Anchors = append(r.Anchors, anchorOf(text, r.Caller.Dir))
+			}
 			kept, err := ask(c.Context(), a, service.Remember, r)
 			if err != nil {
 				return err
@@ -62,9 +74,36 @@ lessons. A lesson that it supersedes or retracts is kept and no longer recalled.
 	flags.StringSliceVar(&r.Supersedes, "supersedes", nil, "ids of lessons that this one replaces")
 	flags.StringSliceVar(&r.Retracts, "retracts", nil, "ids of lessons that were found wrong; this one says why")
 	flags.StringVar(&r.AgentID, "agent-id", "", "who writes it")
+	flags.StringArrayVar(&anchors, "anchor", nil, "code that it is about: FILE, FILE#SYMBOL or FILE:10-20; may be repeated")
 	a.projectFlag(c, &r.Project)
 	allowEmpty(c, "context", "command", "tags", "success-rate", "agent-id")
 	completeWords(c, "type", "error", "success", "pattern")
 	completeWords(c, "event-type", "error", "success", "pattern")
 	return c
+}
+
+// anchorOf reads FILE, FILE#SYMBOL or FILE:10-20. A file that exists is taken from the
+// working folder, any other from the root of the repository.
+func anchorOf(text, dir string) memory.AnchorRequest {
+	r := memory.AnchorRequest{Path: text}
+	if path, symbol, ok := strings.Cut(text, "#"); ok {
+		r.Path, r.Symbol = path, symbol
+	} else if i := strings.LastIndexByte(text, ':'); i > 0 {
+		from, to, several := strings.Cut(text[i+1:], "-")
+		first, err := strconv.Atoi(from)
+		last := first
+		if several && err == nil {
+			last, err = strconv.Atoi(to)
+		}
+		if err == nil {
+			r.Path, r.Lines = text[:i], []int{first, last}
+		}
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil && !filepath.IsAbs(r.Path) {
+		path := filepath.Join(real, r.Path)
+		if _, err := os.Lstat(path); err == nil {
+			r.Path = path
+		}
+	}
+	return r
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/recalld/recalld/embedder"
@@ -156,6 +158,9 @@ func (c *Core) paths(ctx context.Context, opts CoreOptions) error {
 		Analyze: indexer.Analyze, Embedder: opts.Builtin, Held: c.Indexer.Held, Redact: clean, RedactValue: cleanValue,
 		Labels: labels, FlowTags: opts.Config.Sessions.FlowTags, Git: project.Head,
 		LineHash: lessonlog.Hash, QuoteFilter: c.QuoteFilter, Gate: c.Gate,
+		Anchors: func(ctx context.Context, q memory.AnchorQuery) ([]memory.Anchor, error) {
+			return c.Recall.FindAnchors(ctx, q)
+		},
 	})
 	if err != nil {
 		return fmt.Errorf("make write path: %w", err)
@@ -181,12 +186,43 @@ func (c *Core) recallOptions(opts CoreOptions) recall.Options {
 	}
 	return recall.Options{
 		Corpus: c.Indexer, Sessions: c.Indexer, Current: c.Store, Projects: c.Recorder, Verifier: c.Verifier, Ledger: c.Store,
-		Analyze:  func(text string) index.Terms { return lexical.Analyze(text) },
-		Content:  lexical.Content,
-		Names:    c.Projects.Names,
+		Analyze: func(text string) index.Terms { return lexical.Analyze(text) },
+		Content: lexical.Content,
+		Names:   c.Projects.Names,
+		Anchors: c.Verifier, Roots: c.roots,
 		Turn:     func(k memory.SessionKey) int { return c.Session.Turn(k) },
 		ReadOnly: c.readOnly, Redact: clean, Stale: opts.Stale, FileNames: names, Missing: opts.Missing, Lost: c.Store.Damage, Settings: &settings, Logger: opts.Logger,
 	}
+}
+
+// roots returns the folders in which code of a project is looked for: the one that
+// contains dir if the project has it, else all that are known, the indexed ones first.
+func (c *Core) roots(project, dir string) []string {
+	if filepath.IsAbs(dir) {
+		if own, err := c.Projects.Locate(dir); err == nil && own.Project.ID == project {
+			return []string{own.Root}
+		}
+	}
+	var roots []string
+	if boxes, err := c.Store.ProjectSandboxes(project); err == nil {
+		for _, box := range boxes {
+			if box.GoneAt.IsZero() {
+				roots = append(roots, box.Root)
+			}
+		}
+	}
+	known, err := c.Store.Projects()
+	if err != nil {
+		return roots // the store has logged it
+	}
+	for _, p := range known {
+		for _, root := range p.Roots {
+			if p.ID == project && !slices.Contains(roots, root) {
+				roots = append(roots, root)
+			}
+		}
+	}
+	return roots
 }
 
 // readOnly says why nothing can be stored for now.

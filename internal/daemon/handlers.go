@@ -28,6 +28,7 @@ func (d *Daemon) bind() (err error) {
 		service.Bind(service.Receipt, func(ctx context.Context, r memory.ReceiptRequest) (*memory.Receipt, error) {
 			return d.core.Recall.Receipt(ctx, r.ID)
 		}),
+		service.Bind(service.Lessons, d.Lessons),
 		service.Bind(service.Forget, d.Forget),
 
 		service.Bind(service.StartSession, d.StartSession),

@@ -137,3 +137,9 @@ func (d *Daemon) Sessions(ctx context.Context, req memory.SessionsRequest) (*mem
 	d.ready(ctx, req.Caller)
 	return d.core.Recall.Sessions(ctx, req)
 }
+
+// Lessons carries out service.Lessons.
+func (d *Daemon) Lessons(ctx context.Context, req memory.LessonsRequest) (*memory.LessonList, error) {
+	d.ready(ctx, req.Caller)
+	return d.core.Recall.Lessons(ctx, req)
+}

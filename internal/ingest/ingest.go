@@ -99,6 +99,8 @@ type Options struct {
 	// Git says where the repository of a folder stands, nil outside of one. Nil
 	// fills in nothing.
 	Git func(dir string) *memory.Git
+	// Anchors finds the code that a lesson is about. Nil finds none.
+	Anchors func(ctx context.Context, q memory.AnchorQuery) ([]memory.Anchor, error)
 	// LineHash returns the id of a log line as the log reader computes it, so that our own
 	// lines are recognised when they are read again. Nil leaves lines without an id.
 	LineHash func(memory.LogLine) memory.DocID
@@ -132,6 +134,9 @@ func (o *Options) validate() error {
 	if o.Git == nil {
 		o.Git = func(string) *memory.Git { return nil }
 	}
+	if o.Anchors == nil {
+		o.Anchors = func(context.Context, memory.AnchorQuery) ([]memory.Anchor, error) { return nil, nil }
+	}
 	if o.LineHash == nil {
 		o.LineHash = func(memory.LogLine) memory.DocID { return memory.DocID{} }
 	}
@@ -148,6 +153,7 @@ type Service struct {
 	dim   int    // of its vectors
 
 	failures failures
+	touched  touched
 	attempts attempts
 	stepIDs  stepIDs
 

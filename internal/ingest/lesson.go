@@ -43,6 +43,14 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 	if err := s.addSession(&one, req.Caller); err != nil {
 		return nil, nil, err
 	}
+	one.Event.Anchors, err = s.opts.Anchors(ctx, memory.AnchorQuery{
+		Project: project.ID, Dir: req.Caller.Dir, Given: req.Anchors,
+		Text:    strings.Join([]string{line.Lesson, line.Context, line.Command}, "\n"),
+		Touched: s.touched.by(memory.SessionKey{Project: one.Project, ID: one.Session}, one.Created),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
 	batch := memory.Batch{
 		RequestID: req.RequestID, DropTombstones: []string{one.ID},
 		Action: "remember", Detail: map[string]string{"id": one.ID, "project": project.ID},
@@ -174,6 +182,22 @@ func (s *Service) lessonRecord(line memory.LogLine, project string) memory.Recor
 	}
 }
 
+// importedAnchors takes the anchors that an export wrote out of a line's other fields.
+// What is no list of anchors stays there.
+func (s *Service) importedAnchors(line *memory.LogLine) []memory.Anchor {
+	anchors := memory.Anchors(line.Extra[anchorsField])
+	if anchors == nil {
+		return nil
+	}
+	line.Extra = withoutField(line.Extra, anchorsField)
+	for _, a := range anchors {
+		if _, n := s.opts.Redact(strings.Join([]string{a.Path, a.Symbol, a.Code.Symbol}, "\n")); n > 0 {
+			return nil
+		}
+	}
+	return anchors
+}
+
 // lessonID names a lesson by its text and repository, so that equal ones are merged.
 func lessonID(project string, line memory.LogLine) string {
 	return memory.RecordID("l", project, normalise(line.Repo), normalise(line.Context), normalise(line.Lesson), normalise(line.Command))
@@ -272,6 +296,9 @@ func withField(fields map[string]json.RawMessage, name string, raw json.RawMessa
 // provenanceField is where an export writes the provenance of a lesson. An import ignores
 // it: a file does not decide on its own provenance.
 const provenanceField = "provenance"
+
+// anchorsField is where an export writes the anchors of a lesson.
+const anchorsField = "anchors"
 
 func withoutField(fields map[string]json.RawMessage, name string) map[string]json.RawMessage {
 	if _, ok := fields[name]; !ok {

@@ -45,6 +45,7 @@ func (s *Service) ImportLessons(ctx context.Context, project memory.Project, fro
 			out.Known++
 			continue
 		}
+		anchors := s.importedAnchors(&line) // what looks for secrets would take their hashes for some
 		clean, err := s.importedLine(line, project, from)
 		if err != nil {
 			out.Problems = append(out.Problems, Problem{i, err})
@@ -54,6 +55,7 @@ func (s *Service) ImportLessons(ctx context.Context, project memory.Project, fro
 		if one.Provenance = from; from.Followed() {
 			one.Event.Rate, one.Event.RateAt = nil, time.Time{}
 		}
+		one.Event.Anchors = anchors
 		told = append(told, importedLine{clean, one})
 	}
 	// By time, so that a lesson exists before another one withdraws it.

@@ -45,6 +45,9 @@ func observe(old, one memory.Record, live bool) (memory.Record, bool) {
 		event.Withdrawn = nil
 	}
 	event.Fingerprints = union(event.Fingerprints, one.Event.Fingerprints, maxFingerprints)
+	if live && len(one.Event.Anchors) > 0 || len(event.Anchors) == 0 { // it holds for the code of now
+		event.Anchors = one.Event.Anchors
+	}
 	merged.Event = &event
 	if one.Provenance.Trust() > merged.Provenance.Trust() {
 		merged.Provenance = one.Provenance

@@ -53,6 +53,9 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 	if !done.Repeated && !content.Outcome.OK {
 		s.failures.put(memory.SessionKey{Project: r.Project, ID: r.Session}, s.now(), content.Fingerprints)
 	}
+	if !done.Repeated {
+		s.touched.put(memory.SessionKey{Project: r.Project, ID: r.Session}, s.now(), steptext.Target(content.Tool.Target))
+	}
 	labels := r.Step.Labels
 	if labels == nil {
 		labels = []string{}

@@ -38,6 +38,8 @@ type Event struct {
 	Observations []Observation `json:"tellings,omitempty"`
 	// Fingerprints name the errors that it is about (package fingerprint).
 	Fingerprints []string `json:"fingerprints,omitempty"`
+	// Anchors are the code that it is about, at most MaxAnchors.
+	Anchors []Anchor `json:"anchors,omitempty"`
 	// Withdrawn says that the lesson is kept but no longer recalled.
 	Withdrawn *Withdrawal `json:"aside,omitempty"`
 }
@@ -103,8 +105,11 @@ type RememberRequest struct {
 	// lessons that were found wrong. Both stay stored and are not recalled.
 	Supersedes []string `json:"supersedes,omitempty" limit:"0-20" each:"1-200" desc:"Ids of lessons that this one replaces."`
 	Retracts   []string `json:"retracts,omitempty" limit:"0-20" each:"1-200" desc:"Ids of lessons that were found wrong; this one says why."`
-	Project    string   `json:"project,omitempty" limit:"0-4096"`
-	Caller     Caller   `json:"caller,omitzero"`
+	// Anchors name the code that it is about. Without any, the paths and symbols in its
+	// texts are looked up in the index.
+	Anchors []AnchorRequest `json:"anchors,omitempty" limit:"0-8" desc:"Code that it is about, so that recall can say when it changed; default: files and symbols that it names."`
+	Project string          `json:"project,omitempty" limit:"0-4096"`
+	Caller  Caller          `json:"caller,omitzero"`
 }
 
 // Validate checks the limits and fills in the defaults.

@@ -152,6 +152,8 @@ type Item struct {
 	State string `json:"state,omitempty"`
 	// Cut says that Text is not all of it: recall with its id gives the rest.
 	Cut bool `json:"cut,omitempty" desc:"Text is not all of it; recall with its id gives the rest."`
+	// Anchors say what has become of the code that a lesson is about.
+	Anchors []AnchorCheck `json:"anchors,omitempty"`
 	// Similar counts near-duplicates that were collapsed into this one.
 	Similar int `json:"similar,omitempty" desc:"Near-duplicates collapsed into this one."`
 	Tokens  int `json:"tokens"`
@@ -192,6 +194,8 @@ type RankFactors struct {
 	CoveredBy string `json:"covered_by,omitempty" mcp:"-"`
 	// Named is a name that the question spells in words and the item has.
 	Named string `json:"named,omitempty" mcp:"-"`
+	// Anchor is the worst state of the item's anchors.
+	Anchor AnchorState `json:"anchor,omitempty" mcp:"-"`
 	// Retrievers holds what each retriever said: its raw score and the
 	// relevance that this would have alone.
 	Retrievers map[string]RetrieverScore `json:"retrievers,omitempty"`

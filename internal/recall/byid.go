@@ -175,6 +175,9 @@ func (r *run) full(item *memory.Item, rec *memory.Record) {
 		line("Lesson", item.Lesson)
 		line("Command", item.Command)
 		line("Type", string(rec.Event.Type))
+		for _, anchor := range item.Anchors {
+			line("Code", anchor.String())
+		}
 		line("Told by", r.redact(rec.Event.AgentID))
 	case rec.Step != nil:
 		st := *rec.Step

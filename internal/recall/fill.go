@@ -195,6 +195,7 @@ func (r *run) record(c *candidate) (memory.Item, memory.Reason) {
 		return memory.Item{}, memory.Gone // superseded or retracted since the search
 	case rec.Event != nil:
 		r.lesson(&item, rec.Event)
+		c.factors.Anchor = r.anchored(&item, rec.Event.Anchors)
 	case rec.Step != nil:
 		item.Timestamp = rec.Created
 		item.StepEnd = new(stepEnd(rec.Step, r.redact))

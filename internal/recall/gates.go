@@ -46,34 +46,36 @@ func newGates(v memory.Verifier) *gates {
 // chunk reads a chunk again, head the beginning of a file. The error is a
 // *memory.GateError: TooSlow if ctx ends first or the root hangs.
 func (g *gates) chunk(ctx context.Context, at memory.Location) (memory.Verified, error) {
-	return g.look(ctx, at, g.verifier.Verify)
+	return look(ctx, g, at, g.verifier.Verify)
 }
 
 func (g *gates) head(ctx context.Context, at memory.Location) (memory.Verified, error) {
-	return g.look(ctx, at, g.verifier.Head)
+	return look(ctx, g, at, g.verifier.Head)
 }
 
-func (g *gates) look(ctx context.Context, at memory.Location, read func(context.Context, memory.Location) (memory.Verified, error)) (memory.Verified, error) {
+// look reads something at a root, in a goroutine that is abandoned when ctx ends.
+func look[T any](ctx context.Context, g *gates, at memory.Location, read func(context.Context, memory.Location) (T, error)) (T, error) {
+	var none T
 	late := &memory.GateError{Reason: memory.TooSlow, Path: at.Path}
 	if ctx.Err() != nil {
-		return memory.Verified{}, late
+		return none, late
 	}
 	root := g.enter(at.Root)
 	if root == nil {
-		return memory.Verified{}, late
+		return none, late
 	}
 	if !acquire(ctx, root.free) {
 		g.leave(at.Root, root)
-		return memory.Verified{}, late
+		return none, late
 	}
 	if !acquire(ctx, g.free) {
 		<-root.free
 		g.leave(at.Root, root)
-		return memory.Verified{}, late
+		return none, late
 	}
 	defer func() { <-g.free }()
 	type seen struct {
-		v   memory.Verified
+		v   T
 		err error
 	}
 	done := make(chan seen, 1)
@@ -101,7 +103,7 @@ func (g *gates) look(ctx context.Context, at memory.Location, read func(context.
 		isLeft = true
 		root.left++
 	}
-	return memory.Verified{}, late
+	return none, late
 }
 
 func acquire(ctx context.Context, free chan struct{}) bool {

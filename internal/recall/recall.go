@@ -77,6 +77,10 @@ type Corpus interface {
 	// At returns the chunks of a selection at a location, from the file that fits
 	// best first. Without a line it returns all chunks of the file, in order.
 	At(place memory.CodeLocation, sel memory.Selection) []memory.Candidate
+	// Places returns the places of a document that a selection allows.
+	Places(doc memory.DocID, sel memory.Selection) []memory.Candidate
+	// RecordIDs returns the ids of a selection's records, newest first.
+	RecordIDs(sel memory.Selection) []string
 }
 
 // Projects finds the project that a caller means.
@@ -112,6 +116,11 @@ type Options struct {
 	// FileNames finds files by name where the full index cannot answer for code; nil if
 	// there is no such index.
 	FileNames FileNames
+	// Anchors reads the code that lessons are about; nil reads none. Roots returns the
+	// folders of a project: of a caller's folder that is in one, only this one. Both or
+	// none are set.
+	Anchors memory.AnchorReader
+	Roots   func(project, dir string) []string
 	// Missing says in a few words why code of a project is missing from the full index,
 	// "indexing is paused"; empty if none is. Default: none is.
 	Missing func(project string) string

@@ -265,6 +265,10 @@ func (s *shelf) Definitions(name memory.Name, sel memory.Selection) []memory.Def
 	return s.definitions[name]
 }
 
+func (s *shelf) Places(memory.DocID, memory.Selection) []memory.Candidate { return nil }
+
+func (s *shelf) RecordIDs(memory.Selection) []string { return nil }
+
 func (s *shelf) At(place memory.CodeLocation, sel memory.Selection) []memory.Candidate {
 	return s.at[place]
 }

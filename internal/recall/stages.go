@@ -107,7 +107,8 @@ type run struct {
 	// code was searched.
 	codeDegraded   []memory.Degraded
 	codeIncomplete string
-	redacted       bool // a secret was taken out
+	anchors        *anchorLook // made for the first lesson with anchors
+	redacted       bool        // a secret was taken out
 
 	answer  *memory.RecallResponse
 	receipt memory.Receipt

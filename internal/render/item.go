@@ -18,7 +18,7 @@ func ItemTokens(i memory.Item) int { return Tokens(Visible(Item(i, 0))) + 1 }
 // Item writes one numbered item. An item of another repository, or of another folder than
 // the caller's, is marked.
 func Item(i memory.Item, number int) string {
-	from := similar(i) + originMark(i)
+	from := similar(i) + anchorMark(i) + originMark(i)
 	text, mark := SplitMark(i)
 	switch i.Kind {
 	case memory.Lesson:

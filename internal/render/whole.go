@@ -14,7 +14,7 @@ func Whole(i memory.Item, number int) string {
 		fence := fenceFor(i.Text)
 		return fmt.Sprintf("%s %s\n%s%s\n%s\n%s", head, location(i), fence, langOf(i.Source.Path), i.Text, fence)
 	}
-	return head + " [" + day(i.CreatedAt) + "]" + rateSuffix(i) + originMark(i) + "\n" + i.Text
+	return head + " [" + day(i.CreatedAt) + "]" + rateSuffix(i) + anchorMark(i) + originMark(i) + "\n" + i.Text
 }
 
 // WholeTokens is the number of tokens that an item takes in an answer by ids.

@@ -189,6 +189,9 @@ func (s *Service) Export(ctx context.Context, req memory.ExportRequest) (*memory
 		if r.Extra, err = withProvenance(r.Extra, r.Provenance); err != nil {
 			return nil, err
 		}
+		if r.Extra, err = withAnchors(r.Extra, r.Event); err != nil {
+			return nil, err
+		}
 		lessons = append(lessons, r)
 	}
 	if len(lessons) > 0 {
@@ -220,15 +223,27 @@ func withProvenance(extra map[string]json.RawMessage, p memory.Provenance) (map[
 	if p == (memory.Provenance{}) {
 		return extra, nil
 	}
-	raw, err := json.Marshal(p)
+	return withField(extra, "provenance", p)
+}
+
+// withAnchors adds the anchors of a lesson, which an import keeps.
+func withAnchors(extra map[string]json.RawMessage, e *memory.Event) (map[string]json.RawMessage, error) {
+	if e == nil || len(e.Anchors) == 0 {
+		return extra, nil
+	}
+	return withField(extra, "anchors", e.Anchors)
+}
+
+func withField(extra map[string]json.RawMessage, name string, v any) (map[string]json.RawMessage, error) {
+	raw, err := json.Marshal(v)
 	if err != nil {
-		return nil, fmt.Errorf("write provenance: %w", err)
+		return nil, fmt.Errorf("write %s: %w", name, err)
 	}
 	more := maps.Clone(extra)
 	if more == nil {
 		more = map[string]json.RawMessage{}
 	}
-	more["provenance"] = raw
+	more[name] = raw
 	return more, nil
 }
 

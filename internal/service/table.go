@@ -36,6 +36,9 @@ var (
 	Receipt = define[memory.ReceiptRequest, memory.Receipt](Spec{Name: "receipt", Method: http.MethodGet, Path: "/v1/receipts/{id}", ReadOnly: true, Stored: true,
 		Title:       "One receipt",
 		Description: "Show the receipt of one answer: what was asked, handed out and withheld, with scores and settings."})
+	Lessons = define[memory.LessonsRequest, memory.LessonList](Spec{Name: "lessons", Path: "/v1/lessons", ReadOnly: true, Stored: true,
+		Title:       "List lessons",
+		Description: "List the lessons of a project, newest first, or those whose code changed or is gone since they were told."})
 	// Not idempotent: the second call would not find what the first removed.
 	Forget = define[memory.ForgetRequest, memory.Forgotten](Spec{Name: "forget", Path: "/v1/forget", Destructive: true,
 		Title:       "Forget",

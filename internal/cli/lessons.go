@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
+)
+
+// lessonsCommand lists lessons.
+func lessonsCommand(a *App) *cobra.Command {
+	var r memory.LessonsRequest
+	c := &cobra.Command{
+		Use:   "lessons",
+		Short: "List lessons, newest first",
+		Long: `List the lessons of a project, newest first. A lesson that names files or symbols, or
+that was told with --anchor, is compared with them on disk. With --stale only lessons
+are listed whose code changed since they were told, or is gone.`,
+		Example: `  recalld lessons
+  recalld lessons --stale
+  recalld lessons --project demo --limit 100 --json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := counted(c, "limit", "limit", r.Limit, memory.MaxLessonsListed); err != nil {
+				return err
+			}
+			r.Caller = a.caller()
+			list, err := ask(c.Context(), a, service.Lessons, r)
+			if err != nil {
+				return err
+			}
+			list.Lessons = orEmpty(list.Lessons)
+			return a.recorded(list, len(list.Lessons) > 0, func(w io.Writer) { writeLessons(w, list, r.Stale, a.opts.Now()) })
+		},
+	}
+	flags := c.Flags()
+	a.projectFlag(c, &r.Project)
+	flags.BoolVar(&r.Stale, "stale", false, "only lessons whose code changed or is gone")
+	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most lessons, 1–%d (default %d)", memory.MaxLessonsListed, memory.DefaultLessons))
+	return c
+}
+
+// writeLessons lists lessons; stale ones with their code and what can be done.
+func writeLessons(w io.Writer, list *memory.LessonList, stale bool, now time.Time) {
+	project := memory.ProjectLabel(list.ProjectName, list.Project)
+	switch {
+	case len(list.Lessons) > 0:
+		render.Table(w, lessonRows(list.Lessons, stale, now))
+	case stale:
+		fmt.Fprintf(w, "No stale lessons in project %s.\n", project)
+	default:
+		fmt.Fprintln(w, "No lessons yet. Run 'recalld remember' to keep one.")
+	}
+	switch {
+	case stale && len(list.Lessons) > 0:
+		fmt.Fprintf(w, "%d of %s in project %s. Run 'recalld forget ID' to remove one, 'recalld remember --supersedes ID LESSON' to replace it.\n",
+			list.Stale, memory.Count(list.Total, "lesson"), project)
+	case list.Total > len(list.Lessons) && !stale:
+		fmt.Fprintf(w, "%d of %s in project %s\n", len(list.Lessons), memory.Count(list.Total, "lesson"), project)
+	}
+	if list.Unread > 0 {
+		fmt.Fprintf(w, "The code of %s could not be read.\n", memory.Count(list.Unread, "more lesson"))
+	}
+}
+
+func lessonRows(lessons []memory.Item, stale bool, now time.Time) [][]string {
+	rows := [][]string{{"LESSON", "AGE", "SUCCESS", "CODE", "TEXT"}}
+	for _, l := range lessons {
+		code := "-"
+		if state := memory.WorstAnchor(l.Anchors); state != "" {
+			code = string(state)
+		}
+		rate := l.SuccessRate
+		if rate == "" {
+			rate = "-"
+		}
+		rows = append(rows, []string{l.ID, render.Age(now.Sub(l.CreatedAt)), rate, code, followedText(l.Provenance) + render.ShortLine(l.Text, 80)})
+		for _, anchor := range l.Anchors {
+			if stale && anchor.State.Outdated() {
+				rows = append(rows, []string{"", "", "", "", "  " + render.ShortLine(anchor.String(), 120)})
+			}
+		}
+	}
+	return rows
+}
