@@ -23,104 +23,102 @@ var _ memory.AnchorReader = (*Verifier)(nil)
 // in every file.
 const telling = 5
 
-// Anchor implements memory.AnchorReader. The file is split as the index splits it, so an
-// anchor needs no index. A symbol is the part of the file that all its chunks cover.
+// Anchor implements memory.AnchorReader. The file is cut as the index cuts it, so an
+// anchor needs no index.
 func (*Verifier) Anchor(ctx context.Context, at memory.Location, want memory.AnchorRequest) (memory.Anchor, error) {
 	src, reason := textOf(ctx, at)
 	if reason != "" {
 		return memory.Anchor{}, &memory.GateError{Reason: reason, Path: at.Path}
 	}
 	lang := language.Of(at.Path, src)
-	chunks := chunk.Split(at.Path, lang, src)
-	if len(chunks) == 0 {
-		return memory.Anchor{}, memory.Invalid("path", "a file with text", "%s has no text", memory.Quote(at.Path))
-	}
-	a := memory.Anchor{Path: at.Path, Symbol: want.Symbol}
-	// first and last are lines, from 1; holder is the chunk with the first of them.
-	var first, last int
-	var holder chunk.Chunk
+	a := memory.Anchor{Path: at.Path, Symbol: want.Symbol, Whole: want.Symbol == "" && len(want.Lines) == 0}
+	starts := chunk.LineStarts(src)
+	lines := len(starts) - 1
+	first, last := 1, lines
 	switch {
 	case want.Symbol != "":
-		found, err := declares(chunks, want.Symbol, at.Path)
+		u, err := declares(chunk.Units(at.Path, lang, src), want.Symbol, at.Path)
 		if err != nil {
 			return memory.Anchor{}, err
 		}
-		holder, first, last = found[0], found[0].StartLine, found[len(found)-1].EndLine
+		first, last = u.StartLine, u.EndLine
 	case len(want.Lines) == 2:
-		first, last = want.Lines[0], want.Lines[1]
-		if lines := len(chunk.LineStarts(src)) - 1; last > lines {
+		if first, last = want.Lines[0], want.Lines[1]; last > lines {
 			return memory.Anchor{}, memory.Invalid("lines", fmt.Sprintf("1–%d", lines), "%s has %s", memory.Quote(at.Path), memory.Count(lines, "line"))
 		}
-		holder = chunkWith(chunks, first)
-	default:
-		a.Whole, holder, first, last = true, chunks[0], chunks[0].StartLine, chunks[len(chunks)-1].EndLine
 	}
-	starts := chunk.LineStarts(src)
-	start, end := starts[first-1], starts[last]
-	end -= len(src[start:end]) - len(bytes.TrimRight(src[start:end], "\r\n"))
-	if end = max(end, start); end == start {
-		return memory.Anchor{}, memory.Invalid("lines", "lines with text", "the lines of %s are blank", memory.Quote(at.Path))
+	for first < last && blank(src[starts[first-1]:starts[first]]) {
+		first++
 	}
-	last = first + bytes.Count(src[start:end], []byte("\n"))
-	a.Code = memory.FileChunk{
-		Doc: memory.DocumentID(holder.Doc), Hash: hashOf(src[start:end]), Start: start, End: end, StartLine: first, EndLine: last,
-		Symbol: chunk.Truncate(holder.Symbol, memory.MaxNameText),
+	for last > first && blank(src[starts[last-1]:starts[last]]) {
+		last--
 	}
-	a.Sketch = sketch(src[start:end])
+	if lines == 0 || blank(src[starts[first-1]:starts[last]]) {
+		return memory.Anchor{}, memory.Invalid("path", "code", "these lines of %s are blank", memory.Quote(at.Path))
+	}
+	start := starts[first-1]
+	text := bytes.TrimRight(src[start:starts[last]], "\r\n")
+	a.Code = memory.FileChunk{Hash: hashOf(text), Start: start, End: start + len(text), StartLine: first, EndLine: last}
+	if holder, ok := chunkWith(chunk.Split(at.Path, lang, src), first); ok {
+		a.Code.Doc, a.Code.Symbol = memory.DocumentID(holder.Doc), holder.Symbol
+	}
+	a.Sketch = sketch(text)
 	return a, nil
 }
 
-// chunkWith returns the chunk that holds a line, or the nearest before it.
-func chunkWith(chunks []chunk.Chunk, line int) chunk.Chunk {
-	best := chunks[0]
+func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
+
+// chunkWith returns the chunk that holds a line.
+func chunkWith(chunks []chunk.Chunk, line int) (chunk.Chunk, bool) {
 	for _, c := range chunks {
-		if c.StartLine <= line {
-			best = c
+		if c.StartLine <= line && line <= c.EndLine {
+			return c, true
 		}
 	}
-	return best
+	return chunk.Chunk{}, false
 }
 
-// declares returns the chunks of a declaration or heading: those that have its name as
-// their symbol, else the one that declares the name beside others. A name that several
-// types declare needs its type.
-func declares(chunks []chunk.Chunk, symbol, path string) ([]chunk.Chunk, error) {
-	const limit = "a declaration or heading of the file"
-	name := strings.NewReplacer("::", ".", "#", ".", "->", ".", "(", "", ")", "", "*", "").Replace(symbol)
-	if strings.ContainsAny(symbol, " ") { // a heading
-		name = symbol
-	}
-	within := map[string]bool{} // symbols that are or end with the name
-	var found []chunk.Chunk
-	for _, c := range chunks {
-		if c.Symbol == name || strings.HasSuffix(c.Symbol, "."+name) || strings.HasSuffix(c.Symbol, "> "+name) {
-			within[c.Symbol] = true
-			found = append(found, c)
-		}
-	}
-	if exact := slices.DeleteFunc(slices.Clone(found), func(c chunk.Chunk) bool { return c.Symbol != name }); len(exact) > 0 {
-		return exact, nil
-	}
-	switch {
-	case len(within) > 1:
-		return nil, memory.Invalid("symbol", limit, "%s is declared %d times in %s; give its type as well", memory.Quote(symbol), len(within), memory.Quote(path))
-	case len(found) > 0:
-		return found, nil
+// declares returns the declaration or heading of a name: the unit that has it as its
+// symbol, else the smallest one that declares it. A name that several types declare needs
+// its type.
+func declares(units []chunk.Unit, symbol, path string) (chunk.Unit, error) {
+	name := symbol
+	if !strings.Contains(name, " ") { // a heading has blanks
+		name = strings.NewReplacer("::", ".", "#", ".", "->", ".", "(", "", ")", "", "*", "").Replace(name)
 	}
 	own := name[strings.LastIndexByte(name, '.')+1:]
-	for _, c := range chunks {
-		if slices.Contains(c.Defines, own) {
-			found = append(found, c)
+	for _, fits := range []func(chunk.Unit) bool{
+		func(u chunk.Unit) bool { return u.Symbol == name },
+		func(u chunk.Unit) bool {
+			return strings.HasSuffix(u.Symbol, "."+name) || strings.HasSuffix(u.Symbol, headingMark+name)
+		},
+		func(u chunk.Unit) bool { return slices.Contains(u.Defines, own) },
+	} {
+		var found []chunk.Unit
+		for _, u := range units {
+			if !fits(u) {
+				continue
+			}
+			if n := len(found); n > 0 && u.EndLine <= found[n-1].EndLine {
+				found[n-1] = u // inside of the one before
+			} else {
+				found = append(found, u)
+			}
+		}
+		switch len(found) {
+		case 0:
+		case 1:
+			return found[0], nil
+		default:
+			return chunk.Unit{}, memory.Invalid("symbol", "one declaration or heading", "%s has %d of %s; give its type as well, or lines",
+				memory.Quote(path), len(found), memory.Quote(symbol))
 		}
 	}
-	switch len(found) {
-	case 1:
-		return found, nil
-	case 0:
-		return nil, memory.Invalid("symbol", limit, "%s declares no %s", memory.Quote(path), memory.Quote(symbol))
-	}
-	return nil, memory.Invalid("symbol", limit, "%s is declared %d times in %s; give lines instead", memory.Quote(symbol), len(found), memory.Quote(path))
+	return chunk.Unit{}, memory.Invalid("symbol", "a declaration or heading of the file", "%s declares no %s", memory.Quote(path), memory.Quote(symbol))
 }
+
+// headingMark stands between a heading and the one below it.
+const headingMark = "> "
 
 // Compare implements memory.AnchorReader. A file that is too large to be read, or no text,
 // holds nothing of an anchor.
