@@ -19,9 +19,12 @@ const (
 
 // AnchorRequest is a place in code that a lesson is about.
 type AnchorRequest struct {
-	Path   string `json:"path" limit:"1-1000" desc:"File, from the repository's root."`
-	Symbol string `json:"symbol,omitempty" limit:"0-200" desc:"Declaration or heading in it."`
-	Lines  []int  `json:"lines,omitempty" limit:"0-2" desc:"First and last line."`
+	// Path is relative to the repository's root, or absolute below it.
+	Path string `json:"path" limit:"1-1000"`
+	// Symbol is a declaration or heading in the file, Lines are the first and last line of
+	// a part, from 1. Without either the file is meant.
+	Symbol string `json:"symbol,omitempty" limit:"0-200"`
+	Lines  []int  `json:"lines,omitempty" limit:"0-2" desc:"First, last."`
 }
 
 func (r *AnchorRequest) relations(at string) error {
@@ -48,7 +51,7 @@ type Anchor struct {
 	// Whole says that the lesson is about the file, not about a part of it.
 	Whole bool `json:"whole,omitempty"`
 	// Code is the place of the code in the file and the hash of its bytes. Its Doc is the
-	// document of the chunk that holds its first line.
+	// document of the indexed chunk with its first line, zero without one.
 	Code FileChunk `json:"code"`
 	// Sketch has the hashes of its lines, 4 bytes each: all of them, or an even sample.
 	Sketch []byte `json:"sketch,omitempty"`

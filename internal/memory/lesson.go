@@ -107,7 +107,7 @@ type RememberRequest struct {
 	Retracts   []string `json:"retracts,omitempty" limit:"0-20" each:"1-200" desc:"Ids of lessons that were found wrong; this one says why."`
 	// Anchors name the code that it is about. Without any, the paths and symbols in its
 	// texts are looked up in the index.
-	Anchors []AnchorRequest `json:"anchors,omitempty" limit:"0-8" desc:"Code that it is about, so that recall can say when it changed; default: files and symbols that it names."`
+	Anchors []AnchorRequest `json:"anchors,omitempty" limit:"0-8" desc:"Code it is about, so that recall tells when that changed; default: what it names."`
 	Project string          `json:"project,omitempty" limit:"0-4096"`
 	Caller  Caller          `json:"caller,omitzero"`
 }

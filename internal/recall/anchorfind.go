@@ -25,7 +25,7 @@ func (s *Service) FindAnchors(ctx context.Context, q memory.AnchorQuery) ([]memo
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.settings.CodeDeadline)
 	defer cancel()
-	f := anchorFinder{s: s, ctx: ctx}
+	f := anchorFinder{s: s, ctx: ctx, sel: memory.Selection{Project: q.Project, Kinds: []memory.Kind{memory.Chunk}}}
 	if len(q.Given) == 0 { // most lessons name no code, and no disk is read for them
 		f.mentioned(q)
 		if len(f.wanted) == 0 {
@@ -49,13 +49,25 @@ func (s *Service) FindAnchors(ctx context.Context, q memory.AnchorQuery) ([]memo
 type anchorFinder struct {
 	s      *Service
 	ctx    context.Context
+	sel    memory.Selection
 	wanted [][]memory.AnchorRequest // each the ways to say one place, the best first
 }
 
+// read makes an anchor of a file on disk.
 func (f *anchorFinder) read(root string, want memory.AnchorRequest) (memory.Anchor, error) {
-	return look(f.ctx, f.s.gates, memory.Location{Root: root, Path: want.Path}, func(ctx context.Context, at memory.Location) (memory.Anchor, error) {
+	a, err := look(f.ctx, f.s.gates, memory.Location{Root: root, Path: want.Path}, func(ctx context.Context, at memory.Location) (memory.Anchor, error) {
 		return f.s.opts.Anchors.Anchor(ctx, at, want)
 	})
+	if err != nil {
+		return a, err
+	}
+	for _, c := range f.s.opts.Corpus.At(memory.CodeLocation{Path: a.Path, Line: a.Code.StartLine}, f.sel) {
+		if c.File.Path == a.Path {
+			a.Code.Doc = c.Doc
+			break
+		}
+	}
+	return a, nil
 }
 
 // given makes the anchors that a caller asks for, or none.
@@ -131,11 +143,10 @@ func addAnchor(list []memory.Anchor, a memory.Anchor) []memory.Anchor {
 
 // mentioned looks up which paths and symbols of a text one file of the project has.
 func (f *anchorFinder) mentioned(q memory.AnchorQuery) {
-	sel := memory.Selection{Project: q.Project, Kinds: []memory.Kind{memory.Chunk}}
 	corpus := f.s.opts.Corpus
 	for _, m := range mentions(q.Text).mentions {
 		if m.place.Path != "" {
-			at := corpus.At(m.place, sel)
+			at := corpus.At(m.place, f.sel)
 			if file, ok := oneFile(at); ok {
 				f.wanted = append(f.wanted, f.waysTo(file, m.place.Line, at[0]))
 				continue
@@ -145,7 +156,7 @@ func (f *anchorFinder) mentioned(q memory.AnchorQuery) {
 			continue
 		}
 		var places []memory.Candidate
-		for _, d := range corpus.Definitions(m.name, sel) {
+		for _, d := range corpus.Definitions(m.name, f.sel) {
 			if d.Exact && d.Within {
 				places = append(places, d.Places...)
 			}
@@ -158,7 +169,7 @@ func (f *anchorFinder) mentioned(q memory.AnchorQuery) {
 		return
 	}
 	for _, touched := range q.Touched {
-		if file, ok := oneFile(corpus.At(memory.CodeLocation{Path: touched}, sel)); ok && len(f.wanted) < maxTouched {
+		if file, ok := oneFile(corpus.At(memory.CodeLocation{Path: touched}, f.sel)); ok && len(f.wanted) < maxTouched {
 			f.wanted = append(f.wanted, []memory.AnchorRequest{{Path: file}})
 		}
 	}

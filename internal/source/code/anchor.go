@@ -11,7 +11,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/recalld/recalld/internal/language"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/redact"
 	"github.com/recalld/recalld/internal/source/code/chunk"
@@ -23,21 +22,20 @@ var _ memory.AnchorReader = (*Verifier)(nil)
 // in every file.
 const telling = 5
 
-// Anchor implements memory.AnchorReader. The file is cut as the index cuts it, so an
-// anchor needs no index.
+// Anchor implements memory.AnchorReader. The file is cut by the rules of the index, so a
+// symbol is found without one.
 func (*Verifier) Anchor(ctx context.Context, at memory.Location, want memory.AnchorRequest) (memory.Anchor, error) {
 	src, reason := textOf(ctx, at)
 	if reason != "" {
 		return memory.Anchor{}, &memory.GateError{Reason: reason, Path: at.Path}
 	}
-	lang := language.Of(at.Path, src)
 	a := memory.Anchor{Path: at.Path, Symbol: want.Symbol, Whole: want.Symbol == "" && len(want.Lines) == 0}
 	starts := chunk.LineStarts(src)
 	lines := len(starts) - 1
 	first, last := 1, lines
 	switch {
 	case want.Symbol != "":
-		u, err := declares(chunk.Units(at.Path, lang, src), want.Symbol, at.Path)
+		u, err := declares(chunk.Units(at.Path, "", src), want.Symbol, at.Path)
 		if err != nil {
 			return memory.Anchor{}, err
 		}
@@ -59,24 +57,11 @@ func (*Verifier) Anchor(ctx context.Context, at memory.Location, want memory.Anc
 	start := starts[first-1]
 	text := bytes.TrimRight(src[start:starts[last]], "\r\n")
 	a.Code = memory.FileChunk{Hash: hashOf(text), Start: start, End: start + len(text), StartLine: first, EndLine: last}
-	if holder, ok := chunkWith(chunk.Split(at.Path, lang, src), first); ok {
-		a.Code.Doc, a.Code.Symbol = memory.DocumentID(holder.Doc), holder.Symbol
-	}
 	a.Sketch = sketch(text)
 	return a, nil
 }
 
 func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
-
-// chunkWith returns the chunk that holds a line.
-func chunkWith(chunks []chunk.Chunk, line int) (chunk.Chunk, bool) {
-	for _, c := range chunks {
-		if c.StartLine <= line && line <= c.EndLine {
-			return c, true
-		}
-	}
-	return chunk.Chunk{}, false
-}
 
 // declares returns the declaration or heading of a name: the unit that has it as its
 // symbol, else the smallest one that declares it. A name that several types declare needs
