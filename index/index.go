@@ -44,6 +44,10 @@ type Query struct {
 	Universe *roaring.Bitmap
 	// Limit is how many hits are wanted; it must be positive.
 	Limit int
+	// Further is how many more hits may be returned if the search for Limit has them at
+	// hand. It does not change the first Limit hits, and some of the further ones may be
+	// missing.
+	Further int
 }
 
 // Result is the output of a retriever.
@@ -70,7 +74,7 @@ type Retriever interface {
 	// Name identifies the retriever in receipts and settings: "lexical" or
 	// "vector/<model>".
 	Name() string
-	// Retrieve returns at most q.Limit hits, all of them in q.Allow. It returns ctx's error
+	// Retrieve returns at most q.Limit + q.Further hits, all of them in q.Allow. It returns ctx's error
 	// when the deadline passes first, and ErrNotReady when the retriever cannot answer yet.
 	// If nothing is found, the result is empty and the error nil.
 	Retrieve(ctx context.Context, q Query) (Result, error)

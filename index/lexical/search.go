@@ -53,7 +53,7 @@ func (x *Index) Retrieve(ctx context.Context, q index.Query) (index.Result, erro
 	if err := s.score(ctx, q.Limit); err != nil {
 		return index.Result{}, err
 	}
-	hits, content := s.top(q.Limit)
+	hits, content := s.top(q.Limit + q.Further)
 	return index.Result{Hits: hits, Best: s.best(), Searched: s.searched, Content: content}, nil
 }
 

@@ -237,12 +237,12 @@ func TestShortlistEstimatesMoments(t *testing.T) {
 		}
 	}
 	query := c.query()
-	estimated, err := s.search(t.Context(), query, nil, 10)
+	estimated, err := s.search(t.Context(), query, nil, 10, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.options.ExactUpTo = documents
-	exact, err := s.search(t.Context(), query, nil, 10)
+	exact, err := s.search(t.Context(), query, nil, 10, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func (r *retriever) Retrieve(ctx context.Context, q index.Query) (index.Result, 
 	if err != nil {
 		return index.Result{}, fmt.Errorf("embed query: %w", err)
 	}
-	a, err := r.c.search(ctx, vec, q.Allow, q.Limit)
+	a, err := r.c.search(ctx, vec, q.Allow, q.Limit, q.Further)
 	if err != nil {
 		return index.Result{}, fmt.Errorf("search vectors: %w", err)
 	}

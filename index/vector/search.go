@@ -57,11 +57,11 @@ func newScratch(c *coder) *scratch {
 // equal searches of an unchanged collection give equal results. Search returns ctx's error
 // if ctx ends first, and a *RefusedError for an unusable query.
 func (s *Collection) Search(ctx context.Context, query []float32, allow *roaring.Bitmap, k int) ([]index.Hit, error) {
-	a, err := s.search(ctx, query, allow, k)
+	a, err := s.search(ctx, query, allow, k, 0)
 	return a.hits, err
 }
 
-func (s *Collection) search(ctx context.Context, query []float32, allow *roaring.Bitmap, k int) (answer, error) {
+func (s *Collection) search(ctx context.Context, query []float32, allow *roaring.Bitmap, k, further int) (answer, error) {
 	if err := ctx.Err(); err != nil {
 		return answer{}, err
 	}
@@ -87,7 +87,7 @@ func (s *Collection) search(ctx context.Context, query []float32, allow *roaring
 		return a, nil
 	}
 	k = min(k, a.searched)
-	room.best.reset(k)
+	room.best.reset(min(k+max(further, 0), a.searched))
 	shortlist := max(s.options.Shortlist, k*s.options.ShortlistPerHit)
 	switch {
 	case allow == nil && a.searched <= s.options.CollectionUpTo:

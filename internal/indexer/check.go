@@ -200,5 +200,5 @@ func Analyze(d memory.Document) []byte {
 	if len(d.Defines) > 0 {
 		text += "\n" + strings.Join(d.Defines, "\n")
 	}
-	return lexical.EncodeTerms(lexical.WithNames(lexical.Analyze(text), d.Defines))
+	return lexical.EncodeTerms(lexical.WithNames(lexical.Analyze(text), marked(d)))
 }

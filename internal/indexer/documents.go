@@ -28,6 +28,8 @@ type document struct {
 	newest int64
 	// indexed is set if the lexical index holds the text.
 	indexed bool
+	// declares and test are those of memory.Document.
+	declares, test bool
 }
 
 // A document with more paths than maxPaths has the path everywhere instead: a text in ten
@@ -240,6 +242,7 @@ func (x *Indexer) describe(num uint32, id memory.DocID, encoded []byte) (w lexic
 		w.paths = lexical.Analyze(paths)
 	}
 	d.paths, d.names, d.indexed = paths, names, true
+	d.readMarks(terms)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.docs.Set(num, d)
@@ -270,6 +273,30 @@ func mark(set *roaring.Bitmap, num uint32, in bool) {
 	} else {
 		set.Remove(num)
 	}
+}
+
+// What is stored of a document beside its names, as if it were names. None is one.
+const (
+	markDeclares = "(declares)"
+	markTest     = "(test)"
+)
+
+// marked returns the names of a document with its marks.
+func marked(d memory.Document) []string {
+	names := slices.Clip(d.Defines)
+	if d.Declares {
+		names = append(names, markDeclares)
+	}
+	if d.Test {
+		names = append(names, markTest)
+	}
+	return names
+}
+
+// readMarks reads the marks of a document from its terms.
+func (d *document) readMarks(terms index.Terms) {
+	names, _ := lexical.SplitNames(terms)
+	d.declares, d.test = slices.Contains(names, markDeclares), slices.Contains(names, markTest)
 }
 
 // namesOf returns a hash of the declared names among terms, 0 if there are none. The

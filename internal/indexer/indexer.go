@@ -296,5 +296,5 @@ func (x *Indexer) Held(doc memory.Document) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	d, _ := x.docs.Get(num)
-	return d.indexed && d.names == namesOf(lexical.WithNames(nil, doc.Defines))
+	return d.indexed && d.names == namesOf(lexical.WithNames(nil, marked(doc)))
 }

@@ -197,6 +197,7 @@ func (x *Indexer) Candidates(doc uint32, sel memory.Selection) []memory.Candidat
 	for i, r := range refs {
 		out[i] = x.owners.all[r.owner].candidate(id, r.ord)
 		out[i].Series, out[i].At = x.place(r.owner)
+		out[i].Declares, out[i].Test = d.declares, d.test
 	}
 	return out
 }

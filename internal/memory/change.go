@@ -150,6 +150,9 @@ type Document struct {
 	// Defines are the names that it declares, as they are written and without what
 	// they are declared in: "ServeHTTP". A question for one finds it first.
 	Defines []string
+	// Declares says of code that it has no statement, Test that it is a test within a file
+	// that is none.
+	Declares, Test bool
 }
 
 // StateKey names a state: a small JSON value that belongs to a project and is

@@ -50,6 +50,8 @@ type Candidate struct {
 	// File and Ord are a chunk's place: the file and the chunk's index in it.
 	File FileKey
 	Ord  int
+	// Declares and Test are those of a chunk's Document.
+	Declares, Test bool
 	// Head says that it is a file preview, which the file-name index found by name or
 	// first lines. It has no document, and Ord means nothing.
 	Head bool

@@ -69,7 +69,7 @@ func (r *run) retrieve() {
 	}
 	sources := r.sources()
 	allow, universe := r.s.opts.Corpus.Select(r.searched)
-	q := index.Query{Text: r.query, Allow: allow, Universe: universe, Limit: r.depth()}
+	q := index.Query{Text: r.query, Allow: allow, Universe: universe, Limit: r.settings.Depth, Further: r.further()}
 
 	brief, cancel := context.WithTimeout(r.ctx, r.settings.Deadline)
 	defer cancel()

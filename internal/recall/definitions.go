@@ -19,15 +19,19 @@ import (
 // (internal/daemon/testdata/codequestions). Each is within a flat range; docs/quality.md
 // has the figures.
 const (
-	// codeDepth is how many times as many hits are asked for if code is searched: three of
-	// four hits are not implementations.
+	// codeDepth is how many times as many hits are asked for if code is searched, codePool how
+	// many times as many are looked at: three of four hits are not implementations.
 	codeDepth = 3
+	codePool  = 2
 	// codeVectors is the weight of vectors for code, as a multiple of that for all else
 	// (2 to 4 are alike): words of a question are names in the code.
 	codeVectors = 3
 	// besideCode is the factor for what tests, shows, documents or sets (.3 to .7 are
 	// alike).
 	besideCode = 0.5
+	// declaresOnly is the factor for code without a statement: types, constants, interfaces,
+	// imports (.8 to .9 are alike).
+	declaresOnly = 0.85
 	// coverShare is the most that a file gains from tests and documentation about it (.2 to
 	// .8 are alike), among the best maxCovering of what was found. Each further one counts
 	// half of the one before.
@@ -43,12 +47,12 @@ const (
 	maxSpelling  = 8
 )
 
-// depth is how many hits each retriever is asked for.
-func (r *run) depth() int {
+// further is how many hits beyond the depth each retriever may return.
+func (r *run) further() int {
 	if r.searchesCode() {
-		return codeDepth * r.settings.Depth
+		return (codeDepth - 1) * r.settings.Depth
 	}
-	return r.settings.Depth
+	return 0
 }
 
 func (r *run) searchesCode() bool {
@@ -123,7 +127,7 @@ func (r *run) codeHits() []*codeHit {
 	}
 	var hits []*codeHit
 	best := 0.0
-	for _, f := range index.Fuse(deep, codeDepth*r.settings.Depth) {
+	for _, f := range index.Fuse(deep, codePool*r.settings.Depth) {
 		c, found := known[f.Doc]
 		if !found {
 			places := r.s.opts.Corpus.Candidates(f.Doc, r.searched)
@@ -142,6 +146,9 @@ func (r *run) codeHits() []*codeHit {
 				kind = implementation
 			}
 			kinds[c.File.Path] = kind
+		}
+		if c.Test && !asked[testFile] {
+			kind = testFile
 		}
 		if !found {
 			if kind != implementation {
@@ -201,7 +208,9 @@ func (r *run) scoreCode(hits []*codeHit) {
 			f.gain += pathShare * float64(min(shared(asked, words), maxPathWords))
 			files[h.File.Path] = f
 		}
-		h.score = h.own + f.gain
+		if h.score = h.own + f.gain; h.Declares {
+			h.score *= declaresOnly
+		}
 		if f.by != nil {
 			h.covered = f.by.File.Path
 			// What covers it would be shown, so it may be, as far as it is like the question itself.
@@ -247,16 +256,16 @@ func setOf(words string) map[string]bool {
 
 // pathNames are the words of a file's name and the name of its folder.
 type pathNames struct {
-	file   []string
-	folder string
+	file, inFolder []string
+	folder         string
 }
 
 func namesOf(p string) pathNames {
-	base := path.Base(p)
+	base, folder := path.Base(p), path.Base(path.Dir(p))
 	words := partsOf(strings.TrimSuffix(base, path.Ext(base)))
 	return pathNames{
 		file:   slices.DeleteFunc(words, func(word string) bool { return marksTest[word] }),
-		folder: path.Base(path.Dir(p)),
+		folder: folder, inFolder: partsOf(folder),
 	}
 }
 
@@ -267,7 +276,7 @@ var marksTest = setOf("test tests spec bench benchmark")
 // has all words of the file's name or of its folder's. So retry_test.go, docs/retry.md and
 // tests/test_retry_limit.py cover retry.go, and docs/retry.md of retry/backoff.go.
 func (n pathNames) covers(code pathNames) bool {
-	return n.has(code.file) || n.has(partsOf(code.folder)) ||
+	return n.has(code.file) || n.has(code.inFolder) ||
 		n.folder == code.folder && len(code.folder) > 1 && !commonNames[code.folder]
 }
 

@@ -149,7 +149,7 @@ func chunksOf(parts []chunk.Chunk, src []byte) ([]memory.FileChunk, []memory.Doc
 		})
 		if !have[id] {
 			have[id] = true
-			docs = append(docs, memory.Document{ID: id, Text: p.Doc, Defines: p.Defines})
+			docs = append(docs, memory.Document{ID: id, Text: p.Doc, Defines: p.Defines, Declares: p.Declares, Test: p.Test})
 		}
 	}
 	return chunks, docs

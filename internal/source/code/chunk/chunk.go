@@ -26,7 +26,7 @@ import (
 // Version is the version of the rules by which files are split and documents written. It
 // rises with every change of the output, so that files split by older rules are split
 // again.
-const Version = 2
+const Version = 3
 
 // Sizes of chunks, in bytes. Code has 3.5 to 4 bytes a token, so maxChunk is about 500
 // tokens.
@@ -60,6 +60,10 @@ type Chunk struct {
 	// container: "Serve" for Server.Serve. Of a unit that was split, only the part with
 	// the first line of the declaration defines its name.
 	Defines []string
+	// Declares says that it has no statement that branches, repeats, returns or fails: it is
+	// a type, constants, an interface, imports. Test says that it is a test within a file
+	// that is none.
+	Declares, Test bool
 	// Doc is the document: the text that is analysed and embedded.
 	Doc string
 }

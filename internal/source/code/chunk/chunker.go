@@ -224,8 +224,9 @@ func (c *chunker) emit(first, last, overlap int, symbol string) {
 	end := c.t.starts[last] + len(c.t.line(last))
 	c.chunks = append(c.chunks, Chunk{
 		Start: start, End: end, StartLine: first + 1, EndLine: last + 1, Overlap: overlap, Symbol: symbol,
-		Defines: c.t.definedIn(first+overlap, last),
-		Doc:     DocText(c.lang, symbol, string(c.t.src[start:end])),
+		Defines:  c.t.definedIn(first+overlap, last),
+		Declares: onlyDeclares(c.lang, c.t.src[start:end]), Test: isInnerTest(c.lang, symbol),
+		Doc: DocText(c.lang, symbol, string(c.t.src[start:end])),
 	})
 }
 

@@ -65,6 +65,12 @@ func describe(file string, src []byte, chunks []Chunk) string {
 		if p.Overlap > 0 {
 			fmt.Fprintf(&b, " (%d overlap)", p.Overlap)
 		}
+		if p.Declares {
+			b.WriteString(" declares")
+		}
+		if p.Test {
+			b.WriteString(" test")
+		}
 		fmt.Fprintf(&b, "  %s\n", p.Symbol)
 	}
 	t := newText(src)

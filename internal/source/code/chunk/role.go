@@ -1,0 +1,87 @@
+package chunk
+
+import (
+	"bytes"
+	"strings"
+)
+
+// statementWords begin statements in the languages with bodies, whichever of them has them.
+var statementWords = map[string]bool{
+	"return": true, "if": true, "for": true, "foreach": true, "while": true, "loop": true, "unless": true, "raise": true,
+	"throw": true, "match": true, "switch": true, "yield": true, "await": true, "let": true,
+}
+
+// functionWords begin functions in languages where the body of one may be an expression.
+var functionWords = map[string]bool{"fn": true, "def": true, "fun": true, "func": true, "init": true}
+
+// bodies says whether the functions of a language consist of statements, or may be
+// expressions. Other languages have no functions, or none in these words.
+func bodies(lang string) (statements, expressions bool) {
+	switch lang {
+	case "go", "javascript", "typescript", "java", "groovy", "c", "cpp", "objc", "csharp", "php", "dart", "zig", "solidity", "python", "lua", "perl":
+		return true, false
+	case "rust", "ruby", "kotlin", "scala", "swift", "crystal":
+		return false, true
+	}
+	return false, false
+}
+
+// onlyDeclares says that code has no statement. Words within comments of whole lines do
+// not count; a word within another comment or a string does.
+func onlyDeclares(lang string, code []byte) bool {
+	statements, expressions := bodies(lang)
+	if !statements && !expressions {
+		return false
+	}
+	comments := syntaxes[lang].line
+	for line := range bytes.Lines(code) {
+		line = bytes.TrimSpace(line)
+		if isCommentLine(string(line), comments) {
+			continue
+		}
+		word := bytes.IndexFunc(line, isWordRune)
+		for word >= 0 {
+			line = line[word:]
+			end := bytes.IndexFunc(line, func(r rune) bool { return !isWordRune(r) })
+			if end < 0 {
+				end = len(line)
+			}
+			if word := string(line[:end]); statementWords[word] || expressions && functionWords[word] {
+				return false
+			}
+			line = line[end:]
+			word = bytes.IndexFunc(line, isWordRune)
+		}
+	}
+	return true
+}
+
+func isCommentLine(line string, comments []string) bool {
+	if strings.HasPrefix(line, "*") || strings.HasPrefix(line, "/*") {
+		return true
+	}
+	for _, start := range comments {
+		if strings.HasPrefix(line, start) {
+			return true
+		}
+	}
+	return false
+}
+
+func isWordRune(r rune) bool {
+	return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80
+}
+
+// isInnerTest says that all that a symbol names is in a module of tests, as Rust has them
+// beside what they test.
+func isInnerTest(lang, symbol string) bool {
+	if lang != "rust" || symbol == "" {
+		return false
+	}
+	for name := range strings.SplitSeq(symbol, ", ") {
+		if first, _, _ := strings.Cut(name, separator); first != "tests" && first != "test" {
+			return false
+		}
+	}
+	return true
+}
