@@ -106,6 +106,8 @@ var layers = []layer{
 		"it opens and writes files that other programs write too; what is in them it does not know"},
 	{"internal/git", []string{"internal/fsx"},
 		"it reads repositories safely; what they mean to anybody it does not know"},
+	{"internal/githistory", []string{"internal/git", "index", "index/lexical"},
+		"it ranks files by texts of commits; folders have names there, not meaning"},
 	{"internal/testlong", nil,
 		"it is what tests ask whether to run in full"},
 	{"internal/testkit/golden", nil,

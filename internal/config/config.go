@@ -90,6 +90,8 @@ type Index struct {
 	// Full keeps chunks with words and vectors, Light names and first characters.
 	Full  bool `yaml:"full" default:"true"`
 	Light bool `yaml:"light" default:"true"`
+	// History ranks code by what the commits that changed its file said.
+	History bool `yaml:"history" default:"true"`
 	// Watch notices changes when they are made.
 	Watch bool `yaml:"watch" default:"true"`
 	// MaxSize bounds the disk space of all code; 0 is no bound.

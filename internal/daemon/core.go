@@ -16,6 +16,7 @@ import (
 	"github.com/recalld/recalld/index/lexical"
 	"github.com/recalld/recalld/internal/agentctx"
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/githistory"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/ledger"
@@ -66,9 +67,11 @@ type Core struct {
 	Store   *store.Store
 	Indexer *indexer.Indexer
 	// Gate lets background work through while no query runs.
-	Gate     *worker.Gate
-	Ingest   *ingest.Service
-	Recall   *recall.Service
+	Gate   *worker.Gate
+	Ingest *ingest.Service
+	Recall *recall.Service
+	// History has the commits of indexed folders; nil if they are not read.
+	History  *githistory.Folders
 	Projects *project.Resolver
 	// Recorder resolves projects for questions, and records what they reveal.
 	Recorder *project.Recorder
@@ -165,6 +168,9 @@ func (c *Core) paths(ctx context.Context, opts CoreOptions) error {
 	if err != nil {
 		return fmt.Errorf("make write path: %w", err)
 	}
+	if opts.Config.Index.History {
+		c.History = githistory.New("git", opts.Logger)
+	}
 	if c.Recall, err = recall.New(c.recallOptions(opts)); err != nil {
 		return fmt.Errorf("make read path: %w", err)
 	}
@@ -184,8 +190,13 @@ func (c *Core) recallOptions(opts CoreOptions) recall.Options {
 	if !opts.Config.Redact.Enabled {
 		clean = nil
 	}
+	var commits recall.History
+	if c.History != nil {
+		commits = c.History
+	}
 	return recall.Options{
-		Corpus: c.Indexer, Sessions: c.Indexer, Current: c.Store, Projects: c.Recorder, Verifier: c.Verifier, Ledger: c.Store,
+		History: commits,
+		Corpus:  c.Indexer, Sessions: c.Indexer, Current: c.Store, Projects: c.Recorder, Verifier: c.Verifier, Ledger: c.Store,
 		Analyze: func(text string) index.Terms { return lexical.Analyze(text) },
 		Content: lexical.Content,
 		Names:   c.Projects.Names,
@@ -248,6 +259,9 @@ func (c *Core) Close() error {
 	defer cancel()
 	_ = c.Recall.Close(ctx) // what is late stays behind
 	c.Recorder.Close()
+	if c.History != nil {
+		c.History.Close()
+	}
 	c.Indexer.Close()
 	return c.Store.Close()
 }

@@ -372,6 +372,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		Store: d.core.Store, Writer: d.core.Ingest, Queue: runQueue{queue}, Projects: d.core.Projects,
 		Run: runs, StaleAfter: cfg.Index.StaleAfter, MaxSize: int64(cfg.Index.MaxSize),
 		Watch: cfg.Index.Watch, ReconcileEvery: d.opts.pauses.reconcile, Switch: d.core.Store, Ran: d.runs.Observe, Logger: d.log,
+		Indexed: d.indexed, Forgotten: d.forgotten,
 	})
 	if err != nil {
 		return err

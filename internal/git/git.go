@@ -31,7 +31,7 @@ type Call struct {
 	limit time.Duration
 }
 
-// All calls. Both run ls-files, a builtin that reads the index and the ignore files and
+// The calls for files; see log for the other. Both run ls-files, a builtin that reads the index and the ignore files and
 // looks at the names in the worktree. Without -m, --eol and --recurse-submodules it reads
 // no content of a worktree file and no attributes, so it runs no filter and no textconv. It
 // does not write the index, so it runs no hook. It prints to a pipe, so it starts no pager,
@@ -91,6 +91,25 @@ func (c Call) Within(limit time.Duration) Call {
 // git printed a warning and continued. The error wraps ErrNotAsked if nothing was listed;
 // an error of name ends the listing and is returned, as is ctx's.
 func List(ctx context.Context, program, root string, call Call, only []string, name func(string) error) (warned bool, err error) {
+	listed := 0
+	warned, err = read(ctx, program, root, call, only, func(out io.Reader) error {
+		var err error
+		listed, err = names(out, name)
+		return err
+	})
+	if listed == 0 && errors.Is(err, errEnded) {
+		err = fmt.Errorf("%w: %w", ErrNotAsked, err)
+	}
+	return warned, err
+}
+
+// errEnded is returned when git ended with an error or by its time limit.
+var errEnded = errors.New("git failed")
+
+// read runs git in the worktree with this top folder, and lets take read what it prints.
+// The error wraps ErrNotAsked if git did not start, errEnded if git failed; an error of
+// take ends git and is returned, as is ctx's.
+func read(ctx context.Context, program, root string, call Call, only []string, take func(out io.Reader) error) (warned bool, err error) {
 	path, err := exec.LookPath(program)
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", ErrNotAsked, err)
@@ -113,24 +132,21 @@ func List(ctx context.Context, program, root string, call Call, only []string, n
 	if err := cmd.Start(); err != nil {
 		return false, fmt.Errorf("%w: %w", ErrNotAsked, err)
 	}
-	listed, nameErr := names(out, name)
-	if nameErr != nil {
+	takeErr := take(out)
+	if takeErr != nil {
 		cancel() // git may still be writing
 	}
 	err = cmd.Wait()
 	switch {
-	case nameErr != nil:
-		return false, nameErr
+	case takeErr != nil:
+		return false, takeErr
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case limited.Err() != nil:
 		err = fmt.Errorf("it took more than %s", call.limit)
 	}
-	switch {
-	case err != nil && listed == 0:
-		return false, fmt.Errorf("%w: %w: %s", ErrNotAsked, err, bytes.TrimSpace(said.Bytes()))
-	case err != nil:
-		return false, fmt.Errorf("list files by git: %w: %s", err, bytes.TrimSpace(said.Bytes()))
+	if err != nil {
+		return false, fmt.Errorf("%w: %w: %s", errEnded, err, bytes.TrimSpace(said.Bytes()))
 	}
 	return said.Len() > 0, nil
 }
@@ -174,12 +190,7 @@ func environment(root string) []string {
 func names(out io.Reader, name func(string) error) (n int, err error) {
 	lines := bufio.NewScanner(io.LimitReader(out, maxListing))
 	lines.Buffer(nil, maxName)
-	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
-		if i := bytes.IndexByte(data, 0); i >= 0 {
-			return i + 1, data[:i], nil
-		}
-		return 0, nil, nil // a truncated last name does not count
-	})
+	lines.Split(untilNUL)
 	last := ""
 	read := 0
 	for lines.Scan() {

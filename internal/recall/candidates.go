@@ -52,6 +52,13 @@ func (c *candidate) retrievers() map[string]memory.RetrieverScore {
 }
 
 func (r *run) find() {
+	r.ordered()
+	r.byTitle()
+	r.byFile()
+}
+
+// ordered finds candidates by the question as a whole.
+func (r *run) ordered() {
 	r.retrieve()
 	r.fuse()
 	r.resolve()

@@ -3,8 +3,8 @@
 //
 // A question goes through these stages, in order (see stages):
 //
-//	retrieve → fuse → resolve → neighbours → define first → exact errors → look up → threshold → rank →
-//	lessons first → own versions → budget → fill → file names → share →
+//	retrieve → fuse → resolve → neighbours → define first → title → exact errors →
+//	look up → files → threshold → rank → lessons first → own versions → budget → fill → file names → share →
 //	more code → late code → answer → write → receipt
 //
 // The read path writes nothing itself. Its receipt goes into the ledger's queue. What a
@@ -13,8 +13,8 @@
 //
 // Files. ask.go begins a run and stages.go lists its stages. They are in candidates.go
 // (retrieve to resolve, threshold), neighbours.go, definitions.go with filekind.go and
-// namelift.go (define first), sameerror.go (exact errors), lookup.go with names.go
-// (look up), rank.go (rank, lessons first), versions.go, fill.go with gates.go (budget,
+// namelift.go (define first), report.go (title), sameerror.go (exact errors), lookup.go
+// with names.go (look up), fileevidence.go (files), rank.go (rank, lessons first), versions.go, fill.go with gates.go (budget,
 // fill, more code, late code), filenames.go, share.go, write.go and receipt.go. match.go
 // finds records for the contexts of requests.
 //
@@ -110,6 +110,8 @@ type Options struct {
 	// Content returns the terms of a question that say what it is about.
 	// Default: all.
 	Content func(question index.Terms) index.Terms
+	// History ranks files by what their commits said; nil if it is off.
+	History History
 	// Names returns the names of all projects, for the hint of an error about an unknown
 	// one. Default: none.
 	Names func() []string

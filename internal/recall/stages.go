@@ -24,8 +24,10 @@ var stages = []stage{
 	{"resolve", (*run).resolve},            // documents become candidates with a relevance
 	{"neighbours", (*run).neighbours},      // order steps and turns by those around them too
 	{"define first", (*run).defineFirst},   // code that defines before what tests or documents it
+	{"title", (*run).byTitle},              // of a report also what its title finds
 	{"exact errors", (*run).exactErrors},   // add what reports the error that the question quotes
 	{"look up", (*run).lookUp},             // add code that the question names
+	{"files", (*run).byFile},               // order code by its file and the file's history
 	{"threshold", (*run).threshold},        // withhold what is not relevant
 	{"rank", (*run).rank},                  // order by match, age, success and origin
 	{"lessons first", (*run).lessonsFirst}, // bring lessons up to half of the answer

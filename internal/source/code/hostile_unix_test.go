@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/recalld/recalld/internal/git"
 	"github.com/recalld/recalld/internal/git/gittest"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
@@ -46,6 +47,10 @@ func TestHostileRepositories(t *testing.T) {
 		{"Index", func(ctx context.Context, dir string) {
 			s := newShelf()
 			Index(ctx, sandboxOf(dir), s, nil, s, settings(Options{GitLimit: time.Second}))
+		}},
+		{"git.Log", func(ctx context.Context, dir string) {
+			git.Log(ctx, "git", dir, 10, 10, time.Second)
+			git.Head(ctx, "git", dir, time.Second)
 		}},
 		{"live rules", func(ctx context.Context, dir string) {
 			s := &Sandboxes{opts: SandboxesOptions{Run: settings(Options{Git: "git"})}}

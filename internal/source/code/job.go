@@ -140,6 +140,9 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 	if fault := s.finish(ctx, box, report, began, err); fault != nil {
 		return errors.Join(err, fault)
 	}
+	if err == nil && s.opts.Indexed != nil {
+		s.opts.Indexed(box)
+	}
 	rest := goesOn(report, err)
 	s.mu.Lock()
 	st := s.state(box.ID)
@@ -201,6 +204,9 @@ func (s *Sandboxes) markDirty(sandbox string) {
 
 // forgotten resets the state of a sandbox whose files are not stored any more.
 func (s *Sandboxes) forgotten(sandbox string) {
+	if s.opts.Forgotten != nil {
+		s.opts.Forgotten(sandbox)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.state(sandbox)

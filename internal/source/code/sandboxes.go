@@ -104,6 +104,10 @@ type SandboxesOptions struct {
 	Switch Switch
 	// Ran, if set, is called with the duration of every run that is counted.
 	Ran func(took time.Duration)
+	// Indexed, if set, is called after a run that brought a sandbox up to date, Forgotten
+	// when a sandbox is gone.
+	Indexed   func(memory.Sandbox)
+	Forgotten func(sandbox string)
 	// Clock is time.Now if nil. Logger discards if nil.
 	Clock  func() time.Time
 	Logger *slog.Logger
