@@ -2,8 +2,11 @@ package agentctx
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -94,10 +97,27 @@ type foundTool struct {
 }
 
 // always reports whether every session may call the tool: a core tool or recalld's own.
-func (t foundTool) always() bool { return t.entry.Core || t.match.Project == memory.OwnProject }
+func (t foundTool) always() bool { return t.entry.Core || t.own() }
+
+// own reports whether the tool is one of recalld's own.
+func (t foundTool) own() bool { return t.match.Project == memory.OwnProject }
+
+// strength says how sure it is that the tool is meant, and so how much of it is told.
+func (t foundTool) strength() string {
+	switch {
+	case t.match.Relevance >= activeThreshold:
+		return sure
+	case t.match.Relevance >= likelyThreshold:
+		return likely
+	}
+	return maybe
+}
+
+// The strengths.
+const sure, likely, maybe = "sure", "likely", "maybe"
 
 // strong reports whether the tool becomes active.
-func (t foundTool) strong() bool { return t.match.Relevance >= activeThreshold }
+func (t foundTool) strong() bool { return t.strength() == sure }
 
 // foundTools is the result of a search for tools.
 type foundTools struct {
@@ -106,18 +126,54 @@ type foundTools struct {
 	withheld       []memory.Withheld
 }
 
-// foundThreshold is the least relevance of a tool in the answer. It is lower than the threshold
-// of contexts: the agent asked and chooses itself, and a query in other words than the
-// tool's leaves little evidence. For the phrases that it was chosen with (practice.txt of
-// internal/daemon), 61 of 100 find their tool among the first three; with .5 it is 50, and
-// without a threshold 63, but then every query is answered.
-const foundThreshold = 0.2
-
-// activeThreshold is the least relevance at which a tool becomes active, and from then on costs
-// tokens with every request. Other tools are named only. Of 20 tools that the requests of
+// The least relevances of a tool that becomes active, is told with its description, and is
+// told in a few words. They are lower than the thresholds of contexts: the agent asked and
+// chooses itself, and a query in other words than the tool's leaves little evidence. An active
+// tool costs tokens with every request from then on: of 20 tools that the requests of
 // testdata/active.txt need, .5 makes 17 active, and 5 others; .2 makes 19 active, and 25
-// others.
-const activeThreshold = 0.5
+// others. Below .2 nothing more is found among the first three of practice.txt and own.txt of
+// internal/daemon.
+const (
+	activeThreshold = 0.5
+	likelyThreshold = 0.35
+	foundThreshold  = 0.2
+)
+
+// How many tools are told in a few words: more if none is active.
+const (
+	maxMaybe      = 3
+	maxMaybeAlone = 5
+)
+
+// ownAmong is how many tools are better than one of recalld's own that is asked for. At 1, 19
+// of 31 phrases for own tools find theirs beside 1,346 others, at 3 24 do.
+const ownAmong = 3
+
+// choose keeps the tools of an answer, at most limit, best first. recalld's own are among them
+// if the query asks for one of them, which is then sure and one of the best, or if nothing of
+// the host's is found.
+func (f *foundTools) choose(limit int) {
+	asked := slices.ContainsFunc(f.tools[:min(ownAmong, len(f.tools))], func(t foundTool) bool { return t.own() && t.strong() })
+	others := slices.ContainsFunc(f.tools, func(t foundTool) bool { return !t.own() })
+	most := maxMaybeAlone
+	if slices.ContainsFunc(f.tools, foundTool.strong) {
+		most = maxMaybe
+	}
+	var chosen []foundTool
+	for _, t := range f.tools {
+		if t.strength() == maybe {
+			most--
+		}
+		if len(chosen) == limit || t.own() && others && !asked || t.strength() == maybe && most < 0 {
+			f.withheld = append(f.withheld, memory.Withheld{
+				ID: t.match.ID, Kind: memory.Tool, Reason: memory.OverLimit, NearestScore: t.match.Relevance, Name: t.entry.Name, Server: t.entry.ServerName,
+			})
+			continue
+		}
+		chosen = append(chosen, t)
+	}
+	f.tools = chosen
+}
 
 // findTools matches a query against the enabled tools of a project, and recalld's own if
 // requested.
@@ -151,16 +207,15 @@ func (s *Contexts) findTools(ctx context.Context, project string, req memory.Sea
 			sel.Only[id] = true
 		}
 	}
-	matches, err := s.opts.Recall.Match(ctx, req.Query, sel, req.Limit, recall.AskOptions{MinRelevance: new(foundThreshold)})
+	matches, err := s.matchTools(ctx, req.Query, sel, entries)
 	if err != nil {
 		return foundTools{}, fmt.Errorf("match tools: %w", err)
 	}
 	out := foundTools{Matches: matches, withheld: []memory.Withheld{}}
 	for _, m := range matches.Items {
-		if e, ok := entries[m.ID]; ok { // else it was registered since
-			out.tools = append(out.tools, foundTool{e, m})
-		}
+		out.tools = append(out.tools, foundTool{entries[m.ID], m})
 	}
+	out.choose(req.Limit)
 	for _, w := range matches.Withheld {
 		if e, ok := entries[w.ID]; ok {
 			w.Name, w.Server = e.Name, e.ServerName
@@ -198,7 +253,7 @@ func (f foundTools) answer() []memory.FoundTool {
 	for i, t := range f.tools {
 		out[i] = memory.FoundTool{
 			ID: t.entry.ID, ServerName: t.entry.ServerName, Name: t.entry.Name, Description: t.entry.Description,
-			Followed: t.entry.Followed(), Relevance: t.match.Relevance, Active: t.always(),
+			Followed: t.entry.Followed(), Relevance: t.match.Relevance, Strength: t.strength(), Active: t.always(),
 		}
 		if t.strong() || t.always() {
 			out[i].InputSchema = t.entry.InputSchema
@@ -270,15 +325,7 @@ func writeTools(m *memory.ToolMatches, several string) {
 	idle := 0
 	var named []string
 	for i, t := range m.Tools {
-		ref := memory.ToolRef{ServerName: t.ServerName, ToolName: t.Name}
-		fmt.Fprintf(&list, "%d. %s", i+1, ref)
-		if t.Followed {
-			list.WriteString(" " + memory.FollowedMark)
-		}
-		if line := firstLine(t.Description); line != "" {
-			list.WriteString(": " + line)
-		}
-		list.WriteByte('\n')
+		fmt.Fprintf(&list, "%d. %s\n", i+1, toolLine(t))
 		switch {
 		case t.Active:
 		case m.SessionID == "":
@@ -305,6 +352,61 @@ func writeTools(m *memory.ToolMatches, several string) {
 		b.WriteString("\n" + m.Guidance)
 	}
 	m.Text = b.String()
+}
+
+// maybeTokens bounds a tool that is told in a few words.
+const maybeTokens = 22
+
+// toolLine describes a tool in a line: its name with its server, how sure it is if it is not,
+// what it does and what it takes.
+func toolLine(t memory.FoundTool) string {
+	line := memory.ToolRef{ServerName: t.ServerName, ToolName: t.Name}.String()
+	if t.Followed {
+		line += " " + memory.FollowedMark
+	}
+	if t.Strength != sure && t.Strength != "" {
+		line += " (" + t.Strength + ")"
+	}
+	if description := firstLine(t.Description); description != "" {
+		line += ": " + description
+	}
+	if t.Strength == maybe {
+		return render.Shorten(line, render.MaxBytes(maybeTokens))
+	}
+	if takes := takesText(t.InputSchema); takes != "" {
+		line += " (takes " + takes + ")"
+	}
+	return line
+}
+
+// maxTakes bounds the parameters that a text names.
+const maxTakes = 12
+
+// takesText names the parameters of a tool, those that it needs with a *.
+func takesText(input json.RawMessage) string {
+	var x struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
+	}
+	if json.Unmarshal(input, &x) != nil {
+		return ""
+	}
+	var names []string
+	for _, needed := range []bool{true, false} {
+		for _, name := range slices.Sorted(maps.Keys(x.Properties)) {
+			switch {
+			case slices.Contains(x.Required, name) != needed:
+			case needed:
+				names = append(names, render.OneLine(name)+"*")
+			default:
+				names = append(names, render.OneLine(name))
+			}
+		}
+	}
+	if len(names) > maxTakes {
+		names = append(names[:maxTakes], render.Ellipsis)
+	}
+	return strings.Join(names, ", ")
 }
 
 // maxToolLine bounds a description in the text, in characters; the fields have all of it.
