@@ -54,22 +54,24 @@ func evalCommand(a *App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "eval --set DIR…",
 		Short: "Measure retrieval on sets of documents and questions",
-		Long: `Measure how well the documents of a set are found. A set is a folder with
+		Long: `Measure how well the documents of sets are found. A set is a folder with
 
-  corpus.jsonl   {"id", "title"?, "text", "group"?, "kind"?} a line
-  queries.jsonl  {"id", "text", "group"?, "kind"?, "split"?} a line
-  qrels.tsv      question, document and grade, with tabs between them
-  unanswered.jsonl, code/   further questions without an answer; a folder of code
+  corpus.jsonl      {"id", "title"?, "text", "group"?, "kind"?} a line
+  queries.jsonl     {"id", "text", "group"?, "kind"?, "split"?} a line
+  qrels.tsv         question, document and grade, with tabs between them
+  unanswered.jsonl  further questions, which no document answers, if there are any
+  code/             files that are indexed as code, if there are any
 
-each plain or with .gz. A document is a reference, or by its kind
-  lesson  title is its context; the second line of text is its command
+each file plain or with .gz. A document is a reference, or by its kind
+
+  lesson  title is its context, the second line of text its command
   step    with session, tool, target and failed; text is what was seen, or the error
-  chunk   the part of the file path, below code, whose line has text
-The documents go through the write path into a store of
-their own, the questions through the read path without thresholds, gates and budget.
-A question with a group is asked over the documents of that group. FILE receives
-lines of question, document and score; recall at 5 and 10, MRR at 10 and nDCG at
-10 are printed. With several sets, FILE is a folder that receives SET.tsv for each.
+  chunk   what is indexed of the line of path, a file below code, that has text
+
+The documents go through the write path into a store of their own, the questions
+through the read path without thresholds, gates and budget. A question with a group
+is asked over the documents of that group. Recall at 5 and 10, MRR at 10 and nDCG at
+10 are printed. --out receives lines of question, document and score.
 
 With --answers the questions are also asked as agents ask, with the settings in
 force. It counts whether a right document was shown in full, as a line, not at all
@@ -95,7 +97,7 @@ shown for questions that no document answers.`,
 	c.Flags().BoolVar(&opts.run.Answers, "answers", false, "count what answers show, too")
 	c.Flags().BoolVar(&opts.run.Removed, "without-answers", false, "ask each question again with its right documents removed; implies --answers")
 	c.Flags().StringVar(&opts.split, "split", "", "only questions of this split")
-	c.Flags().StringVar(&opts.out, "out", "", "file that receives the run; of several sets, a folder")
+	c.Flags().StringVar(&opts.out, "out", "", "file that receives the run; of several sets, a folder for SET.tsv of each")
 	must(c.MarkFlagDirname("set"))
 	completeWords(c, "retriever", daemon.EvalLexical, daemon.EvalVector, daemon.EvalHybrid)
 	return c
