@@ -33,6 +33,7 @@ var rankParts = []rankPart{
 	{"neighbours", func(f *memory.RankFactors) string { return added(f.Neighbours) }, nil},
 	{"recency", func(f *memory.RankFactors) string { return times(f.Recency) }, nil},
 	{"success", func(f *memory.RankFactors) string { return times(f.Success) }, nil},
+	{"anchor", func(f *memory.RankFactors) string { return string(f.Anchor) }, nil},
 	{"project", func(f *memory.RankFactors) string { return times(f.Project) }, nil},
 	{"session", func(f *memory.RankFactors) string { return times(f.Session) }, nil},
 	{"origin", func(f *memory.RankFactors) string { return when(f.Followed, "after what was told") }, nil},

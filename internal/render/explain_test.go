@@ -12,7 +12,7 @@ import (
 func explained() *memory.RecallResponse {
 	a := &memory.RecallResponse{ProjectName: "shop", Receipt: "rc-1", Items: []memory.Item{
 		{ID: "l-1", Kind: memory.Lesson, Relevance: .91, Text: "commit the lockfile", RankFactors: &memory.RankFactors{
-			Score: 1.04, Recency: .97, Success: 1.1, Project: 1, Session: 1, Error: true, Followed: true, Neighbours: .05,
+			Score: 1.04, Recency: .97, Success: 1.1, Project: 1, Session: 1, Error: true, Followed: true, Neighbours: .05, Anchor: memory.AnchorChanged,
 			Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 7, Relevance: .88}, "vector/builtin": {Relevance: .25}, "vector/ollama/m": {Relevance: .62}},
 			Verdicts:   &memory.VerdictCounts{Worked: 2},
 		}},
@@ -35,9 +35,9 @@ func TestExplainDrawsEveryPart(t *testing.T) {
 	var b strings.Builder
 	Explain(&b, explained())
 	want := strings.TrimLeft(`
-ITEM        RELEVANCE    RANK  WORDS        MEANING      ERROR           NAMES                                                   FILE                        NEIGHBOURS  RECENCY  SUCCESS  PROJECT  ORIGIN               VERDICTS
-l-1         █████▌ 0.91  1.04  █████▎ 0.88  ███▊   0.62  the same error                                                                                      +0.05       ×0.97    ×1.10             after what was told  2 worked
-c-12345678  ████▎  0.70  0.80         0.00                               defines Serve, at a.go:1, named by the question: serve  covered by b_test.go, test                                ×0.90
+ITEM        RELEVANCE    RANK  WORDS        MEANING      ERROR           NAMES                                                   FILE                        NEIGHBOURS  RECENCY  SUCCESS  ANCHOR   PROJECT  ORIGIN               VERDICTS
+l-1         █████▌ 0.91  1.04  █████▎ 0.88  ███▊   0.62  the same error                                                                                      +0.05       ×0.97    ×1.10    changed           after what was told  2 worked
+c-12345678  ████▎  0.70  0.80         0.00                               defines Serve, at a.go:1, named by the question: serve  covered by b_test.go, test                                         ×0.90
 
 NOT SHOWN  RELEVANCE    KIND    BECAUSE              WHAT
 c-2        █████▊ 0.95  chunk   changed              bad.go
@@ -71,7 +71,7 @@ func TestExplainedTextSaysTheSame(t *testing.T) {
 	a := explained()
 	Answer(a, request(memory.FormatText, true))
 	for _, want := range []string{
-		"   l-1: relevance 0.91, rank 1.04, words 0.88, meaning 0.62, the same error, neighbours +0.05, recency ×0.97, success ×1.10, after what was told, verdicts 2 worked\n",
+		"   l-1: relevance 0.91, rank 1.04, words 0.88, meaning 0.62, the same error, neighbours +0.05, recency ×0.97, success ×1.10, anchor changed, after what was told, verdicts 2 worked\n",
 		"   c-1234567890abcdef: relevance 0.70, rank 0.80, words 0.00, defines Serve, at a.go:1, named by the question: serve, file covered by b_test.go, test, project ×0.90\n",
 		"not shown: lesson l-2, relevance 0.49, below the threshold\n", "not shown: chunk c-2, bad.go, relevance 0.95, changed\n",
 	} {
