@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/recalld/recalld/embedder"
@@ -209,11 +210,6 @@ func (c *Core) recallOptions(opts CoreOptions) recall.Options {
 // roots returns the folders in which code of a project is looked for: the one that
 // contains dir if the project has it, else all that are known, the indexed ones first.
 func (c *Core) roots(project, dir string) []string {
-	if filepath.IsAbs(dir) {
-		if own, err := c.Projects.Locate(dir); err == nil && own.Project.ID == project {
-			return []string{own.Root}
-		}
-	}
 	var roots []string
 	if boxes, err := c.Store.ProjectSandboxes(project); err == nil {
 		for _, box := range boxes {
@@ -222,16 +218,28 @@ func (c *Core) roots(project, dir string) []string {
 			}
 		}
 	}
-	known, err := c.Store.Projects()
-	if err != nil {
-		return roots // the store has logged it
-	}
-	for _, p := range known {
-		for _, root := range p.Roots {
-			if p.ID == project && !slices.Contains(roots, root) {
-				roots = append(roots, root)
+	if known, err := c.Store.Projects(); err == nil {
+		for _, p := range known {
+			for _, root := range p.Roots {
+				if p.ID == project && !slices.Contains(roots, root) {
+					roots = append(roots, root)
+				}
 			}
 		}
+	}
+	own := ""
+	for _, root := range roots { // worktrees may lie in one another
+		if len(root) > len(own) && strings.HasPrefix(dir+string(filepath.Separator), root+string(filepath.Separator)) {
+			own = root
+		}
+	}
+	if own == "" && filepath.IsAbs(dir) { // it may not be known yet, or be reached through a link
+		if id, err := c.Projects.Locate(dir); err == nil && id.Project.ID == project {
+			own = id.Root
+		}
+	}
+	if own != "" {
+		return []string{own}
 	}
 	return roots
 }
