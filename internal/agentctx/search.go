@@ -43,7 +43,7 @@ type searchResult struct {
 // search finds relevant entries and memories, in parallel. A part that fails is named in the
 // result; only the end of ctx is an error.
 func (s *Contexts) search(ctx context.Context, project memory.Project, message string, entries entrySearch, questions []memory.RecallRequest) (searchResult, error) {
-	opts := recall.AskOptions{Project: &project, At: s.opts.now()}
+	opts := recall.AskOptions{Project: &project, At: s.opts.now(), NoLines: true}
 	var matches recall.Matches
 	var matchErr error
 	type answer struct {
@@ -71,7 +71,7 @@ func (s *Contexts) search(ctx context.Context, project memory.Project, message s
 		return searchResult{}, ctx.Err()
 	}
 
-	f := searchResult{settings: &memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{}}, factors: map[string]*memory.RankFactors{}}
+	f := searchResult{settings: &memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{}, Sure: map[memory.Kind]float64{}}, factors: map[string]*memory.RankFactors{}}
 	if len(entries.kinds) > 0 {
 		if matchErr != nil {
 			f.degrade(partEntries, memory.AsError(matchErr).Message)
@@ -132,5 +132,6 @@ func (f *searchResult) merge(degraded []memory.Degraded, spaces []string, calibr
 		f.settings.VectorWeight, f.settings.Embedder = settings.VectorWeight, settings.Embedder
 		f.settings.Code, f.settings.CodeBytes = max(f.settings.Code, settings.Code), max(f.settings.CodeBytes, settings.CodeBytes)
 		maps.Copy(f.settings.MinRelevance, settings.MinRelevance)
+		maps.Copy(f.settings.Sure, settings.Sure)
 	}
 }

@@ -34,7 +34,7 @@ var (
 	entry    = memory.CatalogueEntry{Ref: toolRef, Description: "größe <b> \u2028", Content: "c", Guidance: "g", InputSchema: schema, Core: true, Include: memory.IncludeAgent, Enabled: new(false)}
 	server   = memory.Server{Name: "filesystem", Include: memory.IncludeManual, Enabled: new(true)}
 	inside   = memory.ContextItem{Ref: toolRef, IncludeMode: memory.IncludeAgent, SimilarityScore: new(0.0)}
-	settings = memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75}, VectorWeight: .0583, Embedder: "builtin", Code: 3, CodeBytes: 2048, TopK: 20, TopN: 5, IncludeScore: .7}
+	settings = memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75}, Sure: map[memory.Kind]float64{memory.Chunk: .85}, Maybe: map[memory.Kind]float64{memory.Chunk: .5}, VectorWeight: .0583, Embedder: "builtin", Code: 3, CodeBytes: 2048, TopK: 20, TopN: 5, IncludeScore: .7}
 	withheld = []memory.Withheld{{ID: "2", Kind: memory.Tool, Reason: memory.OverBudget, NearestScore: .1, Path: "a.go", Name: "n", Server: "s", Note: "o"}}
 	ran      = memory.StepContent{Tool: memory.StepTool{Name: "edit", Input: schema, Target: schema}, Outcome: memory.Outcome{OK: true, Error: &memory.StepError{Code: "c", Message: "m", Details: schema}},
 		Observation: schema, Environment: schema, Build: schema, Git: &memory.Git{Branch: "b", Commit: "c", Dirty: true}, DurationMs: 1, Screenshot: "s", Labels: []string{"l"},
@@ -84,7 +84,7 @@ var sessionMethods = map[string]method{
 		IncludeScore: new(0.0), MaxTokens: 100000, NoSearch: true, Schemas: true, SessionRef: which},
 		answer: &memory.Assembled{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3,
 			Items: []memory.AssembledItem{{ContextItem: inside, ID: "o-1", Description: "d", Text: "t", InputSchema: schema, Tokens: 9, State: memory.Changed}},
-			Memories: []memory.Item{{ID: "1", Kind: memory.Lesson, Text: "t", Source: memory.Source{Path: "a", Lines: &[2]int{1, 2}, Session: "abcd", Repo: "r", Sandbox: "/s", Symbol: "F"},
+			Memories: []memory.Item{{ID: "1", Kind: memory.Lesson, Strength: memory.Likely, Text: "t", Source: memory.Source{Path: "a", Lines: &[2]int{1, 2}, Session: "abcd", Repo: "r", Sandbox: "/s", Symbol: "F"},
 				Project: "p", Relevance: .5, CreatedAt: at, Timestamp: at, Lesson: "l", Context: "c", Command: "x", SuccessRate: "9/10", Foreign: true, Provenance: &from, State: "moved", Anchors: []memory.AnchorCheck{{Path: "a.go", Symbol: "F", State: memory.AnchorMoved, MovedTo: "b.go:1-2", Changed: .5}}, Similar: 2, Cut: true, Tokens: 7, StepEnd: &ended, Step: &ran, Task: &finished,
 				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Followed: true, Definition: "F", Place: "a:1", Neighbours: .1, Named: "F", CoveredBy: "a_test.go", FileKind: "test", Anchor: memory.AnchorGone,
 					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
@@ -103,7 +103,7 @@ var sessionMethods = map[string]method{
 			Request: memory.RecallRequest{Query: "q", IDs: []string{"l-1"}, Kinds: []memory.Kind{memory.Tool}, Project: "p", Repo: "r", Scope: &memory.Scope{Session: "abcd"},
 				Filters: &memory.Filters{FlowTag: "f", Screen: "s", GitBranch: "b", SinceHours: 1, Lang: "go", Path: "a", Tag: "t", Since: at},
 				Limit:   3, MaxTokens: 60, MinRelevance: &half, Format: memory.FormatJSON, Explain: true, Caller: caller},
-			Items: []memory.ReceiptItem{{ID: "1", Kind: memory.Tool, Relevance: .9, Tokens: 5, Name: "n", Server: "s", Mode: memory.IncludeAgent, Active: true, Provenance: &from, Hash: "h", Bytes: 7, Path: "a.go",
+			Items: []memory.ReceiptItem{{ID: "1", Kind: memory.Tool, Strength: memory.Sure, Relevance: .9, Tokens: 5, Name: "n", Server: "s", Mode: memory.IncludeAgent, Active: true, Provenance: &from, Hash: "h", Bytes: 7, Path: "a.go",
 				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Followed: true, Definition: "F", Place: "a:1", Neighbours: .1, Named: "F", CoveredBy: "a_test.go", FileKind: "test", Anchor: memory.AnchorGone,
 					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
 					Verdicts:   &memory.VerdictCounts{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},

@@ -63,7 +63,7 @@ func (d *Daemon) codeShown(req memory.RecallRequest, a *memory.RecallResponse) {
 func (d *Daemon) codeUsed(items []memory.Item) {
 	var files []memory.FileKey
 	for _, item := range items {
-		if item.Kind == memory.Chunk {
+		if item.Kind == memory.Chunk && item.Strength != memory.Maybe {
 			files = append(files, memory.FileKey{Sandbox: project.SandboxID(item.Source.Sandbox), Path: item.Source.Path})
 		}
 	}

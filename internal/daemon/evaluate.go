@@ -381,7 +381,7 @@ func (e *Evaluation) Answer(ctx context.Context, project string, kinds []memory.
 		if err != nil {
 			return out, err
 		}
-		out.Items = append(out.Items, eval.Shown{Documents: names})
+		out.Items = append(out.Items, eval.Shown{Documents: names, Line: item.Strength == memory.Maybe})
 	}
 	return out, nil
 }

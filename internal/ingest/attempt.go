@@ -136,7 +136,7 @@ func (s *Service) Answered(req memory.RecallRequest, a *memory.RecallResponse, r
 	}
 	var same, lessons []string
 	for _, item := range receipt.Items {
-		if item.Kind != memory.Lesson {
+		if item.Kind != memory.Lesson || item.Strength == memory.Maybe { // only its line was shown
 			continue
 		}
 		lessons = append(lessons, item.ID)

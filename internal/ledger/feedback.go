@@ -89,14 +89,10 @@ type weighing struct {
 
 // weigh reads the items of a verdict and the verdicts that it replaces.
 func (l *Ledger) weigh(receipt memory.Receipt, verdict memory.ItemVerdict) (*weighing, error) {
-	w := &weighing{receipt: receipt, verdict: verdict, items: receipt.Items, before: map[string]*memory.ItemVerdict{}}
-	if verdict.Item != "" {
-		i := slices.IndexFunc(receipt.Items, func(x memory.ReceiptItem) bool { return x.ID == verdict.Item })
-		if i < 0 {
-			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "item",
-				Message: "the receipt holds no item " + memory.Quote(verdict.Item), Hint: "a verdict without an item is on all that it holds"}
-		}
-		w.items = receipt.Items[i : i+1]
+	w := &weighing{receipt: receipt, verdict: verdict, items: itemsOn(receipt, verdict.Item), before: map[string]*memory.ItemVerdict{}}
+	if verdict.Item != "" && len(w.items) == 0 {
+		return nil, &memory.Error{Code: memory.CodeNotFound, Field: "item",
+			Message: "the receipt holds no item " + memory.Quote(verdict.Item), Hint: "a verdict without an item is on all that it holds"}
 	}
 	seen := map[string]bool{}
 	for _, item := range w.items {
@@ -104,7 +100,7 @@ func (l *Ledger) weigh(receipt memory.Receipt, verdict memory.ItemVerdict) (*wei
 			continue
 		}
 		seen[item.ID] = true
-		if j, ok := on(receipt.Judged, item.ID); ok {
+		if j, ok := on(receipt.Judged, item); ok {
 			w.before[item.ID] = &j
 			w.replaced = w.replaced || j.Verdict != verdict.Verdict
 		}
@@ -119,8 +115,19 @@ func (l *Ledger) weigh(receipt memory.Receipt, verdict memory.ItemVerdict) (*wei
 			return nil, fmt.Errorf("read what was judged: %w", err)
 		}
 	}
-	w.receipt.Judged = judge(receipt.Judged, verdict)
+	w.receipt.Judged = judge(receipt, verdict)
 	return w, nil
+}
+
+// itemsOn returns the items that a verdict is on: the named one, or all that were shown in
+// full.
+func itemsOn(r memory.Receipt, named string) []memory.ReceiptItem {
+	return slices.DeleteFunc(slices.Clone(r.Items), func(x memory.ReceiptItem) bool {
+		if named == "" {
+			return x.Strength == memory.Maybe
+		}
+		return x.ID != named
+	})
 }
 
 // batch writes the verdict and the counts. Counting happens inside the commit, on the
@@ -146,12 +153,9 @@ func (l *Ledger) repeated(req memory.FeedbackRequest, done memory.Committed) (*m
 	if err != nil {
 		return nil, err
 	}
-	items := receipt.Items
-	if req.Item != "" {
-		items = slices.DeleteFunc(slices.Clone(items), func(x memory.ReceiptItem) bool { return x.ID != req.Item })
-	}
+	items := itemsOn(receipt, req.Item)
 	for _, item := range items {
-		if _, ok := on(receipt.Judged, item.ID); !ok {
+		if _, ok := on(receipt.Judged, item); !ok {
 			return nil, memory.Invalid("request_id", "another id for every request", "another request used this id")
 		}
 	}

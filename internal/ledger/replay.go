@@ -106,6 +106,7 @@ func (l *Ledger) recorded(r memory.Receipt) memory.AnswerSettings {
 		return *r.Settings
 	}
 	today := l.opts.Recall.Settings()
+	today.Maybe = nil // there were no lines
 	if threshold := r.Request.MinRelevance; threshold != nil {
 		for kind := range today.MinRelevance {
 			today.MinRelevance[kind] = *threshold

@@ -69,10 +69,13 @@ func (l *Ledger) choosable(project memory.Project) map[string]memory.EntryState 
 	return chosen
 }
 
-// recorded returns the items of the receipt that are compared.
+// recorded returns the items of the receipt that are compared: those shown in full.
 func (q *query) recorded() []hit {
 	var hits []hit
 	for _, item := range q.receipt.Items {
+		if item.Strength == memory.Maybe {
+			continue
+		}
 		hits = append(hits, hit{id: item.ID, kind: item.Kind, title: render.Name(item.Server, item.Name)})
 	}
 	return q.compared(hits)
@@ -137,20 +140,30 @@ func (o *result) add(other result) {
 	o.degraded = append(o.degraded, other.degraded...)
 }
 
+// askMemories asks for memories. What would only be told in a line counts as withheld.
 func (q *query) askMemories(ctx context.Context, req memory.RecallRequest, opts recall.AskOptions) (result, error) {
-	a, _, err := q.ledger.opts.Recall.Ask(ctx, req, opts)
+	a, receipt, err := q.ledger.opts.Recall.Ask(ctx, req, opts)
 	if err != nil {
 		return result{}, err
 	}
-	out := result{withheld: a.Withheld, degraded: a.Degraded, items: make([]hit, len(a.Items))}
-	for i, item := range a.Items {
-		out.items[i] = hit{id: item.ID, kind: item.Kind, title: render.Title(item.Text), path: item.Source.Path}
+	out := result{withheld: a.Withheld, degraded: a.Degraded}
+	for _, item := range a.Items {
+		if item.Strength == memory.Maybe {
+			reason := memory.OverLimit
+			if item.Relevance < receipt.Settings.MinRelevance[item.Kind] {
+				reason = memory.BelowThreshold
+			}
+			out.withheld = append(out.withheld, memory.Withheld{ID: item.ID, Kind: item.Kind, Reason: reason, NearestScore: item.Relevance, Path: item.Source.Path})
+			continue
+		}
+		h := hit{id: item.ID, kind: item.Kind, title: render.Title(item.Text), path: item.Source.Path}
 		if item.Source.Path != "" {
-			out.items[i].title = item.Source.Path
+			h.title = item.Source.Path
 			if lines := item.Source.Lines; lines != nil {
-				out.items[i].title += fmt.Sprintf(":%d-%d", lines[0], lines[1])
+				h.title += fmt.Sprintf(":%d-%d", lines[0], lines[1])
 			}
 		}
+		out.items = append(out.items, h)
 	}
 	return out, nil
 }

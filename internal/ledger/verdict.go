@@ -8,19 +8,23 @@ import (
 )
 
 // judge returns the verdicts of a receipt with one more. A verdict on an item replaces the
-// former one on it; a verdict on the whole receipt replaces all.
-func judge(judged []memory.ItemVerdict, v memory.ItemVerdict) []memory.ItemVerdict {
-	if v.Item == "" {
-		return []memory.ItemVerdict{v}
+// former one on it. A verdict on the whole receipt replaces all but those on lines: it is on
+// what was shown in full.
+func judge(r memory.Receipt, v memory.ItemVerdict) []memory.ItemVerdict {
+	lines := map[string]bool{}
+	for _, item := range r.Items {
+		lines[item.ID] = item.Strength == memory.Maybe
 	}
-	kept := slices.DeleteFunc(slices.Clone(judged), func(j memory.ItemVerdict) bool { return j.Item == v.Item })
+	kept := slices.DeleteFunc(slices.Clone(r.Judged), func(j memory.ItemVerdict) bool {
+		return j.Item == v.Item || v.Item == "" && !lines[j.Item]
+	})
 	return append(kept, v)
 }
 
-// on returns the last verdict on an item or on the whole receipt.
-func on(judged []memory.ItemVerdict, item string) (memory.ItemVerdict, bool) {
+// on returns the last verdict on an item or, if it was shown in full, on the whole receipt.
+func on(judged []memory.ItemVerdict, item memory.ReceiptItem) (memory.ItemVerdict, bool) {
 	for _, j := range slices.Backward(judged) {
-		if j.Item == item || j.Item == "" {
+		if j.Item == item.ID || j.Item == "" && item.Strength != memory.Maybe {
 			return j, true
 		}
 	}

@@ -65,6 +65,7 @@ type ReceiptItem struct {
 	ID          string       `json:"id"`
 	Kind        Kind         `json:"kind"`
 	Relevance   float64      `json:"relevance"`
+	Strength    Strength     `json:"strength,omitempty" desc:"How sure it was: what was maybe was told in a line."` // none before there were strengths
 	RankFactors *RankFactors `json:"rank_factors,omitempty" mcp:"flat"`
 	Tokens      int          `json:"tokens"`
 	// Name and Server name a rule, reference or tool, and Name the id of a
@@ -150,7 +151,11 @@ const MaxVectorWeight = 10
 // AnswerSettings are the settings that an answer was made with: what replay asks
 // again with.
 type AnswerSettings struct {
+	// MinRelevance is the least relevance of what is shown in full, Sure that of what is
+	// sure, Maybe that of what is told in a line. A kind without Maybe has no lines.
 	MinRelevance map[Kind]float64 `json:"min_relevance,omitempty"`
+	Sure         map[Kind]float64 `json:"sure,omitempty"`
+	Maybe        map[Kind]float64 `json:"maybe,omitempty"`
 	VectorWeight float64          `json:"vector_weight"`
 	// Embedder limits the vector retrievers to the space of one model, "builtin" or
 	// "ollama/nomic-embed-text"; "none" leaves them all out, empty lets all in.

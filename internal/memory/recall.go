@@ -123,13 +123,26 @@ const PartCode = "code"
 // file-name index.
 const FilePreview = "light"
 
-// Item is one memory of an answer.
+// Strength says how sure it is that an item answers the question, and so how much of it is
+// shown.
+type Strength string
+
+// The strengths, the strongest first.
+const (
+	Sure   Strength = "sure"   // in full
+	Likely Strength = "likely" // in full, marked, within a share of the budget
+	Maybe  Strength = "maybe"  // in one line with its id
+)
+
+// Item is one memory of an answer. Of one that is Maybe, Text is its line; its other content
+// is left out.
 type Item struct {
-	ID      string `json:"id"`
-	Kind    Kind   `json:"kind"`
-	Text    string `json:"text" desc:"What the budget has room for; empty for a lesson whose fields have it."`
-	Source  Source `json:"source"`
-	Project string `json:"project"`
+	ID       string   `json:"id"`
+	Kind     Kind     `json:"kind"`
+	Strength Strength `json:"strength,omitempty" desc:"Of maybe, text is a line about it."`
+	Text     string   `json:"text" desc:"What the budget has room for; empty for a lesson whose fields have it."`
+	Source   Source   `json:"source"`
+	Project  string   `json:"project"`
 	// Relevance is how surely it has to do with the question, 0 to 1, by its words
 	// and its vectors together: not the better of what each says alone.
 	Relevance   float64      `json:"relevance" desc:"Calibrated, 0–1."`
@@ -264,7 +277,7 @@ type RecallResponse struct {
 	// Project is the project that was searched; ProjectName what it is called.
 	Project     string     `json:"project" desc:"The project that was searched."`
 	ProjectName string     `json:"project_name,omitempty"`
-	Items       []Item     `json:"items" desc:"Lessons, steps, then code."`
+	Items       []Item     `json:"items" desc:"Lessons, steps, then code; what is maybe last."`
 	Withheld    []Withheld `json:"withheld" desc:"Candidates not shown, and why, as far as the budget has room for them."`
 	Degraded    []Degraded `json:"degraded,omitempty" desc:"Parts that did not take part."`
 	// Stale says that code shown, or missing, may lag behind the disk.

@@ -18,7 +18,7 @@ func (c *CodeQueries) Answer(req memory.RecallRequest, a *memory.RecallResponse)
 		return
 	}
 	c.asked.Add(1)
-	if slices.ContainsFunc(a.Items, func(i memory.Item) bool { return i.Kind == memory.Chunk }) {
+	if slices.ContainsFunc(a.Items, func(i memory.Item) bool { return i.Kind == memory.Chunk && i.Strength != memory.Maybe }) {
 		c.hits.Add(1)
 	}
 	if slices.ContainsFunc(a.Degraded, func(d memory.Degraded) bool { return d.Part == memory.PartCode }) {

@@ -22,7 +22,9 @@ type Savings struct {
 // Answer counts an answer that holds lessons of its project, whose log takes so many
 // bytes: the tokens of the log minus the tokens of the answer.
 func (s *Savings) Answer(a *memory.RecallResponse, logSize int64) {
-	own := func(i memory.Item) bool { return i.Kind == memory.Lesson && i.Project == a.Project }
+	own := func(i memory.Item) bool {
+		return i.Kind == memory.Lesson && i.Project == a.Project && i.Strength != memory.Maybe
+	}
 	if !slices.ContainsFunc(a.Items, own) {
 		return
 	}

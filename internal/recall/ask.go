@@ -18,6 +18,8 @@ type AskOptions struct {
 	// Outside leaves out records that were followed from the files of the project's
 	// repository, even if the question is asked from there.
 	Outside bool
+	// NoLines leaves out what would be told in a line.
+	NoLines bool
 	// At is the time of the question. Its time filters and the age of records refer to it.
 	// Zero means now.
 	At time.Time

@@ -54,6 +54,9 @@ func TestReceiptTellsItsSettings(t *testing.T) {
 	s := newShelf()
 	s.many(1)
 	kinds := []memory.Kind{memory.Lesson, memory.Chunk}
+	lesson, code := defaultLevels(memory.Lesson), defaultLevels(memory.Chunk)
+	type of = map[memory.Kind]float64
+	sure := of{memory.Lesson: lesson.sure, memory.Chunk: code.sure}
 	for name, test := range map[string]struct {
 		req   memory.RecallRequest
 		other *memory.AnswerSettings
@@ -61,20 +64,20 @@ func TestReceiptTellsItsSettings(t *testing.T) {
 	}{
 		"the service's": {
 			memory.RecallRequest{Kinds: kinds}, nil,
-			memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Lesson: .5, memory.Chunk: .75}, VectorWeight: index.ZScoreWeight, Code: 3, CodeBytes: 2048},
+			memory.AnswerSettings{MinRelevance: of{memory.Lesson: lesson.likely, memory.Chunk: code.likely}, Sure: sure, Maybe: of{memory.Lesson: lesson.maybe, memory.Chunk: code.maybe}, VectorWeight: index.ZScoreWeight, Code: 3, CodeBytes: 2048},
 		},
 		"the question's floor": {
 			memory.RecallRequest{Kinds: kinds, MinRelevance: new(.3)}, nil,
-			memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Lesson: .3, memory.Chunk: .3}, VectorWeight: index.ZScoreWeight, Code: 3, CodeBytes: 2048},
+			memory.AnswerSettings{MinRelevance: of{memory.Lesson: .3, memory.Chunk: .3}, Sure: sure, VectorWeight: index.ZScoreWeight, Code: 3, CodeBytes: 2048},
 		},
 		"code alone": {
 			memory.RecallRequest{Kinds: kinds[1:], Limit: 10, MaxTokens: 8000}, nil,
-			memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75}, VectorWeight: index.ZScoreWeight, Code: 10, CodeBytes: 24000},
+			memory.AnswerSettings{MinRelevance: of{memory.Chunk: code.likely}, Sure: of{memory.Chunk: code.sure}, Maybe: of{memory.Chunk: code.maybe}, VectorWeight: index.ZScoreWeight, Code: 10, CodeBytes: 24000},
 		},
 		"others": {
 			memory.RecallRequest{Kinds: kinds, MinRelevance: new(.3)},
 			&memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Lesson: .9}, VectorWeight: .2, Embedder: NoEmbedder, Code: 1, CodeBytes: 100},
-			memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Lesson: .9, memory.Chunk: .3}, VectorWeight: .2, Embedder: NoEmbedder, Code: 1, CodeBytes: 100},
+			memory.AnswerSettings{MinRelevance: of{memory.Lesson: .9, memory.Chunk: .3}, Sure: of{memory.Lesson: max(lesson.sure, .9), memory.Chunk: code.sure}, VectorWeight: .2, Embedder: NoEmbedder, Code: 1, CodeBytes: 100},
 		},
 	} {
 		_, r := s.asked(t, test.req, AskOptions{Settings: test.other})

@@ -49,6 +49,7 @@ func (r *run) readIDs() {
 			continue
 		}
 		room -= item.Tokens
+		item.Strength = memory.Sure // it was asked for
 		r.items = append(r.items, item)
 	}
 	r.seq = r.s.opts.Corpus.Seq()

@@ -23,6 +23,7 @@ type candidate struct {
 	match     float64 // fused, 1 for the best
 	around    float64 // what its neighbours add to its score among steps, or turns
 	relevance float64
+	strength  memory.Strength
 	coverage  float64 // the share of the question's content, by words
 	error     bool    // it reports an error that the question quotes
 	mention   mentionMatch
@@ -225,28 +226,6 @@ func hitOf(hits []index.RawHit, parts []index.Ranking, part int) (hit index.Hit,
 		return index.Hit{Score: r.Hits[last].Score}, true
 	}
 	return index.Hit{}, false
-}
-
-// threshold withholds candidates below the threshold of their kind.
-func (r *run) threshold() {
-	r.thresholds = r.settings.thresholds(r.req, r.opts.Settings)
-	r.candidates, r.below = aboveThreshold(r.candidates, r.thresholds)
-	r.relevant = len(r.candidates)
-}
-
-// aboveThreshold separates candidates by the thresholds of their kinds. Of those below it
-// returns the nearest few.
-func aboveThreshold(cs []*candidate, thresholds map[memory.Kind]float64) (above []*candidate, below []memory.Withheld) {
-	const nearest = 5
-	for _, c := range cs {
-		switch {
-		case c.relevance >= thresholds[c.Kind]:
-			above = append(above, c)
-		case len(below) < nearest:
-			below = append(below, withheld(c, memory.BelowThreshold))
-		}
-	}
-	return above, below
 }
 
 func withheld(c *candidate, reason memory.Reason) memory.Withheld {

@@ -212,7 +212,7 @@ func (r *run) headItem(c *candidate, at memory.Location, v memory.Verified) (mem
 	fit, relevance := round(c.Fit), round(c.relevance)
 	item := memory.Item{
 		ID: memory.ChunkID(at.Sandbox, at.Path, memory.FileChunk{}), Kind: memory.Chunk, Project: at.Project,
-		Text: r.redact(v.Text), CreatedAt: c.Created, State: memory.FilePreview, Relevance: relevance,
+		Text: r.redact(v.Text), CreatedAt: c.Created, State: memory.FilePreview, Relevance: relevance, Strength: memory.Likely,
 		Source: memory.Source{Path: v.Path, Lines: &[2]int{v.StartLine, v.EndLine}, Sandbox: at.Root},
 		RankFactors: &memory.RankFactors{
 			Score: fit, Recency: 1, Success: 1, Project: 1, Session: 1,

@@ -167,7 +167,7 @@ func TestLightItem(t *testing.T) {
 	got := a.Items[0]
 	got.RankFactors, got.Tokens, got.Relevance = nil, 0, 0
 	want := memory.Item{
-		ID: memory.ChunkID("/box", "queue/retry.go", memory.FileChunk{}), Kind: memory.Chunk, Text: "package queue", Project: "p-own",
+		ID: memory.ChunkID("/box", "queue/retry.go", memory.FileChunk{}), Kind: memory.Chunk, Strength: memory.Likely, Text: "package queue", Project: "p-own",
 		Source: memory.Source{Path: "queue/retry.go", Lines: &[2]int{1, 1}, Sandbox: "/box"}, CreatedAt: now, State: "light",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

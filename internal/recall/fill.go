@@ -14,6 +14,7 @@ import (
 // other kinds.
 type caps struct {
 	tokens  int // for items
+	likely  int // of these, for items that are likely
 	chunks  int // items of code
 	bytes   int // of code, in all items together
 	lessons int // tokens for lessons together; see lessonTokens
@@ -29,16 +30,24 @@ const (
 	// leastSnippet is the least room in bytes for a part of a chunk. A shorter part is
 	// useless.
 	leastSnippet = 80
-	maxWithheld  = 50
-	// lessonTokens bounds the lessons of a written answer without a budget, for up to five
-	// lessons. With the heading they stay under the 500 tokens of contract 2. With a
-	// budget, the budget is the bound.
+	// frameOfCode is the room in tokens for what stands around a snippet: its place, fences
+	// and mark.
+	frameOfCode = 40
+	maxWithheld = 50
+	// lessonTokens bounds the lessons of a written answer without a budget, from manyLessons
+	// on. With the heading and the lines they stay under the 500 tokens of contract 2. Fewer
+	// lessons have the whole budget, and so has an answer whose budget is named.
 	lessonTokens = 440
+	manyLessons  = 5
 	// leastShare is the room in tokens that an answer reserves for a lesson, an entry or a
 	// task. It is less if the item needs less or the budget has no more. Items that need
 	// more share the rest at the end. leastText is the shortest text shown, in bytes.
 	leastShare = lessonTokens / 5
 	leastText  = 80
+	// likelyShare is the share of the budget for what is likely, leastLikely what it is at
+	// least, in tokens.
+	likelyShare = 0.5
+	leastLikely = 160
 	// maxPlaces bounds the places of one text that are tried. It is more than the usual
 	// number of worktrees, and less than the number of files with one license header.
 	maxPlaces = 16
@@ -79,6 +88,10 @@ func (s *Settings) caps(req memory.RecallRequest) caps {
 func (r *run) budget() {
 	degraded := min(render.Tokens(render.Degraded(r.degraded)), r.req.MaxTokens/8)
 	r.caps.tokens = r.req.MaxTokens - head(r.req.MaxTokens) - degraded
+	r.caps.likely = r.caps.tokens
+	if r.hasLines() {
+		r.caps.likely = min(r.caps.tokens, max(int(likelyShare*float64(r.caps.tokens)), leastLikely))
+	}
 }
 
 // fill takes candidates in rank order through the gates until the limit is reached or
@@ -117,6 +130,9 @@ func (r *run) lateCode() {
 func (r *run) takeOrWithhold(c *candidate) {
 	if reason := r.take(c); reason != "" {
 		r.withheld = append(r.withheld, withheld(c, reason))
+		if reason == memory.OverLimit || reason == memory.OverBudget {
+			r.noRoom = append(r.noRoom, c)
+		}
 	}
 }
 
@@ -139,13 +155,10 @@ func (r *run) take(c *candidate) memory.Reason {
 		return reason
 	}
 	terms := r.s.opts.Analyze(item.Text)
-	for i, other := range r.itemTerms {
-		if r.items[i].Kind == item.Kind && jaccard(terms, other) >= nearDuplicate {
-			r.items[i].Similar++
-			return memory.Duplicate
-		}
+	if r.isDuplicate(item.Kind, terms) {
+		return memory.Duplicate
 	}
-	item.Relevance = round(c.relevance)
+	item.Relevance, item.Strength = round(c.relevance), c.strength
 	factors := c.factors
 	factors.Score, factors.Retrievers = round(factors.Score), c.retrievers()
 	item.RankFactors = &factors
@@ -156,16 +169,30 @@ func (r *run) take(c *candidate) memory.Reason {
 		takes = min(takes, max(leastShare, leastTokens(item)), max(r.caps.tokens, leastTokens(item)))
 		reserved = takes
 	}
-	if takes > r.caps.tokens {
+	if takes > r.caps.tokens || c.strength == memory.Likely && takes > r.caps.likely {
 		return memory.OverBudget
 	}
 	r.caps.tokens -= takes
+	if c.strength == memory.Likely {
+		r.caps.likely -= takes
+	}
 	if item.Kind == memory.Chunk {
 		r.caps.chunks--
 		r.caps.bytes -= len(item.Text)
 	}
 	r.add(item, terms, reserved)
 	return ""
+}
+
+// isDuplicate says whether the answer has a near-duplicate of an item, and counts it there.
+func (r *run) isDuplicate(kind memory.Kind, terms index.Terms) bool {
+	for i, other := range r.itemTerms {
+		if r.items[i].Kind == kind && jaccard(terms, other) >= nearDuplicate {
+			r.items[i].Similar++
+			return true
+		}
+	}
+	return false
 }
 
 func (r *run) add(item memory.Item, terms index.Terms, reserved int) {
@@ -225,14 +252,23 @@ func (r *run) lesson(item *memory.Item, e *memory.Event) {
 	item.Text = render.Lesson(*item, 0)
 }
 
-// chunk reads a chunk again from disk, at the first of its places that passes the gates.
-// The caller's own folder is tried first.
+// chunk makes an item from a chunk.
 func (r *run) chunk(c *candidate) (memory.Item, memory.Reason) {
+	at, v, reason := r.readChunk(c)
+	if reason != "" {
+		return memory.Item{}, reason
+	}
+	return r.chunkItem(c, at, v)
+}
+
+// readChunk reads a chunk again from disk, at the first of its places that passes the
+// gates. The caller's own folder is tried first.
+func (r *run) readChunk(c *candidate) (memory.Location, memory.Verified, memory.Reason) {
 	var first memory.Reason
 	refused := false // the gates refused the caller's own folder
 	for _, place := range r.places(c) {
 		if r.code.Err() != nil {
-			return memory.Item{}, memory.TooSlow
+			return place, memory.Verified{}, memory.TooSlow
 		}
 		v, err := r.s.gates.chunk(r.code, place)
 		reason := r.reason(err)
@@ -240,7 +276,7 @@ func (r *run) chunk(c *candidate) (memory.Item, memory.Reason) {
 		if reason == "" {
 			c.foreign = c.foreign || refused && !own
 			c.File = memory.FileKey{Sandbox: place.Sandbox, Path: place.Path}
-			return r.chunkItem(c, place, v)
+			return place, v, ""
 		}
 		refused = refused || own
 		if first == "" {
@@ -254,7 +290,7 @@ func (r *run) chunk(c *candidate) (memory.Item, memory.Reason) {
 	default:
 		first = memory.Changed // replaced since the search
 	}
-	return memory.Item{}, first
+	return memory.Location{}, memory.Verified{}, first
 }
 
 func (r *run) places(c *candidate) []memory.Location {
@@ -292,6 +328,9 @@ func boolOrder(a, b bool) int {
 
 func (r *run) chunkItem(c *candidate, at memory.Location, v memory.Verified) (memory.Item, memory.Reason) {
 	room := min(r.caps.bytes, max(snippetBytes, r.caps.bytes/r.caps.chunks))
+	if c.strength == memory.Likely {
+		room = min(room, render.MaxBytes(max(r.caps.likely-frameOfCode, 0)))
+	}
 	whole := r.redact(v.Text) // redacted before it is cut: half a secret is not recognised
 	if len(whole) > room && room < leastSnippet {
 		return memory.Item{}, memory.OverBudget

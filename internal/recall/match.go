@@ -18,7 +18,9 @@ type Matched struct {
 	Kind      memory.Kind
 	Project   string
 	Relevance float64
-	Factors   memory.RankFactors
+	// Strength is that of the default levels, whatever threshold the caller names.
+	Strength memory.Strength
+	Factors  memory.RankFactors
 }
 
 // Matches are the records that are related to a text, and how they were found, for a
@@ -62,8 +64,9 @@ func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, 
 	if r.find(); r.err != nil {
 		return Matches{}, r.err
 	}
-	thresholds := settings.thresholds(memory.RecallRequest{Kinds: sel.Kinds, MinRelevance: opts.MinRelevance}, opts.Settings)
-	above, below := aboveThreshold(r.candidates, thresholds)
+	opts.NoLines = true
+	of := settings.levels(memory.RecallRequest{Kinds: sel.Kinds, MinRelevance: opts.MinRelevance}, opts)
+	above, _, below := byStrength(r.candidates, of)
 	from := rankContext{now: opts.At, project: sel.Project, also: sel.Also}
 	if from.now.IsZero() {
 		from.now = s.opts.Clock()
@@ -71,7 +74,7 @@ func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, 
 	ranked := rank(above, settings.HalfLife, from)
 	out := Matches{
 		Items: make([]Matched, 0, min(limit, len(ranked))), Degraded: append(s.lost(), r.degraded...), Spaces: r.spaces,
-		Calibration: s.opts.Calibration.Version, Settings: *settings.inForce(thresholds, caps{}),
+		Calibration: s.opts.Calibration.Version, Settings: *settings.inForce(of, caps{}),
 		Seq: r.seq, Incomplete: cmp.Or(s.whyLost(), r.noWords),
 	}
 	for i, c := range ranked {
@@ -87,7 +90,10 @@ func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, 
 
 // matched describes a candidate. It reads the record's verdicts only if some count.
 func (s *Service) matched(c *candidate) Matched {
-	m := Matched{ID: c.ID, Kind: c.Kind, Project: c.Project, Relevance: round(c.relevance), Factors: c.factors}
+	m := Matched{
+		ID: c.ID, Kind: c.Kind, Project: c.Project, Relevance: round(c.relevance), Factors: c.factors,
+		Strength: defaultLevels(c.Kind).of(c.relevance),
+	}
 	m.Factors.Score, m.Factors.Retrievers = round(c.factors.Score), c.retrievers()
 	if c.Rate != nil {
 		if r, err := s.opts.Corpus.Record(c.ID); err == nil {

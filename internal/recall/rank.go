@@ -41,6 +41,8 @@ type rankContext struct {
 	also    string   // a project whose records count as own
 	names   []string // of the project's repository; empty for any
 	session string
+	// strengths ranks what is sure before what is likely.
+	strengths bool
 }
 
 // owns says whether a record belongs to the repository that the question is about.
@@ -52,16 +54,17 @@ func (v rankContext) owns(c *candidate) bool {
 }
 
 func (r *run) rank() {
-	r.candidates = rank(r.candidates, r.settings.HalfLife, rankContext{
-		now: r.asked, project: r.project.ID, names: r.project.Names, session: r.req.Caller.Session,
-	})
+	from := rankContext{now: r.asked, project: r.project.ID, names: r.project.Names, session: r.req.Caller.Session, strengths: true}
+	r.candidates = rank(r.candidates, r.settings.HalfLife, from)
+	r.maybe = rank(r.maybe, r.settings.HalfLife, from)
 }
 
 // lessonsFirst raises lessons to their share of the answer.
 func (r *run) lessonsFirst() { r.candidates = leadLessons(r.candidates, r.req.Limit) }
 
 // rank orders candidates by match times factors. Exact error matches come first, then
-// candidates asked for by name or place. Records from the repository's files come after
+// candidates asked for by name or place, then, for an answer, what is
+// sure. Records from the repository's files come after
 // all recorded or imported ones, and lessons of other repositories after the own ones.
 // Ties keep the order of the fusion.
 func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from rankContext) []*candidate {
@@ -92,7 +95,11 @@ func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from rankCont
 		c.factors = f
 	}
 	slices.SortStableFunc(cs, func(a, b *candidate) int {
-		return cmp.Or(errorOrder(a, b), askedOrder(a, b), cmp.Compare(b.factors.Score, a.factors.Score))
+		order := cmp.Or(errorOrder(a, b), askedOrder(a, b))
+		if order == 0 && from.strengths {
+			order = strengthOrder(a, b)
+		}
+		return cmp.Or(order, cmp.Compare(b.factors.Score, a.factors.Score))
 	})
 	followedLast(cs)
 	ownFirst(cs)
@@ -200,10 +207,14 @@ func wilson(x, n float64) float64 {
 	return (centre - spread) / (1 + z*z/n)
 }
 
-// byKind orders ranked items by kind: lessons, steps, code. It keeps the rank within each.
+// byKind orders ranked items by kind: lessons, steps, code, and lines last. It keeps the
+// rank within each.
 func byKind(ranked []memory.Item) []memory.Item {
 	items := slices.Clone(ranked)
 	slices.SortStableFunc(items, func(a, b memory.Item) int {
+		if maybe := memory.Maybe; a.Strength == maybe || b.Strength == maybe {
+			return boolOrder(a.Strength != maybe, b.Strength != maybe)
+		}
 		return cmp.Compare(slices.Index(memory.Kinds, a.Kind), slices.Index(memory.Kinds, b.Kind))
 	})
 	return items

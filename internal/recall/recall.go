@@ -3,27 +3,57 @@
 //
 // A question goes through these stages, in order (see stages):
 //
-//	retrieve → fuse → resolve → neighbours → define first → title → exact errors →
-//	look up → files → threshold → rank → lessons first → own versions → budget → fill → file names → share →
-//	more code → late code → answer → write → receipt
+//	retrieve →
+//	fuse →
+//	resolve →
+//	neighbours →
+//	define first →
+//	title →
+//	exact errors →
+//	look up →
+//	files →
+//	strength →
+//	rank →
+//	lessons first →
+//	own versions →
+//	budget →
+//	fill →
+//	file names →
+//	share →
+//	more code →
+//	lines →
+//	late code →
+//	answer →
+//	write →
+//	receipt
 //
 // The read path writes nothing itself. Its receipt goes into the ledger's queue. What a
 // question reveals about its project, such as a new remote of a known repository, is
 // recorded in the background by project.Recorder, which is waited for at the end.
 //
-// Files. ask.go begins a run and stages.go lists its stages. They are in candidates.go
-// (retrieve to resolve, threshold), neighbours.go, definitions.go with filekind.go and
-// namelift.go (define first), report.go (title), sameerror.go (exact errors), lookup.go
-// with names.go (look up), fileevidence.go (files), rank.go (rank, lessons first), versions.go, fill.go with gates.go (budget,
-// fill, more code, late code), filenames.go, share.go, write.go and receipt.go. match.go
-// finds records for the contexts of requests.
+// Files. ask.go begins a run and stages.go lists its stages. Most stages are in a file of
+// their name; of the others,
+//
+//   - retrieve, fuse and resolve are in candidates.go,
+//   - define first in definitions.go, filekind.go and namelift.go,
+//   - title in report.go,
+//   - exact errors in sameerror.go,
+//   - look up in lookup.go and names.go,
+//   - files in fileevidence.go,
+//   - lessons first in rank.go,
+//   - own versions in versions.go,
+//   - budget, fill, more code and late code in fill.go and gates.go,
+//   - file names in filenames.go.
+//
+// match.go finds records for the contexts of requests.
 //
 // Vocabulary. A candidate is a document that may be answered with: a retriever found it,
 // or it reports the quoted error, or the question names its code. Its relevance says how
 // surely it has to do with the question, by words and vectors together, on a scale that
-// means the same for every question (see Calibration). What is below the threshold of its
-// kind is withheld. Its match is its fused score, 1 for the best candidate of the
-// question. The match, times bounded factors, orders what is relevant. Exact error
+// means the same for every question (see Calibration). Its strength follows from it by the
+// levels of its kind: what is sure or likely is shown in full, what is maybe in a line, and
+// what is below is withheld. Its match is its fused score, 1 for the best candidate of the
+// question. The match, times bounded factors, orders what is equally sure. Exact error
 // matches and explicitly named code rank first. A gate reads the text of code again from
 // disk and lets it through only if it is there now.
 //

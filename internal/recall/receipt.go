@@ -27,12 +27,12 @@ func (r *run) makeReceipt() {
 	}
 	for i, item := range a.Items {
 		r.receipt.Items[i] = memory.ReceiptItem{
-			ID: item.ID, Kind: item.Kind, Relevance: item.Relevance, RankFactors: item.RankFactors, Tokens: item.Tokens,
+			ID: item.ID, Kind: item.Kind, Strength: item.Strength, Relevance: item.Relevance, RankFactors: item.RankFactors, Tokens: item.Tokens,
 			Provenance: item.Provenance, Name: r.names[item.ID].name, Server: r.names[item.ID].server,
 		}
 	}
 	if len(r.req.IDs) == 0 {
-		r.receipt.Settings = r.settings.inForce(r.thresholds, r.limits)
+		r.receipt.Settings = r.settings.inForce(r.levels, r.limits)
 	}
 	if r.receipt.Session = r.s.asker(a.Project, r.req.Caller); r.receipt.Session != "" {
 		r.receipt.Turn = r.s.opts.Turn(memory.SessionKey{Project: a.Project, ID: r.receipt.Session})

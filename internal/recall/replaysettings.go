@@ -78,32 +78,26 @@ func (r *run) sources() []index.Source {
 	})
 }
 
-// thresholds returns the thresholds of the kinds that a question asks for. The question's
-// threshold overrides the settings; a threshold in other overrides both.
-func (s *Settings) thresholds(req memory.RecallRequest, other *memory.AnswerSettings) map[memory.Kind]float64 {
-	out := make(map[memory.Kind]float64, len(req.Kinds))
-	for _, kind := range withBlockers(req.Kinds) {
-		out[kind] = s.MinRelevance[kind]
-		if req.MinRelevance != nil {
-			out[kind] = *req.MinRelevance
-		}
-		if other != nil {
-			if min, named := other.MinRelevance[kind]; named {
-				out[kind] = min
-			}
-		}
-	}
-	return out
-}
-
 // Settings returns the default settings of answers.
 func (s *Service) Settings() memory.AnswerSettings {
-	return *s.settings.inForce(maps.Clone(s.settings.MinRelevance), caps{})
+	of := s.settings.levels(memory.RecallRequest{Kinds: memory.Kinds}, AskOptions{})
+	return *s.settings.inForce(of, caps{})
 }
 
 // inForce returns the settings that an answer is made with.
-func (s *Settings) inForce(thresholds map[memory.Kind]float64, c caps) *memory.AnswerSettings {
-	return &memory.AnswerSettings{
-		MinRelevance: thresholds, VectorWeight: s.VectorWeight, Embedder: s.Embedder, Code: c.chunks, CodeBytes: c.bytes,
+func (s *Settings) inForce(of map[memory.Kind]levels, c caps) *memory.AnswerSettings {
+	a := &memory.AnswerSettings{
+		MinRelevance: map[memory.Kind]float64{}, Sure: map[memory.Kind]float64{},
+		VectorWeight: s.VectorWeight, Embedder: s.Embedder, Code: c.chunks, CodeBytes: c.bytes,
 	}
+	for kind, l := range of {
+		a.MinRelevance[kind], a.Sure[kind] = l.likely, l.sure
+		if l.maybe < l.likely {
+			if a.Maybe == nil {
+				a.Maybe = map[memory.Kind]float64{}
+			}
+			a.Maybe[kind] = l.maybe
+		}
+	}
+	return a
 }

@@ -30,10 +30,11 @@ func leastTokens(item memory.Item) int {
 }
 
 // share distributes the rest of the budget among the items that need more than their
-// reserve, and cuts those that need still more. Lessons have a bound of their own.
+// reserve, and cuts those that need still more: first what is sure, then what is likely
+// within its share. Many lessons have a bound of their own, which they share with the lines.
 func (r *run) share() {
-	var lessons, others []int // indexes of items
-	room, lessonRoom := r.caps.tokens, r.caps.lessons
+	var lessons, sure, likely []int // indexes of items
+	room, likelyRoom, held := r.caps.tokens, r.caps.likely, 0
 	for i, reserved := range r.reserved {
 		if reserved == 0 {
 			continue
@@ -41,18 +42,21 @@ func (r *run) share() {
 		room += reserved
 		if r.items[i].Kind == memory.Lesson {
 			lessons = append(lessons, i)
+		}
+		if r.items[i].Strength == memory.Likely {
+			likely, held = append(likely, i), held+reserved
 		} else {
-			others = append(others, i)
+			sure = append(sure, i)
 		}
 	}
-	for _, i := range others {
-		room -= r.reserved[i]
+	lines := r.lineRoom()
+	if len(lessons) >= manyLessons {
+		r.cutTo(lessons, max(r.caps.lessons, len(lessons)*leastShare)-lines)
 	}
-	room -= r.cutTo(lessons, min(room, max(lessonRoom, len(lessons)*leastShare)))
-	for _, i := range others {
-		room += r.reserved[i]
-	}
-	r.caps.tokens = room - r.cutTo(others, room)
+	room -= lines
+	room -= r.cutTo(sure, room-held)
+	room -= r.cutTo(likely, min(room, likelyRoom+held))
+	r.caps.tokens = room + lines
 }
 
 // cutTo shares some tokens among items, cuts those that need more than their share, and

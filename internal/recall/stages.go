@@ -28,7 +28,7 @@ var stages = []stage{
 	{"exact errors", (*run).exactErrors},   // add what reports the error that the question quotes
 	{"look up", (*run).lookUp},             // add code that the question names
 	{"files", (*run).byFile},               // order code by its file and the file's history
-	{"threshold", (*run).threshold},        // withhold what is not relevant
+	{"strength", (*run).strength},          // say how sure each is; withhold what is not relevant
 	{"rank", (*run).rank},                  // order by match, age, success and origin
 	{"lessons first", (*run).lessonsFirst}, // bring lessons up to half of the answer
 	{"own versions", (*run).ownVersions},   // of several worktrees, the caller's first
@@ -37,6 +37,7 @@ var stages = []stage{
 	{"file names", (*run).fileNames},       // add files where the full index cannot answer
 	{"share", (*run).share},                // divide the rest of the budget among cut items
 	{"more code", (*run).moreCode},         // add code where there is room left
+	{"lines", (*run).addLines},             // tell in a line each what may be worth a look
 	{"late code", (*run).lateCode},         // report code that was not verified in time
 	{"answer", (*run).makeAnswer},          // collect items, withheld ones and what was missing
 	{"write", (*run).write},                // write the text within the budget
@@ -87,10 +88,11 @@ type run struct {
 	fused      []index.Fused // set by fuse
 	candidates []*candidate  // from resolve on; ordered by fused score, after rank ranked
 
-	// Set by threshold.
-	thresholds map[memory.Kind]float64
-	below      []memory.Withheld // the nearest candidates below the threshold
-	relevant   int               // number of candidates above it
+	// Set by strength.
+	levels   map[memory.Kind]levels
+	maybe    []*candidate      // that may be told in a line; after rank ranked
+	below    []memory.Withheld // the nearest candidates below all levels
+	relevant int               // number of candidates above the level of lines
 
 	// The answer so far.
 	caps      caps            // the remaining limits
@@ -105,6 +107,7 @@ type run struct {
 	names    map[string]entryName // of items, by id
 	later    []*candidate         // code that waits for the remaining room
 	withheld []memory.Withheld
+	noRoom   []*candidate // withheld over the limit or the budget
 	// codeDegraded lists the missing parts of code search, codeIncomplete says why not all
 	// code was searched.
 	codeDegraded   []memory.Degraded

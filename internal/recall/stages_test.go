@@ -198,7 +198,10 @@ func TestThreshold(t *testing.T) {
 		if test.other != nil {
 			other = &memory.AnswerSettings{MinRelevance: test.other}
 		}
-		above, below := aboveThreshold(cs, service.settings.thresholds(memory.RecallRequest{Kinds: kinds, MinRelevance: test.min}, other))
+		above, lines, below := byStrength(cs, service.settings.levels(memory.RecallRequest{Kinds: kinds, MinRelevance: test.min}, AskOptions{Settings: other, NoLines: true}))
+		if len(lines) > 0 {
+			t.Errorf("%s: %d lines, want none", name, len(lines))
+		}
 		if len(above) != test.above || len(below) != test.below {
 			t.Errorf("%s: %d above and %d told of below, want %d and %d", name, len(above), len(below), test.above, test.below)
 		}
@@ -208,7 +211,7 @@ func TestThreshold(t *testing.T) {
 			}
 		}
 	}
-	if _, below := aboveThreshold(cs, service.settings.thresholds(memory.RecallRequest{Kinds: kinds}, nil)); below[0].NearestScore != .7499 {
+	if _, _, below := byStrength(cs, service.settings.levels(memory.RecallRequest{Kinds: kinds}, AskOptions{NoLines: true})); below[0].NearestScore != .7499 {
 		t.Errorf("the first below has %v, want the nearest, .7499", below[0].NearestScore)
 	}
 }

@@ -175,7 +175,7 @@ func plain(a *memory.RecallResponse, spare *extra) string {
 	if len(a.Items) == 0 && slices.ContainsFunc(a.Withheld, func(w memory.Withheld) bool { return w.Reason == memory.OverBudget }) {
 		b.WriteString(spare.lines("A larger max_tokens has room for it.\n"))
 	}
-	lessons, others, code := split(a.Items)
+	lessons, others, code, lines := split(a.Items)
 	number := 0
 	section := func(heading string, items []memory.Item) {
 		if len(items) == 0 {
@@ -198,6 +198,17 @@ func plain(a *memory.RecallResponse, spare *extra) string {
 	section("Relevant Memories", lessons)
 	section("Relevant Records", others)
 	section("Relevant Code in "+shortName(a.ProjectName), code)
+	if len(lines) > 0 {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(perhaps(lines))
+		for _, item := range lines {
+			if spare.explain {
+				b.WriteString(spare.lines(explainItem(item)))
+			}
+		}
+	}
 	b.WriteString(incompleteLine(a))
 	b.WriteString(degraded)
 	if spare.explain {
@@ -276,18 +287,33 @@ func nearestLine(a *memory.RecallResponse) string {
 }
 
 // split groups items by the sections of an answer.
-func split(items []memory.Item) (lessons, others, code []memory.Item) {
+func split(items []memory.Item) (lessons, others, code, lines []memory.Item) {
 	for _, i := range items {
-		switch i.Kind {
-		case memory.Lesson:
+		switch {
+		case i.Strength == memory.Maybe:
+			lines = append(lines, i)
+		case i.Kind == memory.Lesson:
 			lessons = append(lessons, i)
-		case memory.Chunk:
+		case i.Kind == memory.Chunk:
 			code = append(code, i)
 		default:
 			others = append(others, i)
 		}
 	}
-	return lessons, others, code
+	return lessons, others, code, lines
+}
+
+// perhaps writes the lines of what is maybe.
+func perhaps(items []memory.Item) string {
+	if len(items) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("Perhaps (recall ids: " + Ellipsis + "):\n")
+	for _, i := range items {
+		b.WriteString(Item(i, 0) + "\n")
+	}
+	return b.String()
 }
 
 // Provenance says where an item comes from: "told by cli", "followed from FILE".

@@ -135,7 +135,7 @@ func Explain(w io.Writer, a *memory.RecallResponse) {
 		rows := make([][]string, len(shown)+1)
 		rows[0] = []string{"ITEM", "RELEVANCE", "RANK"}
 		for n, i := range shown {
-			rows[n+1] = []string{shortID(i.ID), Bar(i.Relevance), fmt.Sprintf("%.2f", i.RankFactors.Score)}
+			rows[n+1] = []string{ShortID(i.ID), Bar(i.Relevance), fmt.Sprintf("%.2f", i.RankFactors.Score)}
 		}
 		for _, p := range rankParts {
 			column := make([]string, len(shown))
@@ -168,7 +168,7 @@ func Explain(w io.Writer, a *memory.RecallResponse) {
 		if h.Name != "" || h.Path != "" {
 			what = withheldName(h)
 		}
-		rows = append(rows, []string{shortID(h.ID), Bar(h.NearestScore), string(h.Kind), ReasonText(h.Reason), what})
+		rows = append(rows, []string{ShortID(h.ID), Bar(h.NearestScore), string(h.Kind), ReasonText(h.Reason), what})
 	}
 	Table(w, rows)
 	reasons := map[memory.Reason]int{}
@@ -180,8 +180,8 @@ func Explain(w io.Writer, a *memory.RecallResponse) {
 	}
 }
 
-// shortID is the beginning of an id, by which recall and explain find it.
-func shortID(id string) string { return id[:min(len(id), len("c-")+chunkDigits)] }
+// ShortID is the beginning of an id, by which recall and explain find it.
+func ShortID(id string) string { return id[:min(len(id), len("c-")+chunkDigits)] }
 
 // nearestShown is how many of those that are not shown are drawn; the rest is counted.
 const nearestShown = 8

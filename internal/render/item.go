@@ -18,11 +18,14 @@ func ItemTokens(i memory.Item) int { return Tokens(Visible(Item(i, 0))) + 1 }
 // Item writes one numbered item. An item of another repository, or of another folder than
 // the caller's, is marked.
 func Item(i memory.Item, number int) string {
+	if i.Strength == memory.Maybe {
+		return lineBullet + i.Text
+	}
 	from := similar(i) + anchorMark(i) + originMark(i)
 	text, mark := SplitMark(i)
 	switch i.Kind {
 	case memory.Lesson:
-		return fmt.Sprintf("%d. [%s] %s%s%s", number, day(i.CreatedAt), text, rateSuffix(i), from) + behind(mark)
+		return fmt.Sprintf("%d. [%s]%s %s%s%s", number, day(i.CreatedAt), likelyMark(i), text, rateSuffix(i), from) + behind(mark)
 	case memory.Chunk:
 		in := ""
 		if i.Foreign {
@@ -32,12 +35,29 @@ func Item(i memory.Item, number int) string {
 		if i.Cut {
 			mark = "\n" + chunkMark(i.ID)
 		}
-		return fmt.Sprintf("%d. %s (relevance %.2f%s)%s%s\n%s%s\n%s\n%s", number, location(i), i.Relevance, fileNameMark(i), similar(i), in, fence, langOf(i.Source.Path), i.Text, fence) + mark
+		return fmt.Sprintf("%d. %s (%srelevance %.2f%s)%s%s\n%s%s\n%s\n%s", number, location(i), likelyWord(i), i.Relevance, fileNameMark(i), similar(i), in, fence, langOf(i.Source.Path), i.Text, fence) + mark
 	case memory.Step:
-		return fmt.Sprintf("%d. [%s] %s%s", number, day(i.CreatedAt), text, from) + behind(mark)
+		return fmt.Sprintf("%d. [%s]%s %s%s", number, day(i.CreatedAt), likelyMark(i), text, from) + behind(mark)
 	default:
-		return fmt.Sprintf("%d. [%s] %s %s%s%s", number, day(i.CreatedAt), i.Kind, text, rateSuffix(i), from) + behind(mark)
+		return fmt.Sprintf("%d. [%s]%s %s %s%s%s", number, day(i.CreatedAt), likelyMark(i), i.Kind, text, rateSuffix(i), from) + behind(mark)
 	}
+}
+
+// likelyMark marks an item that is likely, and not sure.
+func likelyMark(i memory.Item) string {
+	if i.Strength != memory.Likely {
+		return ""
+	}
+	return " (" + string(memory.Likely) + ")"
+}
+
+// likelyWord is likelyMark as it stands before the relevance of code. A file that was found
+// by its name says so itself.
+func likelyWord(i memory.Item) string {
+	if i.Strength != memory.Likely || i.State == memory.FilePreview {
+		return ""
+	}
+	return string(memory.Likely) + ", "
 }
 
 // originMark marks an item from a repository's files or from another project.
@@ -138,24 +158,34 @@ func Markdown(items []memory.Item) string {
 
 // markdown is Markdown for the items of an answer, before it is made visible.
 func markdown(a *memory.RecallResponse) string {
-	lessons, others, code := split(a.Items)
+	lessons, others, code, lines := split(a.Items)
 	var b strings.Builder
 	if len(lessons)+len(others) > 0 {
 		b.WriteString(plain(&memory.RecallResponse{Items: append(lessons, others...)}, new(extra)))
 	}
-	if len(code) == 0 {
-		return b.String()
+	if len(code) > 0 {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(codeBlock(code))
 	}
-	if b.Len() > 0 {
+	if len(lines) > 0 && b.Len() > 0 {
 		b.WriteByte('\n')
 	}
+	b.WriteString(perhaps(lines))
+	return b.String()
+}
+
+// codeBlock writes code as contract 4 has it.
+func codeBlock(code []memory.Item) string {
+	var b strings.Builder
 	plural := "s"
 	if len(code) == 1 {
 		plural = ""
 	}
 	fmt.Fprintf(&b, "## RELEVANT CODEBASE CONTEXT (from RAG)\nFound %d relevant snippet%s:\n", len(code), plural)
 	for n, i := range code {
-		fmt.Fprintf(&b, "\n%d. %s (Relevance: %.2f%s)\n", n+1, i.Source.Path, i.Relevance, fileNameMark(i))
+		fmt.Fprintf(&b, "\n%d. %s (%sRelevance: %.2f%s)\n", n+1, i.Source.Path, likelyWord(i), i.Relevance, fileNameMark(i))
 		for line := range strings.SplitSeq(Lines(i.Text, markdownSnippet), "\n") {
 			b.WriteString(strings.TrimRight("   "+line, " ") + "\n")
 		}
@@ -186,7 +216,7 @@ func CutMark(id string) string { return cutMarkStart + id + cutMarkEnd }
 const chunkDigits = 8
 
 // chunkMark marks a chunk of which a part is shown.
-func chunkMark(id string) string { return CutMark(shortID(id)) }
+func chunkMark(id string) string { return CutMark(ShortID(id)) }
 
 // SplitMark splits the text of an item that was cut from its mark.
 func SplitMark(i memory.Item) (text, mark string) {

@@ -1,0 +1,145 @@
+package recall
+
+import (
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
+)
+
+// Lines tell of what is not shown in full. An agent judges a line better than any score
+// does, and asks for the rest by its id. They do not count against the limit.
+const (
+	// maxLines is how many lines an answer has, maxLinesUnsure how many if nothing in it is
+	// sure.
+	maxLines, maxLinesUnsure = 3, 5
+	// linesHead is the room in tokens for the heading of the lines.
+	linesHead = 9
+)
+
+// hasLines says that the question lets an answer have lines.
+func (r *run) hasLines() bool {
+	for _, l := range r.levels {
+		if l.maybe < l.likely {
+			return true
+		}
+	}
+	return false
+}
+
+// mostLines is how many lines the answer may have.
+func (r *run) mostLines() int {
+	switch {
+	case !r.hasLines():
+		return 0
+	case slices.ContainsFunc(r.items, func(i memory.Item) bool { return i.Strength == memory.Sure }):
+		return maxLines
+	}
+	return maxLinesUnsure
+}
+
+// lineRoom is what the lines may take of the budget, in tokens.
+func (r *run) lineRoom() int {
+	n := min(r.mostLines(), len(r.noRoom)+len(r.later)+len(r.maybe))
+	if n == 0 {
+		return 0
+	}
+	return min(linesHead+n*render.LineTokens, max(r.caps.tokens, 0))
+}
+
+// addLines adds a line for each of the best candidates that had no room, then for what is
+// maybe, while the budget lasts. Of the others, the nearest few are reported.
+func (r *run) addLines() {
+	most := r.mostLines()
+	room := r.caps.tokens - linesHead
+	lines := 0
+	add := func(c *candidate) memory.Reason {
+		if lines == most {
+			return memory.OverLimit
+		}
+		item, reason := r.line(c)
+		if reason != "" {
+			return reason
+		}
+		if item.Tokens > room {
+			return memory.OverBudget
+		}
+		room -= item.Tokens
+		r.caps.tokens = room
+		r.add(item, nil, 0)
+		lines++
+		return ""
+	}
+	for _, c := range r.noRoom {
+		if reason := add(c); reason == "" {
+			id := withheld(c, "").ID
+			r.withheld = slices.DeleteFunc(r.withheld, func(w memory.Withheld) bool { return w.ID == id })
+		}
+	}
+	var below []memory.Withheld
+	for _, c := range r.maybe {
+		switch reason := add(c); reason {
+		case "":
+		case memory.OverLimit, memory.OverBudget:
+			if len(below) < maxBelow {
+				below = append(below, withheld(c, memory.BelowThreshold))
+			}
+		default:
+			r.withheld = append(r.withheld, withheld(c, reason))
+		}
+	}
+	r.below = append(below, r.below...)
+	r.below = r.below[:min(len(r.below), maxBelow)]
+}
+
+// line makes the line of a candidate. Code must pass the gates for it as for its text.
+func (r *run) line(c *candidate) (memory.Item, memory.Reason) {
+	var full memory.Item
+	var reason memory.Reason
+	var short string
+	if c.Kind == memory.Chunk {
+		at, v, why := r.readChunk(c)
+		if reason = why; reason == "" {
+			full = memory.Item{
+				ID: memory.ChunkID(at.Sandbox, at.Path, at.Chunk), Kind: memory.Chunk, Project: at.Project, Text: r.redact(v.Text), Foreign: c.foreign,
+				Source: memory.Source{Path: v.Path, Lines: &[2]int{v.StartLine, v.EndLine}, Symbol: at.Chunk.Symbol, Sandbox: at.Root},
+			}
+			short = render.ShortID(full.ID)
+		}
+	} else {
+		full, reason = r.record(c)
+		short = r.s.shortID(full.ID)
+	}
+	if reason != "" {
+		return memory.Item{}, reason
+	}
+	if r.isDuplicate(c.Kind, r.s.opts.Analyze(full.Text)) {
+		return memory.Item{}, memory.Duplicate
+	}
+	factors := c.factors
+	factors.Score, factors.Retrievers = round(factors.Score), c.retrievers()
+	item := memory.Item{
+		ID: full.ID, Kind: full.Kind, Strength: memory.Maybe, Project: full.Project, Relevance: round(c.relevance),
+		RankFactors: &factors, Text: render.Line(full, short, r.about(&full)),
+		Source: memory.Source{Path: full.Source.Path, Lines: full.Source.Lines, Symbol: full.Source.Symbol},
+	}
+	item.Tokens = render.ItemTokens(item)
+	return item, ""
+}
+
+// about is what an item is about: the situation of a lesson before what was learned, the
+// intent of a task.
+func (r *run) about(i *memory.Item) string {
+	switch i.Kind {
+	case memory.Lesson:
+		if i.Context == "" {
+			return i.Lesson
+		}
+		return i.Context + ": " + i.Lesson
+	case memory.Task:
+		if rec, err := r.s.opts.Corpus.Record(i.ID); err == nil && rec.Task != nil && rec.Task.Intent != "" {
+			return string(i.Kind) + ": " + r.redact(rec.Task.Intent)
+		}
+	}
+	return string(i.Kind) + ": " + i.Text
+}

@@ -1,0 +1,51 @@
+package render
+
+import (
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+const (
+	// LineTokens is the most that the line of an item takes, with its bullet and its end.
+	LineTokens = 25
+	lineBullet = "- "
+	// leastAbout is the least room in bytes for what an item is about. Where there is less,
+	// its date is left out.
+	leastAbout = 40
+)
+
+// Line writes what an item is about on one line of at most LineTokens: the short id, the
+// date, and the beginning of about. At the end it has how often a lesson worked and where it
+// comes from. Code has its place instead.
+func Line(i memory.Item, id, about string) string {
+	date, end := "", lineRate(i)
+	if i.Kind == memory.Chunk {
+		about = location(i)
+		if i.Foreign {
+			end += " [elsewhere]"
+		}
+	} else {
+		date, end = " ["+day(i.CreatedAt)+"]", end+Visible(originMark(i))
+	}
+	about = Visible(OneLine(about))
+	room := func() int {
+		return MaxBytes(LineTokens-1) - len(lineBullet) - len(id) - len(date) - len(" ") - len(end)
+	}
+	if len(about) > room() && room() < leastAbout {
+		date = ""
+	}
+	n := max(room(), leastAbout/2)
+	if i.Kind == memory.Chunk && len(about) > n { // the end of a path says more
+		about = Ellipsis + strings.ToValidUTF8(about[len(about)-n+len(Ellipsis):], "")
+	}
+	return id + date + " " + Shorten(about, n) + end
+}
+
+// lineRate is how often a lesson worked, as a line has it.
+func lineRate(i memory.Item) string {
+	if i.SuccessRate == "" {
+		return ""
+	}
+	return " (" + i.SuccessRate + ")"
+}
