@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Tokens estimates how many tokens a text takes, as every budget counts them: one for
-// every 3.5 bytes, which is on the safe side for the tokenizers in use, on English and
-// on code.
+// Tokens estimates how many tokens a text takes, as every budget counts them: one for every
+// 3.5 bytes. It is no tokenizer's count: against o200k_base it is between 6 % too low (Go code)
+// and 14 % too high (prose) on average; see docs/quality.md.
 func Tokens(text string) int { return TokensOf(len(text)) }
 
 // TokensOf is Tokens of a text of so many bytes. The parts of a text take no fewer tokens
