@@ -53,6 +53,7 @@ func (x *Indexer) Check(ctx context.Context) error {
 		bad("%d documents are found by their time, the store has %d", a, b)
 	}
 	x.compareParts(fresh, bad)
+	x.compareCalled(fresh, bad)
 	x.compareSessions(fresh, bad)
 	x.sessions.compare(&fresh.sessions, bad)
 	x.listed.compare(&fresh.listed, bad)

@@ -62,6 +62,7 @@ func (x *Indexer) addRecord(r *memory.Record) uint32 {
 	num := x.reference(r.Doc, ref{owner: n})
 	x.owners.all[n].doc = num
 	x.sessions.addItem(n, num)
+	x.called.put(num, r)
 	return num
 }
 
@@ -175,6 +176,7 @@ func (x *Indexer) drop(num uint32) {
 		w.Delete(num)
 	}
 	x.dropParts(num)
+	x.called.drop(num)
 	x.attrs.Delete(num) // before its vectors, see apply
 	x.collections.drop(num)
 	x.mu.Lock()

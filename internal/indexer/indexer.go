@@ -87,6 +87,7 @@ type Indexer struct {
 	attrs   index.Attributes
 	numbers index.Numbers
 	parts   parts
+	called  called
 
 	// mu guards the fields below, up to fileNames. Every field is an index over the
 	// owners: a change of an owner updates all of them before mu is released.
@@ -145,7 +146,7 @@ func New(opts Options) (*Indexer, error) {
 		return nil, err
 	}
 	x := &Indexer{opts: opts, lexical: lex, words: wordIndexes(lex), state: Empty, owners: newOwners(), loaded: make(chan struct{})}
-	x.parts = newParts()
+	x.parts, x.called = newParts(), newCalled()
 	x.several, x.mixed = roaring.New(), roaring.New()
 	x.sessions = newSessionIndex(&x.owners)
 	x.fileNames = newFileNames(opts.NoFileNames)

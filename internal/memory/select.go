@@ -64,6 +64,16 @@ type Candidate struct {
 	At     int
 }
 
+// NamedDoc is a document, by its number in the indexes, that has a name.
+type NamedDoc struct {
+	Doc uint32
+	// Title says that the name is that of its title, and not one that the text declares.
+	Title bool
+	// Further says that the document is a further part of a reference that is stored in
+	// several.
+	Further bool
+}
+
 // CodeCounts counts the files of a project that are held: all of them, those that are
 // searched by their chunks, and those whose chunks gave way to the size limit.
 type CodeCounts struct{ Files, Chunked, Pruned int }

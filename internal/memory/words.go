@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/recalld/recalld/internal/language"
 )
@@ -16,6 +17,18 @@ func ProjectLabel(name, id string) string {
 		return id
 	}
 	return name
+}
+
+// FoldName writes a name in lower case without what separates its words, so that readFile,
+// read_file and "Read file" are one.
+func FoldName(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return b.String()
 }
 
 // Percent writes a share in whole percent, "45 %", rounded down, so that 100 % is

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/memory"
 )
 
 const (
@@ -39,22 +41,11 @@ func spelledBy(question string) spellings {
 // words returns how many adjacent words of the question spell a name: of a file, a class,
 // a function, a tool, a title. It is 0 if they do not.
 func (s spellings) words(name string) int {
-	folded := foldedName(name)
+	folded := memory.FoldName(name)
 	if len(folded) < leastSpelled {
 		return 0
 	}
 	return s[folded]
-}
-
-// foldedName writes a name in lower case without what separates its words.
-func foldedName(name string) string {
-	var b strings.Builder
-	for _, r := range name {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			b.WriteRune(unicode.ToLower(r))
-		}
-	}
-	return b.String()
 }
 
 // partsOf returns the words of a name in lower case: "read", "file" for readFile.

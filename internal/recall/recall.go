@@ -6,6 +6,7 @@
 //	retrieve →
 //	fuse →
 //	resolve →
+//	named →
 //	neighbours →
 //	define first →
 //	title →
@@ -104,6 +105,9 @@ type Corpus interface {
 	// Definitions returns the documents of a selection that declare a name. If some are
 	// declared where the name says, it returns only those.
 	Definitions(name memory.Name, sel memory.Selection) []memory.Definition
+	// Called returns the documents of a project that are not code and have a name, which is
+	// given folded: see memory.FoldName.
+	Called(folded, project string) []memory.NamedDoc
 	// At returns the chunks of a selection at a location, from the file that fits
 	// best first. Without a line it returns all chunks of the file, in order.
 	At(place memory.CodeLocation, sel memory.Selection) []memory.Candidate

@@ -31,6 +31,7 @@ type shelf struct {
 	heads       map[memory.FileKey]string     // as they were indexed
 	gates       map[memory.FileKey]error
 	definitions map[memory.Name][]memory.Definition
+	called      map[string][]memory.NamedDoc
 	at          map[memory.CodeLocation][]memory.Candidate
 	verify      func(context.Context) // before every look at the disk
 	lexical     index.Source
@@ -264,6 +265,8 @@ func (s *shelf) Sessions(project string, f memory.SessionFilter) []memory.Sessio
 func (s *shelf) Definitions(name memory.Name, sel memory.Selection) []memory.Definition {
 	return s.definitions[name]
 }
+
+func (s *shelf) Called(folded, _ string) []memory.NamedDoc { return s.called[folded] }
 
 func (s *shelf) Places(memory.DocID, memory.Selection) []memory.Candidate { return nil }
 

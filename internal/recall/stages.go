@@ -22,6 +22,7 @@ var stages = []stage{
 	{"retrieve", (*run).retrieve},          // ask all retrievers at once
 	{"fuse", (*run).fuse},                  // one list of documents out of theirs
 	{"resolve", (*run).resolve},            // documents become candidates with a relevance
+	{"named", (*run).liftNamed},            // lift what the question calls by its name
 	{"neighbours", (*run).neighbours},      // order steps and turns by those around them too
 	{"define first", (*run).defineFirst},   // code that defines before what tests or documents it
 	{"title", (*run).byTitle},              // of a report also what its title finds
