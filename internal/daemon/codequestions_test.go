@@ -117,6 +117,9 @@ func measureCodeQuestions(t *testing.T, root string, q codeQuestions) {
 		t.Fatalf("load: %v", err)
 	}
 	chunks := indexTree(t, core, root, cfg.Index)
+	if core.History != nil {
+		<-core.History.Refresh("box-"+filepath.Base(root), root)
+	}
 	for _, way := range []struct {
 		name string
 		req  memory.RecallRequest

@@ -19,8 +19,11 @@ const (
 	// furtherLess of the one before (0 to .4 are alike).
 	furtherChunks = 0.2
 	furtherLess   = 0.7
-	// historyShare is for the file with the best history (.6 to 1.5 are alike).
+	// historyShare is for the file with the best history, if the question is a report (.6
+	// to 1.5 are alike). In other questions it is plainHistory: where something is defined
+	// history says less (.2 to .4 are alike there, testdata/codequestions; .7 is worse).
 	historyShare = 0.7
+	plainHistory = 0.4
 	// namedShare is for the first file that declares what a report names (.3 to .8 are
 	// alike), and falls to half of it at the last of maxMentions.
 	namedShare = 0.4
@@ -62,9 +65,12 @@ func (r *run) byFile() {
 	for _, c := range r.candidates {
 		first = max(first, c.fused)
 	}
-	histories := r.histories(files)
+	histories, share := r.histories(files), plainHistory
+	if titleOf(r.query) != "" {
+		share = historyShare
+	}
 	for _, f := range files {
-		f.score = f.score/most + historyShare*histories[f.Sandbox][f.Path] + namedShare*f.named
+		f.score = f.score/most + share*histories[f.Sandbox][f.Path] + namedShare*f.named
 		if kind := kindOf(f.Path); kind != implementation && !kind.asksFor(r.query) {
 			f.score *= besideCode
 		}

@@ -66,14 +66,15 @@ func TestByFile(t *testing.T) {
 		"by the best chunk":            {"q", nil, []*candidate{chunk("a.go", 0, 1), chunk("b.go", 0, .5)}, "a.go b.go"},
 		"several chunks":               {"q", nil, []*candidate{chunk("a.go", 0, 1), chunk("b.go", 0, .95), chunk("b.go", 1, .9)}, "b.go b.go a.go"},
 		"several weak chunks":          {"q", nil, []*candidate{chunk("a.go", 0, 1), chunk("b.go", 0, .5), chunk("b.go", 1, .5), chunk("b.go", 2, .5)}, "a.go b.go b.go b.go"},
-		"history":                      {"q", told{"b.go": 1, "c.go": .1}, []*candidate{chunk("a.go", 0, 1), chunk("b.go", 0, .5), chunk("c.go", 0, .4)}, "b.go a.go c.go"},
+		"history":                      {"q", told{"b.go": 1, "c.go": .1}, []*candidate{chunk("a.go", 0, 1), chunk("b.go", 0, .7), chunk("c.go", 0, .6)}, "b.go a.go c.go"},
+		"history of a report":          {report, told{"b.go": 1, "c.go": .1}, []*candidate{chunk("a.go", 0, 1), chunk("b.go", 0, .4), chunk("c.go", 0, .3)}, "b.go a.go c.go"},
 		"a little history":             {"q", told{"b.go": .2}, []*candidate{chunk("a.go", 0, 1), chunk("b.go", 0, .5)}, "a.go b.go"},
 		"history of a test":            {"q", told{"b_test.go": 1}, []*candidate{chunk("a.go", 0, 1), chunk("b_test.go", 0, .5)}, "a.go b_test.go"},
 		"no place any more":            {"q", told{"b.go": 1}, []*candidate{of(chunk("a.go", 0, 1), "gone"), of(chunk("b.go", 0, .5), "gone")}, "a.go b.go"},
 		"what a report names":          {report, nil, []*candidate{chunk("a.go", 0, 1), chunk("b.go", 0, .8), named(chunk("b.go", 1, 0), 1, 0)}, "b.go a.go b.go"},
 		"what another question names":  {"q", nil, []*candidate{chunk("a.go", 0, 1), named(chunk("b.go", 0, .8), 1, 0)}, "a.go b.go!"},
 		"a line that a report names":   {report, nil, []*candidate{chunk("a.go", 0, 1), named(chunk("b.go", 0, .8), 1, 7)}, "a.go b.go!"},
-		"other kinds, the best before": {"q", told{"b.go": 1}, []*candidate{chunk("a.go", 0, 1), lesson, chunk("b.go", 0, .5)}, "b.go lesson a.go"},
+		"other kinds, the best before": {"q", told{"b.go": 1}, []*candidate{chunk("a.go", 0, 1), lesson, chunk("b.go", 0, .9)}, "b.go lesson a.go"},
 		"no score":                     {"q", told{"b.go": 1}, []*candidate{chunk("a.go", 0, 0), chunk("b.go", 0, -1)}, "a.go b.go"},
 	} {
 		best := test.cs[0].fused
