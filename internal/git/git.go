@@ -4,7 +4,7 @@
 // A repository's own files may be a stranger's: an archive brings its .git folder along.
 // git status, diff, checkout and fetch run filters, drivers, hooks, helpers and monitors
 // that .git/config names. So recalld reads the index, the references and commits itself,
-// and runs only the git commands listed below.
+// and runs only the git commands listed below and in log.go.
 //
 // Vocabulary. The git folder holds HEAD and the index of one worktree. The common folder
 // holds what all worktrees of a repository share: config, references and objects. They are
