@@ -46,7 +46,9 @@
 //   - budget, fill, more code and late code in fill.go and gates.go,
 //   - file names in filenames.go.
 //
-// match.go finds records for the contexts of requests.
+// match.go finds records for the contexts of requests. anchorfind.go finds the code that a
+// lesson is about when it is told, anchors.go compares it with the disk when the lesson is
+// shown.
 //
 // Vocabulary. A candidate is a document that may be answered with: a retriever found it,
 // or it reports the quoted error, or the question names its code. Its relevance says how
