@@ -27,13 +27,14 @@ const (
 type anchorLook struct {
 	s     *Service
 	ctx   context.Context
-	dir   string              // the caller's
-	reads int                 // how many files may still be read
-	roots map[string][]string // by project
+	dir   string                          // the caller's
+	reads int                             // how many files may still be read
+	roots map[string][]string             // by project
+	seen  map[string][]memory.AnchorCheck // by lesson
 }
 
 func (s *Service) lookAtAnchors(ctx context.Context, dir string, reads int) *anchorLook {
-	return &anchorLook{s: s, ctx: ctx, dir: dir, reads: reads, roots: map[string][]string{}}
+	return &anchorLook{s: s, ctx: ctx, dir: dir, reads: reads, roots: map[string][]string{}, seen: map[string][]memory.AnchorCheck{}}
 }
 
 // anchored compares the anchors of a lesson that is about to be shown. It returns the
@@ -45,8 +46,26 @@ func (r *run) anchored(item *memory.Item, anchors []memory.Anchor) memory.Anchor
 	if r.anchors == nil {
 		r.anchors = r.s.lookAtAnchors(r.code, r.req.Caller.Dir, maxAnchorReads)
 	}
-	item.Anchors = r.anchors.check(item.Project, anchors)
-	return memory.WorstAnchor(item.Anchors)
+	checks, seen := r.anchors.seen[item.ID]
+	if !seen {
+		checks = r.anchors.check(item.Project, anchors)
+		r.anchors.seen[item.ID] = checks
+	}
+	item.Anchors = checks
+	return memory.WorstAnchor(checks)
+}
+
+// weakened returns the strength of a candidate, one step less if its code changed or is
+// gone. What is likely stays so where no lines are told: nothing would be left of it.
+func (r *run) weakened(c *candidate) memory.Strength {
+	switch {
+	case !c.factors.Anchor.Outdated():
+	case c.strength == memory.Sure:
+		return memory.Likely
+	case c.strength == memory.Likely && r.hasLines():
+		return memory.Maybe
+	}
+	return c.strength
 }
 
 // check compares the anchors of one lesson of a project. Of several folders the one that

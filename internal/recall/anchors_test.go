@@ -182,6 +182,54 @@ func TestAnchorsInAnswers(t *testing.T) {
 	}
 }
 
+// TestAnchorsWeaken: a lesson whose code changed or is gone is one step weaker, told in a
+// line if it was likely. Where a question lets no lines in it stays likely, and what has no
+// room for its line is withheld.
+func TestAnchorsWeaken(t *testing.T) {
+	fresh, old := memory.AnchorFound{Same: true}, memory.AnchorFound{Changed: .5}
+	for name, test := range map[string]struct {
+		found  memory.AnchorFound
+		sure   float64 // the least relevance of what is sure
+		lines  bool
+		tokens int
+		want   memory.Strength
+	}{
+		"sure and unchanged":   {fresh, 0, true, 0, memory.Sure},
+		"sure and changed":     {old, 0, true, 0, memory.Likely},
+		"likely and unchanged": {fresh, 1, true, 0, memory.Likely},
+		"likely and changed":   {old, 1, true, 0, memory.Maybe},
+		"without lines":        {old, 1, false, 0, memory.Likely},
+		"without room":         {old, 1, true, 50, ""},
+	} {
+		s := newShelf()
+		s.lesson("l-one", withAnchors(memory.Anchor{Path: "a.go", Symbol: "A"}))
+		settings := memory.AnswerSettings{
+			MinRelevance: map[memory.Kind]float64{memory.Lesson: 0}, Sure: map[memory.Kind]float64{memory.Lesson: test.sure * 1.1}, Maybe: map[memory.Kind]float64{memory.Lesson: -1},
+		}
+		req := memory.RecallRequest{Query: "needle", Kinds: []memory.Kind{memory.Lesson}, MaxTokens: test.tokens, Explain: true}
+		c := &code{files: map[string]memory.AnchorFound{"/r a.go": test.found}}
+		a, _, err := s.service(t, c.over("/r")).Ask(t.Context(), req, AskOptions{Settings: &settings, NoLines: !test.lines})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if test.want == "" {
+			if len(a.Items) != 0 || len(a.Withheld) != 1 || a.Withheld[0].Reason != memory.BelowThreshold {
+				t.Errorf("%s: shown %+v, withheld %+v", name, a.Items, a.Withheld)
+			}
+			continue
+		}
+		if len(a.Items) != 1 || len(a.Withheld) != 0 || a.Items[0].Strength != test.want {
+			t.Fatalf("%s: shown %+v, withheld %+v, want it %s", name, a.Items, a.Withheld, test.want)
+		}
+		if marked := strings.Count(a.Text, "(code changed since)") == 1; marked == test.found.Same {
+			t.Errorf("%s: the text is\n%s", name, a.Text)
+		}
+		if got := a.Items[0].RankFactors; got.Anchor != memory.WorstAnchor(a.Items[0].Anchors) || len(c.reads) != 1 {
+			t.Errorf("%s: the factors say %q, the anchors %+v, after %d reads", name, got.Anchor, a.Items[0].Anchors, len(c.reads))
+		}
+	}
+}
+
 // TestFindAnchors: given places are checked; mentioned ones count if one file has them.
 func TestFindAnchors(t *testing.T) {
 	s := newShelf()

@@ -130,13 +130,14 @@ func (r *run) lateCode() {
 func (r *run) takeOrWithhold(c *candidate) {
 	if reason := r.take(c); reason != "" {
 		r.withheld = append(r.withheld, withheld(c, reason))
-		if reason == memory.OverLimit || reason == memory.OverBudget {
+		if reason == memory.OverLimit || reason == memory.OverBudget || reason == memory.BelowThreshold {
 			r.noRoom = append(r.noRoom, c)
 		}
 	}
 }
 
-// take adds a candidate to the answer, or returns the reason why not.
+// take adds a candidate to the answer, or returns the reason why not: BelowThreshold for a
+// lesson whose code makes it so weak that it is told in a line.
 func (r *run) take(c *candidate) memory.Reason {
 	if len(r.items) >= r.req.Limit {
 		return memory.OverLimit
@@ -157,6 +158,9 @@ func (r *run) take(c *candidate) memory.Reason {
 	terms := r.s.opts.Analyze(item.Text)
 	if r.isDuplicate(item.Kind, terms) {
 		return memory.Duplicate
+	}
+	if c.strength = r.weakened(c); c.strength == memory.Maybe {
+		return memory.BelowThreshold
 	}
 	item.Relevance, item.Strength = round(c.relevance), c.strength
 	factors := c.factors

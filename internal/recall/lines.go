@@ -120,7 +120,7 @@ func (r *run) line(c *candidate) (memory.Item, memory.Reason) {
 	factors.Score, factors.Retrievers = round(factors.Score), c.retrievers()
 	item := memory.Item{
 		ID: full.ID, Kind: full.Kind, Strength: memory.Maybe, Project: full.Project, Relevance: round(c.relevance),
-		RankFactors: &factors, Text: render.Line(full, short, r.about(&full)),
+		RankFactors: &factors, Text: render.Line(full, short, r.about(&full)), Anchors: full.Anchors,
 		Source: memory.Source{Path: full.Source.Path, Lines: full.Source.Lines, Symbol: full.Source.Symbol},
 	}
 	item.Tokens = render.ItemTokens(item)

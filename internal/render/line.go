@@ -26,7 +26,7 @@ func Line(i memory.Item, id, about string) string {
 			end += " [elsewhere]"
 		}
 	} else {
-		date, end = " ["+day(i.CreatedAt)+"]", end+Visible(originMark(i))
+		date, end = " ["+day(i.CreatedAt)+"]", end+anchorMark(i)+Visible(originMark(i))
 	}
 	about = Visible(OneLine(about))
 	room := func() int {
