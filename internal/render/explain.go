@@ -133,9 +133,9 @@ func Explain(w io.Writer, a *memory.RecallResponse) {
 	shown := slices.DeleteFunc(slices.Clone(a.Items), func(i memory.Item) bool { return i.RankFactors == nil })
 	if len(shown) > 0 {
 		rows := make([][]string, len(shown)+1)
-		rows[0] = []string{"ITEM", "RELEVANCE", "RANK"}
+		rows[0] = []string{"ITEM", "STRENGTH", "RELEVANCE", "RANK"}
 		for n, i := range shown {
-			rows[n+1] = []string{ShortID(i.ID), Bar(i.Relevance), fmt.Sprintf("%.2f", i.RankFactors.Score)}
+			rows[n+1] = []string{ShortID(i.ID), string(i.Strength), Bar(i.Relevance), fmt.Sprintf("%.2f", i.RankFactors.Score)}
 		}
 		for _, p := range rankParts {
 			column := make([]string, len(shown))

@@ -11,12 +11,12 @@ import (
 // explained is an answer with an item of every part and with many that are not shown.
 func explained() *memory.RecallResponse {
 	a := &memory.RecallResponse{ProjectName: "shop", Receipt: "rc-1", Items: []memory.Item{
-		{ID: "l-1", Kind: memory.Lesson, Relevance: .91, Text: "commit the lockfile", RankFactors: &memory.RankFactors{
+		{ID: "l-1", Kind: memory.Lesson, Strength: memory.Sure, Relevance: .91, Text: "commit the lockfile", RankFactors: &memory.RankFactors{
 			Score: 1.04, Recency: .97, Success: 1.1, Project: 1, Session: 1, Error: true, Followed: true, Neighbours: .05, Anchor: memory.AnchorChanged,
 			Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 7, Relevance: .88}, "vector/builtin": {Relevance: .25}, "vector/ollama/m": {Relevance: .62}},
 			Verdicts:   &memory.VerdictCounts{Worked: 2},
 		}},
-		{ID: "c-1234567890abcdef", Kind: memory.Chunk, Relevance: .7, Source: memory.Source{Path: "a.go", Lines: &[2]int{1, 2}}, RankFactors: &memory.RankFactors{
+		{ID: "c-1234567890abcdef", Kind: memory.Chunk, Strength: memory.Likely, Relevance: .7, Source: memory.Source{Path: "a.go", Lines: &[2]int{1, 2}}, RankFactors: &memory.RankFactors{
 			Score: .8, Recency: 1, Success: 1, Project: .9, Session: 1, Definition: "Serve", Place: "a.go:1", Named: "serve", FileKind: "test", CoveredBy: "b_test.go",
 			Retrievers: map[string]memory.RetrieverScore{"lexical": {Relevance: 0}},
 		}},
@@ -35,9 +35,9 @@ func TestExplainDrawsEveryPart(t *testing.T) {
 	var b strings.Builder
 	Explain(&b, explained())
 	want := strings.TrimLeft(`
-ITEM        RELEVANCE    RANK  WORDS        MEANING      ERROR           NAMES                                                   FILE                        NEIGHBOURS  RECENCY  SUCCESS  ANCHOR   PROJECT  ORIGIN               VERDICTS
-l-1         █████▌ 0.91  1.04  █████▎ 0.88  ███▊   0.62  the same error                                                                                      +0.05       ×0.97    ×1.10    changed           after what was told  2 worked
-c-12345678  ████▎  0.70  0.80         0.00                               defines Serve, at a.go:1, named by the question: serve  covered by b_test.go, test                                         ×0.90
+ITEM        STRENGTH  RELEVANCE    RANK  WORDS        MEANING      ERROR           NAMES                                                   FILE                        NEIGHBOURS  RECENCY  SUCCESS  ANCHOR   PROJECT  ORIGIN               VERDICTS
+l-1         sure      █████▌ 0.91  1.04  █████▎ 0.88  ███▊   0.62  the same error                                                                                      +0.05       ×0.97    ×1.10    changed           after what was told  2 worked
+c-12345678  likely    ████▎  0.70  0.80         0.00                               defines Serve, at a.go:1, named by the question: serve  covered by b_test.go, test                                         ×0.90
 
 NOT SHOWN  RELEVANCE    KIND    BECAUSE              WHAT
 c-2        █████▊ 0.95  chunk   changed              bad.go
