@@ -103,21 +103,18 @@ func (t foundTool) always() bool { return t.entry.Core || t.own() }
 func (t foundTool) own() bool { return t.match.Project == memory.OwnProject }
 
 // strength says how sure it is that the tool is meant, and so how much of it is told.
-func (t foundTool) strength() string {
+func (t foundTool) strength() memory.Strength {
 	switch {
 	case t.match.Relevance >= activeThreshold:
-		return sure
+		return memory.Sure
 	case t.match.Relevance >= likelyThreshold:
-		return likely
+		return memory.Likely
 	}
-	return maybe
+	return memory.Maybe
 }
 
-// The strengths.
-const sure, likely, maybe = "sure", "likely", "maybe"
-
 // strong reports whether the tool becomes active.
-func (t foundTool) strong() bool { return t.strength() == sure }
+func (t foundTool) strong() bool { return t.strength() == memory.Sure }
 
 // foundTools is the result of a search for tools.
 type foundTools struct {
@@ -161,10 +158,10 @@ func (f *foundTools) choose(limit int) {
 	}
 	var chosen []foundTool
 	for _, t := range f.tools {
-		if t.strength() == maybe {
+		if t.strength() == memory.Maybe {
 			most--
 		}
-		if len(chosen) == limit || t.own() && others && !asked || t.strength() == maybe && most < 0 {
+		if len(chosen) == limit || t.own() && others && !asked || t.strength() == memory.Maybe && most < 0 {
 			f.withheld = append(f.withheld, memory.Withheld{
 				ID: t.match.ID, Kind: memory.Tool, Reason: memory.OverLimit, NearestScore: t.match.Relevance, Name: t.entry.Name, Server: t.entry.ServerName,
 			})
@@ -364,13 +361,13 @@ func toolLine(t memory.FoundTool) string {
 	if t.Followed {
 		line += " " + memory.FollowedMark
 	}
-	if t.Strength != sure && t.Strength != "" {
-		line += " (" + t.Strength + ")"
+	if t.Strength != memory.Sure && t.Strength != "" {
+		line += " (" + string(t.Strength) + ")"
 	}
 	if description := firstLine(t.Description); description != "" {
 		line += ": " + description
 	}
-	if t.Strength == maybe {
+	if t.Strength == memory.Maybe {
 		return render.Shorten(line, render.MaxBytes(maybeTokens))
 	}
 	if takes := takesText(t.InputSchema); takes != "" {

@@ -97,14 +97,14 @@ func TestChosenTools(t *testing.T) {
 func TestToolLines(t *testing.T) {
 	f := memory.FoundTool{ServerName: "db", Name: "query", Description: "Run an SQL statement against the database, " + strings.Repeat("and say what it returned ", 10),
 		InputSchema: json.RawMessage(`{"properties":{"sql":{},"limit":{},"args":{}},"required":["sql"]}`)}
-	for strength, want := range map[string]string{
-		sure:   "db:query: Run an SQL statement against the database, and say",
-		likely: "db:query (likely): Run an SQL statement",
-		maybe:  "db:query (maybe): Run an SQL statement",
+	for strength, want := range map[memory.Strength]string{
+		memory.Sure:   "db:query: Run an SQL statement against the database, and say",
+		memory.Likely: "db:query (likely): Run an SQL statement",
+		memory.Maybe:  "db:query (maybe): Run an SQL statement",
 	} {
 		f.Strength = strength
 		line := toolLine(f)
-		if !strings.HasPrefix(line, want) || (strength != maybe) != strings.HasSuffix(line, " (takes sql*, args, limit)") || strength == maybe && render.Tokens(line) > maybeTokens {
+		if !strings.HasPrefix(line, want) || (strength != memory.Maybe) != strings.HasSuffix(line, " (takes sql*, args, limit)") || strength == memory.Maybe && render.Tokens(line) > maybeTokens {
 			t.Errorf("%s: %q of %d tokens, want it to begin %q", strength, line, render.Tokens(line), want)
 		}
 	}

@@ -23,15 +23,16 @@ func recallContent(request memory.RecallRequest, r *memory.RecallResponse) *memo
 }
 
 // within is an answer as structured content of at most some tokens: its items, and how they
-// were ranked and what was withheld only to explain it, if there is room. A lesson has its fields, or its line
-// where it was cut. Items that find no room are withheld; the first is named.
+// were ranked and what was withheld only to explain it, if there is room. A lesson has its
+// fields, or its line where it was cut or is only told in a line. Items that find no room are
+// withheld; the first is named.
 func within(answer *memory.RecallResponse, tokens int, explain bool) *memory.RecallResponse {
 	out := *answer
 	out.Text, out.Items = "", make([]memory.Item, len(answer.Items))
 	for i, item := range answer.Items {
 		item.Step, item.Task, item.StepEnd = nil, nil, nil // their text says the same
 		switch {
-		case item.Kind != memory.Lesson:
+		case item.Kind != memory.Lesson || item.Strength == memory.Maybe:
 		case item.Cut:
 			item.Lesson, item.Context, item.Command = "", "", ""
 		default:

@@ -123,6 +123,18 @@ func TestAdviceKeepsToTheBudget(t *testing.T) {
 	}
 }
 
+// TestLineOfALesson: a lesson that may be meant has its line, for it has no fields.
+func TestLineOfALesson(t *testing.T) {
+	l := newLedger()
+	l.Answers[service.Recall.Name] = &memory.RecallResponse{Project: "p1", Receipt: "r-1",
+		Items: []memory.Item{{ID: "l-1", Kind: memory.Lesson, Strength: memory.Maybe, Text: "about npm"}}}
+	c := connect(t, overHTTP(t, serve(t, l, Options{StructuredContent: true})))
+	content := checkStructured(t, outputSchemas(t, c)["recall"], callTool(t, c, "recall", `{"query":"q"}`))
+	if item := content["items"].([]any)[0].(map[string]any); item["text"] != "about npm" || item["strength"] != "maybe" {
+		t.Errorf("the item is %v, want its line", item)
+	}
+}
+
 // TestLessonFieldsInEveryForm: a lesson that is not cut has its fields, whatever the format.
 func TestLessonFieldsInEveryForm(t *testing.T) {
 	for _, format := range []memory.Format{memory.FormatText, memory.FormatMarkdown, memory.FormatJSON} {

@@ -227,7 +227,7 @@ type FoundTool struct {
 	// Guidance is given once between compactions, here and in the block of the answer.
 	InputSchema json.RawMessage `json:"inputSchema,omitempty" desc:"Of a host's tool."`
 	Relevance   float64         `json:"relevance" desc:"Calibrated, 0–1."`
-	Strength    string          `json:"strength,omitempty" desc:"sure, likely or maybe."`
+	Strength    Strength        `json:"strength,omitempty" desc:"sure, likely or maybe."`
 	// Followed says that it is in a file of the repository.
 	Followed bool `json:"followed,omitempty" mcp:"-"`
 	// Active says that the session may call it from now on; New that it could not

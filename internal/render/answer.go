@@ -72,10 +72,10 @@ func asJSON(a *memory.RecallResponse, most int, explain bool) string {
 	}
 	text := compact(shown)
 	for i := len(shown.Items) - 1; i >= 0 && len(text) > most; i-- {
-		switch item := &shown.Items[i]; item.Kind {
-		case memory.Lesson:
+		switch item := &shown.Items[i]; {
+		case item.Kind == memory.Lesson && item.Strength != memory.Maybe:
 			item.Text = "" // its fields have it
-		case memory.Step:
+		case item.Kind == memory.Step:
 			item.StepEnd = nil // its text has it
 		default:
 			continue
