@@ -16,6 +16,7 @@
 //	strength →
 //	rank →
 //	lessons first →
+//	both sides →
 //	own versions →
 //	budget →
 //	fill →
@@ -42,6 +43,7 @@
 //   - look up in lookup.go and names.go,
 //   - files in fileevidence.go,
 //   - lessons first in rank.go,
+//   - both sides in sides.go,
 //   - own versions in versions.go,
 //   - budget, fill, more code and late code in fill.go and gates.go,
 //   - file names in filenames.go.

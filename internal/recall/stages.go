@@ -32,6 +32,7 @@ var stages = []stage{
 	{"strength", (*run).strength},          // say how sure each is; withhold what is not relevant
 	{"rank", (*run).rank},                  // order by match, age, success and origin
 	{"lessons first", (*run).lessonsFirst}, // bring lessons up to half of the answer
+	{"both sides", (*run).bothSides},       // keep places for code and for other kinds
 	{"own versions", (*run).ownVersions},   // of several worktrees, the caller's first
 	{"budget", (*run).budget},              // what items may take
 	{"fill", (*run).fill},                  // read, verify and add items while there is room
