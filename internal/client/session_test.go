@@ -76,7 +76,7 @@ var sessionMethods = map[string]method{
 			Entries: []memory.EntryState{{ID: "o-1", CatalogueEntry: entry, Source: "host", Version: 3, Mode: memory.IncludeAlways, On: true, Since: at}}}},
 	service.SearchTools.Name: {request: memory.SearchToolsRequest{RequestID: made, Query: "größe <b>", Limit: 20, Own: true, SessionRef: which},
 		answer: &memory.ToolMatches{Project: "p", ProjectName: "demo", SessionID: "abcd", Guidance: "g", Degraded: degraded, Incomplete: true, Why: "w", Version: 7, Receipt: "rc", Text: "x",
-			Tools: []memory.FoundTool{{ID: "o-1", ServerName: "s", Name: "n", Description: "d", InputSchema: schema, Relevance: .9, Followed: true, Active: true, New: true}}}},
+			Tools: []memory.FoundTool{{ID: "o-1", ServerName: "s", Name: "n", Description: "d", InputSchema: schema, Relevance: .9, Strength: memory.Sure, Followed: true, Active: true, New: true}}}},
 	service.SessionContext.Name: {request: memory.ContextRequest{SessionRef: which}, answer: &held},
 	service.ChangeContext.Name: {request: memory.ChangeContextRequest{RequestID: made, Add: []memory.ContextItem{inside}, Remove: []memory.Ref{toolRef}, SessionRef: which},
 		answer: &held},
