@@ -127,13 +127,13 @@ type foundTools struct {
 // told in a few words. They are lower than the thresholds of contexts: the agent asked and
 // chooses itself, and a query in other words than the tool's leaves little evidence. An active
 // tool costs tokens with every request from then on: of 20 tools that the requests of
-// testdata/active.txt need, .5 makes 17 active, and 5 others; .2 makes 19 active, and 25
-// others. Below .2 nothing more is found among the first three of practice.txt and own.txt of
+// testdata/active.txt need, .43 makes 17 active, and 4 others; .44 makes 16 active, and 3
+// others. Below .15 nothing more is found among the first three of practice.txt and own.txt of
 // internal/daemon.
 const (
-	activeThreshold = 0.5
-	likelyThreshold = 0.35
-	foundThreshold  = 0.2
+	activeThreshold = 0.43
+	likelyThreshold = 0.31
+	foundThreshold  = 0.15
 )
 
 // How many tools are told in a few words: more if none is active.

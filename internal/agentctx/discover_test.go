@@ -174,7 +174,7 @@ func TestSearchWithoutSession(t *testing.T) {
 	if m := ask("start a session", true); !one(t, m, "session_start").Active {
 		t.Error("recalld's own tool is not active")
 	}
-	if m := ask("knead the dough for sourdough bread", true); len(m.Tools) != 0 || m.Tools == nil || m.Text == "" {
+	if m := ask("who painted the ceiling of the chapel", true); len(m.Tools) != 0 || m.Tools == nil || m.Text == "" {
 		t.Errorf("for something unrelated %q was found, told %q", foundNames(m), m.Text)
 	}
 	if _, err := r.store.Receipt(m.Receipt); err != nil {

@@ -361,8 +361,11 @@ var DefaultKinds = []Kind{Lesson, Step, Chunk, Task}
 
 // DefaultMinRelevance is the relevance threshold of a kind on the calibrated scale.
 func DefaultMinRelevance(k Kind) float64 {
-	if k == Chunk {
+	switch k {
+	case Chunk:
 		return 0.75
+	case Rule, Reference, Tool: // related is enough
+		return 0.4
 	}
 	return 0.5
 }

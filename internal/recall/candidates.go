@@ -173,11 +173,11 @@ func (r *run) score(c *candidate, hits []index.RawHit, rankings []index.Ranking)
 	c.scores = make([]score, 0, len(hits))
 	for _, raw := range hits {
 		p := &rankings[raw.Part]
-		relevance := r.s.opts.Calibration.Relevance(foundBy(p, raw.Hit))
+		relevance := r.s.opts.Calibration.Relevance(c.Kind, foundBy(p, raw.Hit))
 		c.scores = append(c.scores, score{p.Name, memory.RetrieverScore{Score: round(float64(raw.Hit.Score)), Relevance: round(relevance)}})
 		c.coverage = max(c.coverage, float64(raw.Hit.Held))
 	}
-	c.relevance = r.s.opts.Calibration.relevance(hits, rankings)
+	c.relevance = r.s.opts.Calibration.relevance(c.Kind, hits, rankings)
 }
 
 // foundBy returns the score of one part's hit.
@@ -188,7 +188,7 @@ func foundBy(p *index.Ranking, hit index.Hit) Score {
 // relevance returns how surely a document is related to the question. It is the highest
 // joint evidence of words and one model's vectors. If one of the two did not answer or
 // does not know the document, it is the evidence of the other alone.
-func (c Calibration) relevance(hits []index.RawHit, parts []index.Ranking) float64 {
+func (c Calibration) relevance(kind memory.Kind, hits []index.RawHit, parts []index.Ranking) float64 {
 	var words Score
 	for i := range parts {
 		if hit, _ := hitOf(hits, parts, i); !isVector(parts[i].Name) && words.Result == nil { // the lexical index is first
@@ -203,13 +203,13 @@ func (c Calibration) relevance(hits []index.RawHit, parts []index.Ranking) float
 		}
 		told = true
 		if v := foundBy(&parts[i], hit); words.Result == nil {
-			best = max(best, c.Relevance(v))
+			best = max(best, c.Relevance(kind, v))
 		} else {
-			best = max(best, c.Joint(words, v))
+			best = max(best, c.Joint(kind, words, v))
 		}
 	}
 	if !told && words.Result != nil {
-		return c.Relevance(words)
+		return c.Relevance(kind, words)
 	}
 	return best
 }

@@ -119,10 +119,10 @@ func TestLightAnswers(t *testing.T) {
 		"loading":             {func(s *shelf, l *lightShelf) { s.lexical = index.Source{Name: "lexical", Degraded: "loading"} }, true, "", []string{"queue/retry.go"}, "searched by file names only: the full index did not answer"},
 		"retrieval late":      {func(s *shelf, l *lightShelf) { s.lexical.Retriever = failing }, true, "", []string{"queue/retry.go"}, "searched by file names only: the full index did not answer"},
 		"the full one has it": {func(s *shelf, l *lightShelf) { s.chunk("func f() {}", at("full.go")) }, true, "not indexed yet", []string{"full.go"}, ""},
-		"below the floor of the full one": {func(s *shelf, l *lightShelf) {
+		"a line of the full one": {func(s *shelf, l *lightShelf) {
 			l.held.Chunked, s.scale = 1, .001
 			s.chunk("func f() {}", at("full.go"))
-		}, true, "", []string{}, ""},
+		}, true, "", []string{"full.go"}, ""},
 		"what the full one has is gone": {func(s *shelf, l *lightShelf) {
 			l.held.Chunked = 1
 			s.chunk("func f() {}", at("full.go"))

@@ -83,7 +83,8 @@ func nearest(m recall.Matches) float64 {
 // says what an entry says reaches what is always taken (.7) and more, one that says a
 // part of it passes the floor, and what has nothing to do with any stays below.
 func TestRelevanceOfEntries(t *testing.T) {
-	const floor, always, sure = .5, memory.DefaultIncludeScore, .85
+	const always, sure = memory.DefaultIncludeScore, .75
+	floor := memory.DefaultMinRelevance(memory.Tool)
 	type asked struct {
 		text string
 		want string // the first; empty for none
@@ -147,14 +148,14 @@ func TestMatchTellsWhatItWithheld(t *testing.T) {
 	reasons := map[memory.Reason]int{}
 	for _, w := range m.Withheld {
 		reasons[w.Reason]++
-		if below := w.NearestScore < .5; below != (w.Reason == memory.BelowThreshold) {
+		if below := w.NearestScore < memory.DefaultMinRelevance(memory.Tool); below != (w.Reason == memory.BelowThreshold) {
 			t.Errorf("%s was withheld as %s with %.2f", w.ID, w.Reason, w.NearestScore)
 		}
 	}
 	if reasons[memory.OverLimit] == 0 || reasons[memory.BelowThreshold] == 0 {
 		t.Errorf("withheld = %v, want some over the limit and some below the floor", reasons)
 	}
-	if m.Calibration == "" || len(m.Spaces) != 1 || m.Incomplete != "" || m.Seq == 0 || m.Settings.MinRelevance[memory.Tool] != .5 || len(m.Degraded) > 0 {
+	if m.Calibration == "" || len(m.Spaces) != 1 || m.Incomplete != "" || m.Seq == 0 || m.Settings.MinRelevance[memory.Tool] != memory.DefaultMinRelevance(memory.Tool) || len(m.Degraded) > 0 {
 		t.Errorf("the search says %+v of itself, want calibration, space, number and settings", m)
 	}
 }

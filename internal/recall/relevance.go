@@ -5,28 +5,26 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/memory"
 )
 
-// Model holds the prior statistics of a model's cosines.
-type Model struct {
-	// Mean and Deviation are the moments of the cosines between unrelated questions and
-	// documents. A Deviation of 0 means that they are unknown.
-	Mean, Deviation float64
-	// Best is the distribution of the highest cosine in a collection, in the scale of
-	// Evidence.
-	Best Gumbel
-}
+// Model holds the moments of a model's cosines between questions and documents that have
+// nothing to do with each other. A Deviation of 0 means that they are unknown.
+type Model struct{ Mean, Deviation float64 }
+
+// Expected is the strongest evidence that questions about other programming find in a
+// collection of one kind: of words or of vectors alone, and of both together.
+type Expected struct{ Words, Vectors, Both Gumbel }
 
 // Calibration turns raw scores into relevance. Its parameters are versioned, and every
 // receipt names the version.
 type Calibration struct {
 	Version string
-	Lexical Gumbel
-	// Vectors maps a model's name to its statistics. A name also stands for all models
-	// that begin with it; the empty name stands for all others.
+	// Vectors maps a model's name to its moments. A name also stands for all models that
+	// begin with it.
 	Vectors map[string]Model
-	// Together is the distribution of the strongest joint evidence.
-	Together Gumbel
+	// Kinds says what is expected of each kind; the empty kind stands for all others.
+	Kinds map[memory.Kind]Expected
 }
 
 // Score is the score that one part (the name of a retriever) gives a document.
@@ -37,8 +35,17 @@ type Score struct {
 	Result *index.Result
 }
 
-// priorDocuments is the weight of a model's prior moments, in documents, when they are
-// combined with the moments of the searched collection.
+// The units of evidence are its usual scales among unrelated documents, so that words and
+// vectors can be added. In a collection of a few documents, word rarity is hardly known and
+// scores differ less: at halfWords documents the unit of words is half as large.
+const (
+	wordUnit   = 0.265
+	halfWords  = 5
+	vectorUnit = 0.605
+)
+
+// priorDocuments is the weight of a model's prior moments, in documents, beside the moments
+// of the searched collection.
 const priorDocuments = 30
 
 // Evidence makes the scores of a part comparable between questions.
@@ -47,114 +54,105 @@ const priorDocuments = 30
 // This is the geometric mean of the score and of score/best. The score alone overrates
 // long questions, the ratio alone short ones.
 //
-// For vectors it is the distance of the cosine from the mean over all documents, in
-// standard deviations. A small collection gives no reliable moments, so the model's prior
-// moments count as priorDocuments further documents.
+// For vectors it is the distance of the cosine from a mean, in standard deviations. The
+// moments are half those of the documents searched and half those of the model, which alone
+// tell a question about something else: all its cosines are low. A small collection gives no
+// reliable moments, so the model's count as priorDocuments more.
 func (c Calibration) Evidence(f Score) float64 {
 	score, r := float64(f.Hit.Score), f.Result
+	n := float64(r.Searched)
 	if !isVector(f.Part) {
-		if r.Best <= 0 {
+		if r.Best <= 0 || n == 0 {
 			return 0
 		}
-		return score / math.Sqrt(float64(r.Best))
+		return score / math.Sqrt(float64(r.Best)) * (n + halfWords) / (n * wordUnit)
 	}
 	m := c.model(f.Part)
 	mean, variance := float64(r.Mean), float64(r.Deviation)*float64(r.Deviation)
 	if m.Deviation > 0 {
-		n, prior := float64(r.Searched), float64(priorDocuments)
+		prior := n + priorDocuments
 		mean = (n*mean + prior*m.Mean) / (n + prior)
 		variance = (n*variance + prior*m.Deviation*m.Deviation) / (n + prior)
 	}
 	if variance <= 0 {
 		return 0 // without a deviation the cosine has no scale
 	}
-	return (score - mean) / math.Sqrt(variance)
+	return (score - mean) / (math.Sqrt(variance) * vectorUnit)
 }
 
-// vectorShare is the weight of vector evidence; words have weight 1. It is the middle of a
-// flat optimum (.35 to 1, docs/quality.md).
-const vectorShare = 0.5
-
-// JointEvidence combines the evidence of words and of a model's vectors: the sum of their
-// reduced variates, which are comparable between kinds of evidence and sizes of
-// collections.
-//
-// y = y(words) + vectorShare·y(vectors)
-//
-// One of the two may be high by chance. A document that is a little unusual in both is
-// seldom unrelated: at any false positive rate, the sum accepts more right answers than
-// the larger of the two.
-func (c Calibration) JointEvidence(words, vectors Score) float64 {
-	return c.reduced(words) + vectorShare*c.reduced(vectors)
-}
-
-func (c Calibration) reduced(f Score) float64 {
-	return c.best(f.Part).Reduced(c.Evidence(f), f.Result.Searched)
-}
-
-// best returns the distribution of the strongest evidence of a part.
-func (c Calibration) best(part string) Gumbel {
-	if isVector(part) {
-		return c.model(part).Best
-	}
-	return c.Lexical
-}
-
-// Parameters of the relevance curve. evenOdds is the share of unrelated questions that find
-// evidence of relevance .5. oddsForCode is the share that find .75, the threshold of code:
-// an unrelated lesson costs a line, unrelated code half of the answer.
+// The relevance curve passes through these points: the shares of questions about other
+// programming that find evidence of relevance .5 (from there on a lesson is shown in full),
+// of .75 (code) and of .2. A line costs little, text much, so the curve is flat below .5.
 const (
-	evenOdds    = 0.08
+	evenOdds    = 0.03
 	oddsForCode = 0.015
+	oddsForLine = 0.70
 )
 
-// steepness makes the curve pass through both points.
-var steepness = math.Log(3) / (logit(evenOdds) - logit(oddsForCode))
+var (
+	steepness = math.Log(3) / (logit(evenOdds) - logit(oddsForCode))
+	flatness  = math.Log(4) / (logit(oddsForLine) - logit(evenOdds))
+)
 
 func logit(p float64) float64 { return math.Log(p) - math.Log1p(-p) }
 
-// curve turns the probability p that an unrelated question finds as strong evidence
-// into relevance, a logistic curve over the log odds of p:
+// curve turns the probability p that a question about other programming finds as strong
+// evidence into relevance, a logistic curve over the log odds of p that is steeper for
+// strong evidence:
 //
-// relevance = 1 / (1 + exp(steepness·(logit p - logit evenOdds)))
+// relevance = 1 / (1 + exp(slope·(logit p - logit evenOdds)))
 //
 // docs/quality.md lists the measured shares.
 func curve(p float64) float64 {
-	return 1 / (1 + math.Exp(steepness*(logit(min(p, 1))-logit(evenOdds))))
+	slope := flatness
+	if p < evenOdds {
+		slope = steepness
+	}
+	return 1 / (1 + math.Exp(slope*(logit(min(p, 1))-logit(evenOdds))))
 }
 
-// Minimum relevance of a document that contains all content words of a question. The
-// share leaves room for rounding.
+// A document that holds all content words of a question has at least allHeldRelevance,
+// however common the words are: they are the question. allHeld leaves room for rounding.
 const (
-	allHeld           = 0.999
-	allHeldRelevance  = 0.8
-	wordHeldRelevance = 0.5 // for a question of one word
+	allHeld          = 0.999
+	allHeldRelevance = 0.5
 )
 
 // atLeast returns the minimum relevance for the share of the question that a document
-// contains. A document with every word of it is related however common the words are:
-// they are the question.
+// contains.
 func atLeast(f Score) float64 {
-	switch {
-	case f.Hit.Held < allHeld:
+	if f.Hit.Held < allHeld {
 		return 0
-	case f.Result.Content == 1:
-		return wordHeldRelevance
 	}
 	return allHeldRelevance
 }
 
-// Relevance returns how surely a document is related to the question by one part alone,
-// 0 to 1.
-func (c Calibration) Relevance(f Score) float64 {
-	return max(curve(c.best(f.Part).Tail(c.Evidence(f), f.Result.Searched)), atLeast(f))
+// expected returns what is expected of a kind.
+func (c Calibration) expected(kind memory.Kind) Expected {
+	if e, known := c.Kinds[kind]; known {
+		return e
+	}
+	return c.Kinds[""]
 }
 
-// Joint returns how surely a document is related to the question by its words and the
-// vectors of one model, 0 to 1.
-func (c Calibration) Joint(words, vectors Score) float64 {
-	return max(curve(c.Together.Tail(c.JointEvidence(words, vectors), words.Result.Searched)), atLeast(words))
+// Relevance returns how surely a document of a kind answers the question by one part alone,
+// 0 to 1.
+func (c Calibration) Relevance(kind memory.Kind, f Score) float64 {
+	of := c.expected(kind).Words
+	if isVector(f.Part) {
+		of = c.expected(kind).Vectors
+	}
+	return max(curve(of.Tail(c.Evidence(f), sizeOf(f))), atLeast(f))
 }
+
+// Joint returns how surely a document of a kind answers the question by its words and the
+// vectors of one model, 0 to 1. Their evidence is added: one of the two may be high by
+// chance, but a document that is a little unusual in both is seldom unrelated.
+func (c Calibration) Joint(kind memory.Kind, words, vectors Score) float64 {
+	return max(curve(c.expected(kind).Both.Tail(c.Evidence(words)+c.Evidence(vectors), sizeOf(words))), atLeast(words))
+}
+
+func sizeOf(f Score) Size { return Size{Documents: f.Result.Searched, Words: f.Result.Content} }
 
 // model returns the parameters of the longest name that the part's model begins with.
 func (c Calibration) model(part string) Model {
@@ -169,18 +167,29 @@ func (c Calibration) model(part string) Model {
 }
 
 // ShippedCalibration returns the priors that come with the program. They were fitted by
-// embedder/builtin/training/fit, as docs/quality.md describes. Other models use the
-// distribution of the built-in one, without its moments.
+// embedder/builtin/training/fit, as docs/quality.md describes. Lessons stand for all kinds
+// of short texts. Other models have no moments.
 func ShippedCalibration() Calibration {
-	best := Gumbel{Place: 0.155, PlaceLog: 0.421, Scale: 0.605}
 	return Calibration{
-		Version: "priors-5",
-		Lexical: Gumbel{Place: 0.060, PlaceLog: 0.106, Scale: 0.265, Half: 5},
-		Vectors: map[string]Model{
-			"":                  {Best: best},
-			"builtin/static-v1": {Mean: -0.021, Deviation: 0.063, Best: best},
+		Version: "priors-6",
+		Vectors: map[string]Model{"builtin/static-v1": {Mean: 0.025, Deviation: 0.076}},
+		Kinds: map[memory.Kind]Expected{
+			"": {
+				Words:   Gumbel{Place: 0.223, PlaceLog: 0.540, Length: 0.208, Scale: 0.939, Short: 0.011},
+				Vectors: Gumbel{Place: -0.003, PlaceLog: 0.821, Length: 0.241, Scale: 0.976, Short: 0.111},
+				Both:    Gumbel{Place: -0.039, PlaceLog: 1.211, Length: 0.446, Scale: 1.711, Short: 0.202},
+			},
+			memory.Reference: {
+				Words:   Gumbel{Place: 0.163, PlaceLog: 0.552, Length: 0.272, Scale: 1.118},
+				Vectors: Gumbel{Place: -0.426, PlaceLog: 0.876, Length: 0.211, Scale: 0.942, Short: 0.980},
+				Both:    Gumbel{Place: -0.542, PlaceLog: 1.283, Length: 0.503, Scale: 1.828, Short: 0.582},
+			},
+			memory.Chunk: {
+				Words:   Gumbel{Place: -0.311, PlaceLog: 0.804, Length: 0.385, Scale: 1.130, Short: 0.414},
+				Vectors: Gumbel{Place: 0.734, PlaceLog: 0.669, Length: 0.190, Scale: 0.862, Short: 0.629},
+				Both:    Gumbel{Place: -0.256, PlaceLog: 1.380, Length: 0.593, Scale: 1.850, Short: 0.511},
+			},
 		},
-		Together: Gumbel{Place: -0.964, PlaceLog: 0.001, Scale: 1.43},
 	}
 }
 

@@ -10,74 +10,111 @@ import (
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/index/lexical"
 	"github.com/recalld/recalld/index/vector"
+	"github.com/recalld/recalld/internal/memory"
 )
 
 const builtinPart = vectorPrefix + builtin.Name
 
+// gumbels calls do with each distribution of the shipped calibration.
+func gumbels(do func(name string, g Gumbel)) {
+	for kind, e := range ShippedCalibration().Kinds {
+		do(string(kind)+" by words", e.Words)
+		do(string(kind)+" by vectors", e.Vectors)
+		do(string(kind)+" by both", e.Both)
+	}
+}
+
 func TestGumbelTailAndQuantileAreInverse(t *testing.T) {
-	shipped := ShippedCalibration()
-	for name, g := range map[string]Gumbel{"lexical": shipped.Lexical, "vector": shipped.Vectors[builtin.Name].Best, "together": shipped.Together} {
-		for _, n := range []int{0, 1, 5, 300, 55_000} {
+	gumbels(func(name string, g Gumbel) {
+		for _, of := range []Size{{0, 0}, {1, 1}, {5, 3}, {300, 6}, {55_000, 400}} {
 			last := math.Inf(-1)
 			for _, p := range []float64{0.05, 0.5, 0.95, 0.99, 0.9999} {
-				x := g.Quantile(p, n)
-				if got := g.Tail(x, n); math.Abs(got-(1-p)) > 1e-9 {
-					t.Errorf("%s: Tail(Quantile(%v), %d) = %v, want %v", name, p, n, got, 1-p)
+				x := g.Quantile(p, of)
+				if got := g.Tail(x, of); math.Abs(got-(1-p)) > 1e-9 {
+					t.Errorf("%s: Tail(Quantile(%v), %+v) = %v, want %v", name, p, of, got, 1-p)
 				}
 				if x <= last {
-					t.Errorf("%s: quantile %v of %d is %v, not above the one before, %v", name, p, n, x, last)
+					t.Errorf("%s: quantile %v of %+v is %v, not above the one before, %v", name, p, of, x, last)
 				}
 				last = x
 			}
 		}
-	}
+	})
 }
 
 func TestMoreDocumentsAskForMoreEvidence(t *testing.T) {
-	shipped := ShippedCalibration()
-	for name, g := range map[string]Gumbel{"lexical": shipped.Lexical, "vector": shipped.Vectors[""].Best} {
+	gumbels(func(name string, g Gumbel) {
 		last := math.Inf(-1)
 		for _, n := range []int{1, 2, 10, 100, 1000, 100_000} {
-			if x := g.Quantile(0.98, n); x <= last {
+			if x := g.Quantile(0.98, Size{n, 6}); x <= last {
 				t.Errorf("%s: %d documents ask for %v, fewer for %v", name, n, x, last)
 			} else {
 				last = x
 			}
 		}
-	}
+	})
+}
+
+// TestLongQuestionsAskForMoreEvidence: a pasted report finds some of its words anywhere. From
+// some length on it asks for no more.
+func TestLongQuestionsAskForMoreEvidence(t *testing.T) {
+	gumbels(func(name string, g Gumbel) {
+		last := math.Inf(-1)
+		for _, words := range []int{usualWords, 12, 25, manyWords} {
+			if x := g.Quantile(0.5, Size{300, words}); x <= last {
+				t.Errorf("%s: %d words ask for %v, fewer for %v", name, words, x, last)
+			} else {
+				last = x
+			}
+		}
+		if x := g.Quantile(0.5, Size{300, 10 * manyWords}); x != last {
+			t.Errorf("%s: %d words ask for %v, want %v", name, 10*manyWords, x, last)
+		}
+		if unknown := g.Quantile(0.5, Size{300, 0}); unknown != g.Quantile(0.5, Size{300, usualWords}) {
+			t.Errorf("%s: a question of unknown length asks for %v, unlike one of usual length", name, unknown)
+		}
+	})
 }
 
 func TestRelevancePassesThroughItsMarks(t *testing.T) {
 	c := ShippedCalibration()
-	for _, test := range []struct {
-		name      string
-		unrelated float64 // share of unrelated questions that find as much
-		want      float64
-	}{
-		{"even odds", evenOdds, 0.5},
-		{"three to one", oddsForCode, 0.75},
-	} {
-		const n, best = 1000, 64
-		x := c.Lexical.Quantile(1-test.unrelated, n)
-		words := Score{"lexical", index.Hit{Score: float32(x * math.Sqrt(best))}, &index.Result{Best: best, Searched: n}}
-		got := c.Relevance(words)
-		if math.Abs(got-test.want) > 1e-6 {
-			t.Errorf("%s: lexical relevance %v, want %v", test.name, got, test.want)
+	for kind, expected := range c.Kinds {
+		for share, want := range map[float64]float64{evenOdds: 0.5, oddsForCode: 0.75, oddsForLine: 0.2} {
+			const n, best, words = 1000, 64, 9
+			r := index.Result{Best: best, Searched: n, Content: words}
+			of := Size{n, words}
+			found := func(x float64) Score { // by words
+				return Score{"lexical", index.Hit{Score: float32(x * math.Sqrt(best) * n * wordUnit / (n + halfWords))}, &r}
+			}
+			if got := c.Relevance(kind, found(expected.Words.Quantile(1-share, of))); math.Abs(got-want) > 1e-5 {
+				t.Errorf("%q: words that %v find have relevance %v, want %v", kind, share, got, want)
+			}
+			const mean, deviation = 0.5, 0.1
+			x := expected.Vectors.Quantile(1-share, Size{n, 0})
+			vectors := Score{"vector/unknown", index.Hit{Score: float32(mean + x*deviation*vectorUnit)}, &index.Result{Best: 1, Searched: n, Mean: mean, Deviation: deviation}}
+			if got := c.Relevance(kind, vectors); math.Abs(got-want) > 1e-5 {
+				t.Errorf("%q: a vector that %v find has relevance %v, want %v", kind, share, got, want)
+			}
+			missing := expected.Both.Quantile(1-share, of) - c.Evidence(vectors)
+			if got := c.Joint(kind, found(missing), vectors); math.Abs(got-want) > 1e-5 {
+				t.Errorf("%q: words and vectors that %v find have relevance %v, want %v", kind, share, got, want)
+			}
 		}
-		const mean, deviation = 0.5, 0.1
-		z := c.Vectors[""].Best.Quantile(1-test.unrelated, n)
-		vectors := Score{"vector/unknown", index.Hit{Score: float32(mean + z*deviation)}, &index.Result{Best: 1, Searched: n, Mean: mean, Deviation: deviation}}
-		got = c.Relevance(vectors)
-		if math.Abs(got-test.want) > 1e-6 {
-			t.Errorf("%s: vector relevance %v, want %v", test.name, got, test.want)
-		}
-		// What is missing to the joint evidence wanted is had by the words.
-		missing := c.Together.Quantile(1-test.unrelated, n) - c.JointEvidence(words, vectors)
-		_, scale := c.Lexical.at(n)
-		words.Hit.Score += float32(missing * scale * math.Sqrt(best))
-		got = c.Joint(words, vectors)
-		if math.Abs(got-test.want) > 1e-6 {
-			t.Errorf("%s: joint relevance %v, want %v", test.name, got, test.want)
+	}
+}
+
+// TestMoreEvidenceIsMoreRelevance: over the whole curve, also where its slope changes.
+func TestMoreEvidenceIsMoreRelevance(t *testing.T) {
+	c := ShippedCalibration()
+	r := index.Result{Best: 64, Searched: 300, Content: 8}
+	for kind := range c.Kinds {
+		last := -1.0
+		for score := float32(0); score <= 64; score += 0.25 {
+			got := c.Relevance(kind, Score{"lexical", index.Hit{Score: score}, &r})
+			if got < last || got == last && got > 0.001 && got < 0.999 {
+				t.Fatalf("%q: score %v has relevance %v, a lower one %v", kind, score, got, last)
+			}
+			last = got
 		}
 	}
 }
@@ -94,10 +131,10 @@ func TestRelevanceIsAFigureBetweenZeroAndOne(t *testing.T) {
 		} {
 			for _, score := range []float64{-1, 0, 0.4, 1, 300} {
 				f := Score{part, index.Hit{Score: float32(score)}, &r}
-				if got := c.Relevance(f); !(got >= 0 && got <= 1) {
+				if got := c.Relevance(memory.Lesson, f); !(got >= 0 && got <= 1) {
 					t.Errorf("%s: relevance of %v in %+v is %v", part, score, r, got)
 				}
-				if got := c.Joint(Score{"lexical", f.Hit, &r}, f); !(got >= 0 && got <= 1) {
+				if got := c.Joint(memory.Lesson, Score{"lexical", f.Hit, &r}, f); !(got >= 0 && got <= 1) {
 					t.Errorf("%s: relevance of %v in %+v together with words is %v", part, score, r, got)
 				}
 			}
@@ -160,21 +197,21 @@ func TestRelevanceIsOfWhatAnswered(t *testing.T) {
 		parts []index.Ranking
 		want  float64
 	}{
-		"both":                       {[]index.Ranking{words, near}, c.Joint(found(words, 9), found(near, .4))},
-		"no vectors":                 {[]index.Ranking{words}, c.Relevance(found(words, 9))},
-		"vectors found nothing":      {[]index.Ranking{words, vectors(builtinPart, 1000)}, c.Relevance(found(words, 9))},
-		"the document has no vector": {[]index.Ranking{words, unknown}, c.Relevance(found(words, 9))},
-		"below the last vector":      {[]index.Ranking{words, far}, c.Joint(found(words, 9), found(far, .2))},
-		"no words":                   {[]index.Ranking{near}, c.Relevance(found(near, .4))},
-		"the document has no word":   {[]index.Ranking{none, near}, c.Joint(found(none, 0), found(near, .4))},
-		"the surer of two models":    {[]index.Ranking{words, far, other}, c.Joint(found(words, 9), found(other, .5))},
-		"in any order":               {[]index.Ranking{other, far, words}, c.Joint(found(words, 9), found(other, .5))},
+		"both":                       {[]index.Ranking{words, near}, c.Joint(memory.Lesson, found(words, 9), found(near, .4))},
+		"no vectors":                 {[]index.Ranking{words}, c.Relevance(memory.Lesson, found(words, 9))},
+		"vectors found nothing":      {[]index.Ranking{words, vectors(builtinPart, 1000)}, c.Relevance(memory.Lesson, found(words, 9))},
+		"the document has no vector": {[]index.Ranking{words, unknown}, c.Relevance(memory.Lesson, found(words, 9))},
+		"below the last vector":      {[]index.Ranking{words, far}, c.Joint(memory.Lesson, found(words, 9), found(far, .2))},
+		"no words":                   {[]index.Ranking{near}, c.Relevance(memory.Lesson, found(near, .4))},
+		"the document has no word":   {[]index.Ranking{none, near}, c.Joint(memory.Lesson, found(none, 0), found(near, .4))},
+		"the surer of two models":    {[]index.Ranking{words, far, other}, c.Joint(memory.Lesson, found(words, 9), found(other, .5))},
+		"in any order":               {[]index.Ranking{other, far, words}, c.Joint(memory.Lesson, found(words, 9), found(other, .5))},
 	} {
 		for i := range test.parts {
 			test.parts[i].Weight = 1
 		}
 		for _, fused := range index.Fuse(test.parts, 10) {
-			if got := c.relevance(fused.Raw, test.parts); fused.Doc == doc && got != test.want {
+			if got := c.relevance(memory.Lesson, fused.Raw, test.parts); fused.Doc == doc && got != test.want {
 				t.Errorf("%s: relevance %v, want %v", name, got, test.want)
 			}
 		}
@@ -230,7 +267,7 @@ func (b *bench) best(t *testing.T, question string) (first, others float64) {
 	}
 	c := ShippedCalibration()
 	for _, fused := range index.Fuse(parts, 1000) {
-		if got := c.relevance(fused.Raw, parts); fused.Doc == 0 {
+		if got := c.relevance(memory.Lesson, fused.Raw, parts); fused.Doc == 0 {
 			first = got
 		} else {
 			others = max(others, got)
@@ -264,9 +301,8 @@ func TestSmallStores(t *testing.T) {
 	}
 }
 
-// What holds every word of a question of several is relevant, however common
-// each is. A single common word is enough for the floor of lessons, a question
-// of function words for nothing.
+// What holds every content word of a question is relevant, however common each is. A
+// question of function words finds nothing.
 func TestDocumentThatHoldsTheWholeQuestionIsRelevant(t *testing.T) {
 	texts := []string{"check the lockfile before the build"}
 	for i := range 400 { // every word is common, but not all together
@@ -274,8 +310,8 @@ func TestDocumentThatHoldsTheWholeQuestionIsRelevant(t *testing.T) {
 	}
 	b := newBench(t, texts...)
 	for question, want := range map[string]struct{ from, below float64 }{
-		"lockfile check":          {0.75, 1},
-		"how to check a lockfile": {0.75, 1},
+		"lockfile check":          {0.5, 0.75},
+		"how to check a lockfile": {0.5, 0.75},
 		"build":                   {0.5, 0.75},
 		"lockfile check on mars":  {0, 0.5},
 		"what is it":              {0, 0.5},

@@ -9,67 +9,25 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/index/lexical"
 	"github.com/recalld/recalld/index/vector"
-	"github.com/recalld/recalld/internal/eval"
+	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/recall"
 )
-
-// pool is a set of documents, analysed and embedded once, with their questions. Collections
-// are drawn from it.
-type pool struct {
-	name    string
-	queries []eval.Query
-	judged  map[string]eval.Grades
-	ids     []string
-	terms   []index.Terms
-	vectors [][]float32
-}
-
-// loadPool reads a set. Documents without a single word are left out.
-func loadPool(ctx context.Context, dir string) (*pool, error) {
-	set, err := eval.OpenSet(dir)
-	if err != nil {
-		return nil, err
-	}
-	p := &pool{name: set.Name, queries: set.Queries, judged: set.Judged}
-	model := builtin.New()
-	for d, err := range set.Documents() {
-		if err != nil {
-			return nil, err
-		}
-		text := d.Text
-		if d.Title != "" {
-			text = d.Title + "\n" + d.Text
-		}
-		terms := lexical.Analyze(text)
-		if len(terms) == 0 {
-			continue
-		}
-		vectors, err := model.Embed(ctx, embedder.Document, []string{text})
-		if err != nil {
-			return nil, fmt.Errorf("embed document %s: %w", d.ID, err)
-		}
-		p.ids, p.terms, p.vectors = append(p.ids, d.ID), append(p.terms, terms), append(p.vectors, vectors[0])
-	}
-	return p, nil
-}
 
 // collection is an index of some documents of a pool; a document's number is its index in
 // docs.
 type collection struct {
 	docs    []int // indices in the pool
-	numbers map[string]uint32
 	lexical *lexical.Index
 	vectors index.Retriever
 }
 
 // draw indexes n random documents, or all if there are no more.
 func (p *pool) draw(n int, rng *rand.Rand) (*collection, error) {
-	c := &collection{docs: rng.Perm(len(p.ids))[:min(n, len(p.ids))], numbers: map[string]uint32{}}
+	c := &collection{docs: rng.Perm(len(p.terms))[:min(n, len(p.terms))]}
 	var err error
 	if c.lexical, err = lexical.New(lexical.Options{}); err != nil {
 		return nil, err
@@ -79,7 +37,6 @@ func (p *pool) draw(n int, rng *rand.Rand) (*collection, error) {
 		return nil, err
 	}
 	for i, d := range c.docs {
-		c.numbers[p.ids[d]] = uint32(i)
 		c.lexical.Upsert(uint32(i), p.terms[d])
 		if err := space.Upsert(uint32(i), p.vectors[d]); err != nil {
 			return nil, err
@@ -96,20 +53,24 @@ func (p *pool) draw(n int, rng *rand.Rand) (*collection, error) {
 	return c, nil
 }
 
-// depth is how many hits of a part are used: a judged document outside both counts as not
-// found.
-const depth = 50
+// depth is how many hits of a part are used, shown how many documents an answer shows: a
+// right document after them counts as not found.
+const (
+	depth = 50
+	shown = 5
+)
 
-// observation is the result of one question in one collection: all documents for an
-// unrelated question, the judged ones for the collection's own question.
+// observation is what a question found in a collection.
 type observation struct {
-	pool, from string // names of the collection's and the question's pool
-	size       int    // of the collection
+	pool *pool
+	form string // of the question
+	size int    // of the collection
 	// words and vectors are the results of the parts, without hits.
 	words, vectors part
-	// hits are the scores of the found documents, without documents that another one
-	// dominates in both parts. There is at least one: if nothing is found, an empty hit.
-	hits []pair
+	// others are the scores of the documents that do not answer the question, without those
+	// that another one dominates in both parts, right those of the right documents among the
+	// first. If nothing is found, others has an empty hit.
+	others, right []pairOfHits
 }
 
 // part is the result of a retriever, without hits.
@@ -118,58 +79,65 @@ type part struct {
 	result index.Result
 }
 
-// pair is the hits of both parts for one document.
-type pair struct{ words, vectors index.Hit }
+// pairOfHits is the hits of both parts for one document.
+type pairOfHits struct{ words, vectors index.Hit }
 
 // found returns the two sides of a pair in recall's form.
-func (o *observation) found(p pair) (words, vectors recall.Score) {
+func (o *observation) found(p pairOfHits) (words, vectors recall.Score) {
 	return recall.Score{Part: o.words.name, Hit: p.words, Result: &o.words.result},
 		recall.Score{Part: o.vectors.name, Hit: p.vectors, Result: &o.vectors.result}
 }
 
-// most is the largest value of a figure over the found documents.
-func (o *observation) most(figure func(words, vectors recall.Score) float64) float64 {
+// most is the largest value of a figure over some hits of an observation; of no hits it is 0.
+func (o *observation) most(hits []pairOfHits, figure func(kind memory.Kind, words, vectors recall.Score) float64) float64 {
+	if len(hits) == 0 {
+		return 0
+	}
 	most := math.Inf(-1)
-	for _, p := range o.hits {
-		most = max(most, figure(o.found(p)))
+	for _, p := range hits {
+		words, vectors := o.found(p)
+		most = max(most, figure(o.pool.kind, words, vectors))
 	}
 	return most
 }
 
-// ask runs a question. If judged documents are given, only those count.
-func (c *collection) ask(ctx context.Context, q eval.Query, judged eval.Grades) (o observation, err error) {
-	if o.words, err = answer(ctx, c.lexical, q.Text); err != nil {
-		return o, err
+// ask runs a question over a collection of p.
+func (c *collection) ask(ctx context.Context, p *pool, q question, own bool) (*observation, error) {
+	o := &observation{pool: p, form: q.form, size: len(c.docs)}
+	var err error
+	if o.words, err = answer(ctx, c.lexical, q.text); err != nil {
+		return nil, err
 	}
-	if o.vectors, err = answer(ctx, c.vectors, q.Text); err != nil {
-		return o, err
-	}
-	counts := make(map[uint32]bool, len(judged))
-	for id, grade := range judged {
-		if number, in := c.numbers[id]; in {
-			counts[number] = grade > 0
-		}
+	if o.vectors, err = answer(ctx, c.vectors, q.text); err != nil {
+		return nil, err
 	}
 	// A document that one part lacks gets the score of that part's last hit; without words
 	// it gets none.
-	other := pair{vectors: index.Hit{Score: o.vectors.result.Mean}}
+	other := pairOfHits{vectors: index.Hit{Score: o.vectors.result.Mean}}
 	if n := len(o.vectors.result.Hits); n > 0 {
 		other.vectors.Score = o.vectors.result.Hits[n-1].Score
 	}
-	found := map[uint32]pair{}
+	found := map[uint32]pairOfHits{}
 	for _, h := range o.words.result.Hits {
-		found[h.Doc] = pair{h, other.vectors}
+		found[h.Doc] = pairOfHits{h, other.vectors}
 	}
 	for _, h := range o.vectors.result.Hits {
-		found[h.Doc] = pair{found[h.Doc].words, h}
+		found[h.Doc] = pairOfHits{found[h.Doc].words, h}
 	}
-	if judged != nil {
-		maps.DeleteFunc(found, func(doc uint32, _ pair) bool { return !counts[doc] })
+	rankings := []index.Ranking{
+		{Name: o.words.name, Result: o.words.result, Form: index.Lexical, Weight: 1},
+		{Name: o.vectors.name, Result: o.vectors.result, Form: index.ZScore, Weight: index.ZScoreWeight},
+	}
+	answers := func(doc uint32) bool { return own && q.right[c.docs[doc]] }
+	for _, f := range index.Fuse(rankings, shown) {
+		if answers(f.Doc) {
+			o.right = append(o.right, found[f.Doc])
+		}
 	}
 	o.words.result.Hits, o.vectors.result.Hits = nil, nil
-	o.hits = front(slices.Collect(maps.Values(found)))
-	if len(o.hits) == 0 {
-		o.hits = []pair{other}
+	maps.DeleteFunc(found, func(doc uint32, _ pairOfHits) bool { return answers(doc) })
+	if o.others = front(slices.Collect(maps.Values(found))); len(o.others) == 0 {
+		o.others = []pairOfHits{other}
 	}
 	return o, nil
 }
@@ -184,12 +152,12 @@ func answer(ctx context.Context, r index.Retriever, text string) (part, error) {
 
 // front removes the pairs that another pair dominates in both parts. Among the others is
 // the highest share of the question that any document holds.
-func front(pairs []pair) []pair {
-	slices.SortFunc(pairs, func(a, b pair) int {
+func front(pairs []pairOfHits) []pairOfHits {
+	slices.SortFunc(pairs, func(a, b pairOfHits) int {
 		return cmp.Or(cmp.Compare(b.words.Score, a.words.Score), cmp.Compare(b.vectors.Score, a.vectors.Score))
 	})
 	held := float32(0)
-	var best []pair
+	var best []pairOfHits
 	for _, p := range pairs {
 		held = max(held, p.words.Held)
 		if len(best) == 0 || p.vectors.Score > best[len(best)-1].vectors.Score {

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,93 +19,106 @@ import (
 // compares the quantiles that relevance goes by.
 func TestFitFindsWhatTheDrawsWereMadeWith(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 0))
-	truth := recall.Gumbel{Place: 0.2, PlaceLog: 0.3, Scale: 0.25, Half: 4}
-	var drawn []sample
-	for _, n := range []int{1, 2, 5, 10, 30, 100, 1000, 10_000} {
-		x := make([]float64, 4000)
-		for i := range x {
-			x[i] = truth.Quantile(rng.Float64(), n)
-		}
-		drawn = append(drawn, newSample(n, x))
+	truth := recall.Gumbel{Place: 1.2, PlaceLog: 1.1, Length: 0.4, Scale: 1.6, Short: 0.8}
+	var seen []sighting
+	for range 5000 {
+		n, m := []int{1, 5, 20, 100, 1000, 5000}[rng.IntN(6)], 1+rng.IntN(40)
+		seen = append(seen, sighting{truth.Quantile(rng.Float64(), recall.Size{Documents: n, Words: m}), n, m})
 	}
-	got := fitGumbel(drawn)
-	for _, n := range []int{1, 10, 1000, 50_000} {
-		for _, level := range []float64{0.9, 0.98, 0.995} {
-			if a, b := got.Quantile(level, n), truth.Quantile(level, n); math.Abs(a-b) > 0.1 {
-				t.Errorf("quantile %v among %d is %.3f, want %.3f (fitted %+v)", level, n, a, b, got)
+	got := fitGumbel(seen)
+	for _, of := range []recall.Size{{Documents: 5, Words: 2}, {Documents: 300, Words: 8}, {Documents: 20_000, Words: 60}} {
+		for _, level := range []float64{0.3, 0.9, 0.98} {
+			if a, b := got.Quantile(level, of), truth.Quantile(level, of); math.Abs(a-b) > 0.7 {
+				t.Errorf("quantile %v of %+v is %.3f, want %.3f (fitted %+v)", level, of, a, b, got)
 			}
 		}
 	}
 }
 
 func TestCheckFunctionIsLeastAtTheQuantile(t *testing.T) {
-	s := newSample(1, []float64{3, 1, 4, 1, 5, 9, 2, 6, 5, 3})
+	x := []float64{1, 1, 2, 3, 3, 4, 5, 5, 6, 9}
+	loss := func(q, level float64) (sum float64) {
+		for _, v := range x {
+			sum += check(v-q, level)
+		}
+		return sum
+	}
 	for _, level := range []float64{0.5, 0.75, 0.9} {
-		least := s.check(s.quantile(level), level)
+		least := loss(x[int(level*float64(len(x)))], level)
 		for q := 0.0; q < 10; q += 0.25 {
-			if got := s.check(q, level); got < least-1e-12 {
-				t.Errorf("level %v: %v at %v is less than %v at the quantile %v", level, got, q, least, s.quantile(level))
+			if got := loss(q, level); got < least-1e-12 {
+				t.Errorf("level %v: %v at %v is less than %v at the quantile", level, got, q, least)
 			}
 		}
 	}
 }
 
-// TestRunFitsAFolderOfSets runs all of it over small sets in two languages that
-// share no word.
-func TestRunFitsAFolderOfSets(t *testing.T) {
-	folder := t.TempDir()
+// TestRunFitsPairsAndCode runs all of it over four small sources of different words.
+func TestRunFitsPairsAndCode(t *testing.T) {
+	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(3, 0))
-	for _, set := range []string{"alpha", "beta", "gamma"} {
-		var corpus, queries, judgements strings.Builder
-		for i := range 1200 {
-			words := make([]string, 8)
-			for j := range words {
-				words[j] = fmt.Sprintf("%s%c%c", set, 'a'+rng.IntN(26), 'a'+rng.IntN(26))
-			}
-			fmt.Fprintf(&corpus, `{"id":"d%d","text":"the %s of it"}`+"\n", i, strings.Join(words, " "))
-			if i < 60 {
-				fmt.Fprintf(&queries, `{"id":"q%d","text":"what is the %s %s"}`+"\n", i, words[0], words[1])
-				fmt.Fprintf(&judgements, "q%d\td%d\t1\n", i, i)
+	var list strings.Builder
+	for _, name := range []string{"a/alpha", "b/beta", "c/gamma", "d/delta"} {
+		file := strings.Replace(name, "/", "+", 1)
+		repo := filepath.Join(dir, "mirrors", file, "repo")
+		var pairs, code bytes.Buffer
+		for i := range 60 {
+			word := func() string { return fmt.Sprintf("%s%c%c", name[2:], 'a'+rng.IntN(26), 'a'+rng.IntN(26)) }
+			a, b := word(), word()
+			for _, kind := range []string{"commit", "question", "ask"} {
+				text := fmt.Sprintf("the %s of %s number %d, with %s", a, b, i, word())
+				if kind == "ask" {
+					text = fmt.Sprintf("func %s%d(%s int) int {\n\treturn %s + %d\n}\n", a, i, b, b, i)
+					code.WriteString("\n" + text)
+				}
+				line, err := json.Marshal(map[string]string{"k": kind, "r": name, "a": "what is the " + a + " " + b, "b": text})
+				if err != nil {
+					t.Fatal(err)
+				}
+				pairs.Write(append(line, '\n'))
 			}
 		}
-		for name, text := range map[string]string{"corpus.jsonl": corpus.String(), "queries.jsonl": queries.String(), "qrels.tsv": judgements.String()} {
-			path := filepath.Join(folder, set, name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				t.Fatalf("make set: %v", err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatalf("write set: %v", err)
-			}
-		}
+		write(t, filepath.Join(dir, "pairs", file+".jsonl"), pairs.String())
+		write(t, filepath.Join(repo, "main.go"), "package main\n"+code.String())
+		git(t, repo, "init", "-q")
+		git(t, repo, "add", ".")
+		git(t, repo, "-c", "user.name=n", "-c", "user.email=e@example.org", "commit", "-q", "-m", "all")
+		fmt.Fprintf(&list, "%s %s MIT code\n", name, git(t, repo, "rev-parse", "HEAD"))
 	}
+	o := options{list: filepath.Join(dir, "list.txt"), mirrors: filepath.Join(dir, "mirrors"), pairs: filepath.Join(dir, "pairs"), seed: 1}
+	write(t, o.list, "# a list\n"+list.String())
 	var out bytes.Buffer
-	if err := run(t.Context(), &out, folder, nil, 1); err != nil {
+	if err := run(t.Context(), &out, o); err != nil {
 		t.Fatalf("run: %v", err)
 	}
-	for _, want := range []string{"Lexical: Gumbel{Place: ", "| alpha | ", "| gamma | "} {
+	for _, want := range []string{"lesson: {\n\tWords: Gumbel{Place: ", "| reference | all | ", "| chunk | "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("output lacks %q:\n%s", want, out.String())
 		}
 	}
-}
-
-func TestRunNeedsSets(t *testing.T) {
-	if err := run(t.Context(), &bytes.Buffer{}, t.TempDir(), nil, 1); err == nil {
-		t.Error("an empty folder was fitted")
+	write(t, o.list, strings.Join(strings.SplitAfter(list.String(), "\n")[:3], ""))
+	if err := run(t.Context(), &out, o); err == nil {
+		t.Error("three sources were fitted")
 	}
 }
 
-func TestRelationsHoldBothWays(t *testing.T) {
-	var r relations
-	if err := r.Set("a,b"); err != nil {
-		t.Fatalf("set: %v", err)
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatalf("make folder: %v", err)
 	}
-	for _, test := range []struct {
-		a, b string
-		want bool
-	}{{"a", "b", true}, {"b", "a", true}, {"c", "c", true}, {"a", "c", false}} {
-		if got := r.related(test.a, test.b); got != test.want {
-			t.Errorf("related(%s, %s) = %v, want %v", test.a, test.b, got, test.want)
-		}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatalf("write: %v", err)
 	}
+}
+
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-C", dir}, args...)...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
 }

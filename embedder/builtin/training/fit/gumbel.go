@@ -8,55 +8,42 @@ import (
 	"github.com/recalld/recalld/internal/recall"
 )
 
-// sample is the evidence that unrelated questions found among n documents, sorted, and its
-// prefix sums: sums[i] is the sum of the first i.
-type sample struct {
-	n    int
-	x    []float64
-	sums []float64
+// sighting is the strongest evidence that a question found, and the sizes that it depends
+// on.
+type sighting struct {
+	evidence         float64
+	documents, words int
 }
 
-func newSample(n int, x []float64) sample {
-	s := sample{n: n, x: slices.Sorted(slices.Values(x)), sums: make([]float64, len(x)+1)}
-	for i, v := range s.x {
-		s.sums[i+1] = s.sums[i] + v
-	}
-	return s
-}
+// levels are the quantiles used for the fit: from where a line is shown to where all of a
+// text is.
+var levels = []float64{0.3, 0.5, 0.7, 0.85, 0.92, 0.97, 0.99}
 
-// check is the mean of the check function at a level: the loss of q as an estimate of the
-// quantile.
-func (s sample) check(q, level float64) float64 {
-	below, _ := slices.BinarySearch(s.x, q)
-	above := float64(len(s.x) - below)
-	over := s.sums[len(s.x)] - s.sums[below] - above*q
-	under := float64(below)*q - s.sums[below]
-	return (level*over + (1-level)*under) / float64(len(s.x))
-}
-
-// quantile is the value below which a share p of the sample lies.
-func (s sample) quantile(p float64) float64 { return s.x[min(int(p*float64(len(s.x))), len(s.x)-1)] }
-
-// levels are the quantiles used for the fit. They are in the tail, which determines
-// relevance.
-var levels = []float64{0.8, 0.9, 0.95, 0.97, 0.99, 0.995}
-
-// fitGumbel is a regression on quantiles (Koenker and Bassett, 1978). Each check function
-// is divided by its minimum, so that all levels and all collection sizes have equal weight.
-func fitGumbel(samples []sample) recall.Gumbel {
+// fitGumbel is a regression on quantiles (Koenker and Bassett, 1978): it minimises the check
+// functions of all levels. The check function of a level is divided by what a tail level
+// has at its minimum, so that rare levels count.
+func fitGumbel(seen []sighting) recall.Gumbel {
 	gumbel := func(v []float64) recall.Gumbel {
-		return recall.Gumbel{Place: v[0], PlaceLog: v[1], Scale: math.Abs(v[2]), Half: math.Abs(v[3])}
+		return recall.Gumbel{Place: v[0], PlaceLog: v[1], Length: v[2], Scale: math.Abs(v[3]), Short: math.Abs(v[4])}
 	}
 	loss := func(v []float64) float64 {
 		g, total := gumbel(v), 0.0
-		for _, s := range samples {
+		for _, s := range seen {
 			for _, level := range levels {
-				total += s.check(g.Quantile(level, s.n), level) / s.check(s.quantile(level), level)
+				total += check(s.evidence-g.Quantile(level, recall.Size{Documents: s.documents, Words: s.words}), level) / (0.1 + level*(1-level))
 			}
 		}
 		return total
 	}
-	return gumbel(minimise(loss, []float64{0.1, 0.3, 0.3, 1}))
+	return gumbel(minimise(loss, []float64{1, 0.8, 0.3, 1.5, 0.5}))
+}
+
+// check is the loss of a quantile of a level that is exceeded by this much.
+func check(excess, level float64) float64 {
+	if excess > 0 {
+		return level * excess
+	}
+	return (level - 1) * excess
 }
 
 // minimise is the downhill simplex of Nelder and Mead (1965) with its usual

@@ -1,113 +1,116 @@
-// Command fit finds the priors of recall.ShippedCalibration in a folder of sets (see
-// internal/eval): it asks the questions of each set over unrelated documents of the other
-// sets, in collections of many sizes, and fits the distribution of the strongest evidence
-// found.
+// Command fit finds the priors of recall.ShippedCalibration: it asks questions of some
+// repositories over collections of others, and fits the distribution of the strongest
+// evidence found, for each kind. The pairs are those of the miner, over repositories that
+// the model was not trained on:
 //
-//	go run ./fit -sets DIR -related conala,cosqa-dev -related locomo,locomo-session
+//	go run ./mine -list fit/sources.txt -mirrors mirrors -out pairs
+//	go run ./fit -list fit/sources.txt -mirrors mirrors -pairs pairs
 //
-// It prints the parameters as Go and, set by set, what share of the unrelated questions
-// would pass the thresholds .5 and .75 with parameters fitted without the set, and what
-// share of the related ones.
+// It prints the parameters as Go and three tables, made with parameters that were fitted on
+// the other half of the sources: what share of the questions about something else reaches
+// each strength, what share of a collection's own questions reaches it by a right document
+// among the first five, and what share of these does by others, as if the right one were
+// not there.
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/recall"
 )
 
 func main() {
-	var related relations
-	sets := flag.String("sets", "", "folder of sets")
-	seed := flag.Uint64("seed", 1, "of the draws")
-	flag.Var(&related, "related", "sets that may answer one another's questions, with commas between; repeatable")
+	var o options
+	flag.StringVar(&o.list, "list", "fit/sources.txt", "the list of sources")
+	flag.StringVar(&o.mirrors, "mirrors", "", "folder of the mirrors, owner+name/repo each")
+	flag.StringVar(&o.pairs, "pairs", "", "what the miner wrote")
+	flag.Uint64Var(&o.seed, "seed", 1, "of the draws")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, *sets, related, *seed); err != nil {
+	if err := run(context.Background(), os.Stdout, o); err != nil {
 		fmt.Fprintln(os.Stderr, "fit:", err)
 		os.Exit(1)
 	}
 }
 
-// relations are groups of sets on related topics.
-type relations [][]string
-
-// String implements flag.Value.
-func (r *relations) String() string { return fmt.Sprint([][]string(*r)) }
-
-// Set implements flag.Value.
-func (r *relations) Set(names string) error {
-	*r = append(*r, strings.Split(names, ","))
-	return nil
+type options struct {
+	list, mirrors, pairs string
+	seed                 uint64
 }
 
-func (r relations) related(a, b string) bool {
-	return a == b || slices.ContainsFunc(r, func(group []string) bool { return slices.Contains(group, a) && slices.Contains(group, b) })
-}
-
-func run(ctx context.Context, out io.Writer, folder string, related relations, seed uint64) error {
-	dirs, err := filepath.Glob(filepath.Join(folder, "*", "qrels.tsv*"))
+func run(ctx context.Context, out io.Writer, o options) error {
+	list, err := os.Open(o.list)
 	if err != nil {
 		return err
 	}
-	if len(dirs) < 2 {
-		return errors.New("-sets needs a folder with two sets or more")
-	}
+	defer list.Close()
 	var pools []*pool
-	for _, dir := range dirs {
-		p, err := loadPool(ctx, filepath.Dir(dir))
+	var sources []string
+	for lines := bufio.NewScanner(list); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 2 || fields[0] == "#" {
+			continue
+		}
+		of, err := loadSource(ctx, o.pairs, o.mirrors, fields[0], fields[1])
 		if err != nil {
 			return err
 		}
-		pools = append(pools, p)
+		sources, pools = append(sources, fields[0]), append(pools, of...)
 	}
-	e, err := observe(ctx, pools, related, rand.New(rand.NewPCG(seed, 0)))
+	if len(sources) < 4 {
+		return errors.New("the list needs four sources or more: half of them fit, half of them check")
+	}
+	e, err := observe(ctx, pools, rand.New(rand.NewPCG(o.seed, 0)))
 	if err != nil {
 		return err
 	}
-	c := e.fit("")
-	m := c.Vectors[builtin.Name]
-	fmt.Fprintf(out, "Lexical: %s\nVectors[%q]: Mean: %.4f, Deviation: %.4f, Best: %s\nTogether: %s\n\n",
-		literal(c.Lexical), builtin.Name, m.Mean, m.Deviation, literal(m.Best), literal(c.Together))
-	e.table(out, pools)
+	all := e.fit(func(string) bool { return true })
+	m := all.Vectors[builtin.Name]
+	fmt.Fprintf(out, "Vectors[%q]: Mean: %.4f, Deviation: %.4f\n", builtin.Name, m.Mean, m.Deviation)
+	for _, kind := range fitted {
+		x := all.Kinds[kind]
+		fmt.Fprintf(out, "%s: {\n\tWords: %s\n\tVectors: %s\n\tBoth: %s\n}\n", kind, literal(x.Words), literal(x.Vectors), literal(x.Both))
+	}
+	half := sources[:len(sources)/2]
+	in := func(source string) bool { return slices.Contains(half, source) }
+	e.tables(out, in, e.fit(in), e.fit(func(source string) bool { return !in(source) }))
 	return nil
 }
 
 func literal(g recall.Gumbel) string {
-	return fmt.Sprintf("Gumbel{Place: %.3f, PlaceLog: %.3f, Scale: %.3f, Half: %.2f}", g.Place, g.PlaceLog, g.Scale, g.Half)
+	return fmt.Sprintf("Gumbel{Place: %.3f, PlaceLog: %.3f, Length: %.3f, Scale: %.3f, Short: %.3f}", g.Place, g.PlaceLog, g.Length, g.Scale, g.Short)
 }
 
-// experiment is the results of all questions.
-type experiment struct {
-	related   relations
-	unrelated []observation // questions of other sets
-	own       []observation // the collection's own questions, judged documents only
-}
+// fitted are the kinds that parameters are fitted for.
+var fitted = []memory.Kind{memory.Lesson, memory.Reference, memory.Chunk}
+
+// experiment is the results of all questions: those of other sources and the collections'
+// own.
+type experiment struct{ foreign, own []*observation }
 
 // draws says how many collections of a size are drawn from each pool, and how many
-// questions of each other set each of them gets; from its own set it gets four times as many.
-// Small collections differ more from one another.
-var draws = []struct{ size, times, questions int }{
-	{1, 40, 4}, {2, 40, 4}, {5, 40, 4}, {10, 20, 8}, {30, 10, 15}, {100, 5, 30},
-	{300, 4, 50}, {1000, 3, 100}, {3000, 2, 150}, {12000, 1, 300},
-}
+// questions of each form and other source each of them gets; of its own it gets twenty times
+// as many. Code is not drawn in small collections.
+var draws = []struct{ size, times, questions int }{{1, 12, 1}, {5, 6, 1}, {20, 6, 1}, {100, 2, 3}, {math.MaxInt, 1, 6}}
 
-func observe(ctx context.Context, pools []*pool, related relations, rng *rand.Rand) (*experiment, error) {
-	e := &experiment{related: related}
+const leastCode = 100
+
+func observe(ctx context.Context, pools []*pool, rng *rand.Rand) (*experiment, error) {
+	e := &experiment{}
 	for _, p := range pools {
 		for _, d := range draws {
-			if d.size > 1 && d.size/2 > len(p.ids) {
+			if d.size != math.MaxInt && (d.size >= len(p.terms) || p.kind == memory.Chunk && d.size < leastCode) {
 				continue
 			}
 			for range d.times {
@@ -124,133 +127,176 @@ func observe(ctx context.Context, pools []*pool, related relations, rng *rand.Ra
 	return e, nil
 }
 
-// ask asks a collection p questions of each other pool, and questions from its own pool that
-// a document in it answers.
+// ask asks a collection of p questions of each form of the pools of other sources, and
+// questions of its own pool that a document in it answers.
 func (e *experiment) ask(ctx context.Context, c *collection, p *pool, pools []*pool, questions int, rng *rand.Rand) error {
-	keep := func(list *[]observation, o observation, from string, err error) error {
-		o.pool, o.from, o.size = p.name, from, len(c.docs)
-		*list = append(*list, o)
-		return err
-	}
 	for _, from := range pools {
-		if e.related.related(from.name, p.name) {
+		if from.source == p.source {
 			continue
 		}
-		for range questions {
-			o, err := c.ask(ctx, from.queries[rng.IntN(len(from.queries))], nil)
-			if err := keep(&e.unrelated, o, from.name, err); err != nil {
+		left := map[string]int{"commit": questions, "question": questions, "ask": questions, "doc": questions, report: questions}
+		for _, i := range rng.Perm(len(from.questions)) {
+			q := from.questions[i]
+			if left[q.form] == 0 {
+				continue
+			}
+			left[q.form]--
+			o, err := c.ask(ctx, p, q, false)
+			if err != nil {
 				return err
 			}
+			e.foreign = append(e.foreign, o)
 		}
 	}
-	left := 4 * questions
-	for _, i := range rng.Perm(len(p.queries)) {
-		q := p.queries[i]
-		answered := false
-		for id, grade := range p.judged[q.ID] {
-			_, in := c.numbers[id]
-			answered = answered || in && grade > 0
-		}
-		if left == 0 || !answered {
+	left := 20 * questions
+	for _, i := range rng.Perm(len(p.questions)) {
+		q := p.questions[i]
+		if left == 0 || !slices.ContainsFunc(c.docs, func(d int) bool { return q.right[d] }) {
 			continue
 		}
 		left--
-		o, err := c.ask(ctx, q, p.judged[q.ID])
-		if err := keep(&e.own, o, p.name, err); err != nil {
+		o, err := c.ask(ctx, p, q, true)
+		if err != nil {
 			return err
 		}
+		e.own = append(e.own, o)
 	}
 	return nil
 }
 
-// fit finds the parameters from the unrelated questions, without one set's documents and
-// questions.
-func (e *experiment) fit(without string) recall.Calibration {
-	uses := func(o observation) bool { return o.pool != without && o.from != without }
+// fit finds the parameters from what questions about something else find in the collections
+// of some sources.
+func (e *experiment) fit(uses func(source string) bool) recall.Calibration {
+	// perSize bounds the observations of one kind and size.
+	const perSize = 700
 	var m recall.Model
 	var sum, squares, n float64
-	for _, o := range e.unrelated {
-		if r := o.vectors.result; uses(o) && r.Searched >= 1000 {
+	for _, o := range e.foreign {
+		if r := o.vectors.result; uses(o.pool.source) && r.Searched >= 300 {
 			n++
 			sum += float64(r.Mean)
 			squares += float64(r.Deviation) * float64(r.Deviation)
 		}
 	}
-	m.Mean, m.Deviation = sum/n, math.Sqrt(squares/n)
-	c := recall.Calibration{Vectors: map[string]recall.Model{builtin.Name: m}}
-	fitted := func(figure func(words, vectors recall.Score) float64) recall.Gumbel {
-		bySize := map[int][]float64{}
-		for _, o := range e.unrelated {
-			if uses(o) {
-				bySize[o.size] = append(bySize[o.size], o.most(figure))
+	m.Mean, m.Deviation = sum/max(n, 1), math.Sqrt(squares/max(n, 1))
+	c := recall.Calibration{Vectors: map[string]recall.Model{builtin.Name: m}, Kinds: map[memory.Kind]recall.Expected{}}
+	for _, kind := range fitted {
+		used := map[int]int{}
+		var list []*observation
+		rng := rand.New(rand.NewPCG(1, 0))
+		for _, i := range rng.Perm(len(e.foreign)) {
+			o := e.foreign[i]
+			if size := roughly(o.size); uses(o.pool.source) && o.pool.kind == kind && used[size] < perSize {
+				used[size]++
+				list = append(list, o)
 			}
 		}
-		return fitGumbel(samples(bySize))
+		of := func(figure func(words, vectors recall.Score) float64) recall.Gumbel {
+			var seen []sighting
+			for _, o := range list {
+				x := o.most(o.others, func(_ memory.Kind, words, vectors recall.Score) float64 { return figure(words, vectors) })
+				seen = append(seen, sighting{x, o.words.result.Searched, o.words.result.Content})
+			}
+			return fitGumbel(seen)
+		}
+		c.Kinds[kind] = recall.Expected{
+			Words:   of(func(words, _ recall.Score) float64 { return c.Evidence(words) }),
+			Vectors: of(func(_, vectors recall.Score) float64 { return c.Evidence(vectors) }),
+			Both:    of(func(words, vectors recall.Score) float64 { return c.Evidence(words) + c.Evidence(vectors) }),
+		}
 	}
-	c.Lexical = fitted(func(words, _ recall.Score) float64 { return c.Evidence(words) })
-	m.Best = fitted(func(_, vectors recall.Score) float64 { return c.Evidence(vectors) })
-	c.Vectors[builtin.Name] = m
-	c.Together = fitted(c.JointEvidence) // by the two above
 	return c
 }
 
-// samples skips sizes with too few questions for a tail.
-func samples(bySize map[int][]float64) []sample {
-	const enough = 400
-	var list []sample
-	for _, n := range slices.Sorted(maps.Keys(bySize)) {
-		if len(bySize[n]) >= enough {
-			list = append(list, newSample(n, bySize[n]))
+// roughly is the drawn size that a size belongs to, so that all get the same say.
+func roughly(size int) int {
+	for _, d := range draws {
+		if size <= d.size {
+			return d.size
 		}
 	}
-	return list
+	return size
 }
 
-// table says what passes the thresholds: set by set with parameters fitted without the
-// set, and by size with parameters fitted over all sets.
-func (e *experiment) table(out io.Writer, pools []*pool) {
-	const heading = "| unrelated ≥ .5 | ≥ .75 | own ≥ .5 | ≥ .75 |\n|---|---|---|---|---|\n"
-	fmt.Fprint(out, "| set "+heading)
-	for _, p := range pools {
-		of := func(o observation) bool { return o.pool == p.name }
-		e.row(out, p.name, of, e.fit(p.name))
-	}
-	fmt.Fprint(out, "\n| documents "+heading)
-	all := e.fit("")
-	from := 1
-	for _, to := range []int{2, 10, 30, 300, 1000, 10_000, math.MaxInt} {
-		of := func(o observation) bool { return o.size >= from && o.size <= to }
-		name := fmt.Sprintf("%d–%d", from, to)
-		if to == math.MaxInt {
-			name = fmt.Sprintf("%d and more", from)
+// tables prints what reaches each strength, with the calibration that was not fitted on the
+// collection's source.
+func (e *experiment) tables(out io.Writer, firstHalf func(source string) bool, first, second recall.Calibration) {
+	relevance := func(o *observation, hits []pairOfHits) float64 {
+		c := first
+		if firstHalf(o.pool.source) {
+			c = second
 		}
-		e.row(out, name, of, all)
-		from = to + 1
+		return o.most(hits, c.Joint)
+	}
+	lengths := []int{2, 4, 8, 16, 32, math.MaxInt}
+	sizes := []int{1, 5, 20, 100, 1000, math.MaxInt}
+	fmt.Fprintln(out, "\n| kind | | questions about something else: sure | likely | a line | own: sure | likely | a line | right one taken out: sure | likely | a line |\n|---|---|---|---|---|---|---|---|---|---|---|")
+	for _, kind := range fitted {
+		row := func(name string, of func(o *observation) bool) {
+			mine := func(o *observation) bool { return o.pool.kind == kind && of(o) }
+			fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", kind, name,
+				reached(e.foreign, mine, kind, func(o *observation) float64 { return relevance(o, o.others) }),
+				reached(e.own, mine, kind, func(o *observation) float64 { return relevance(o, o.right) }),
+				reached(e.own, mine, kind, func(o *observation) float64 { return relevance(o, o.others) }))
+		}
+		row("all", func(*observation) bool { return true })
+		for i, to := range sizes {
+			from := 0
+			if i > 0 {
+				from = sizes[i-1]
+			}
+			row(span(from+1, to)+" documents", func(o *observation) bool { return o.size > from && o.size <= to })
+		}
+		for i, to := range lengths {
+			from := 0
+			if i > 0 {
+				from = lengths[i-1]
+			}
+			row(span(from+1, to)+" words", func(o *observation) bool {
+				return o.words.result.Content > from && o.words.result.Content <= to
+			})
+		}
 	}
 }
 
-func (e *experiment) row(out io.Writer, name string, of func(observation) bool, c recall.Calibration) {
-	fmt.Fprintf(out, "| %s | %s | %s |\n", name, passing(e.unrelated, of, c), passing(e.own, of, c))
+func span(from, to int) string {
+	switch {
+	case to == math.MaxInt:
+		return fmt.Sprintf("%d and more", from)
+	case from == to:
+		return fmt.Sprint(from)
+	}
+	return fmt.Sprintf("%d–%d", from, to)
 }
 
-// passing is the share of the observations with at least .5 and .75.
-func passing(list []observation, of func(observation) bool, c recall.Calibration) string {
-	var n, half, most float64
+// lineFrom is the least relevance of what is shown in a line.
+const lineFrom = 0.18
+
+// reached is the share of observations with the relevance of each strength of a kind.
+func reached(list []*observation, of func(*observation) bool, kind memory.Kind, relevance func(*observation) float64) string {
+	var n, sure, likely, maybe float64
+	likelyFrom, sureFrom := memory.DefaultMinRelevance(kind), 0.75
+	if kind == memory.Chunk {
+		sureFrom = 0.85
+	}
 	for _, o := range list {
 		if !of(o) {
 			continue
 		}
 		n++
-		r := o.most(c.Joint)
-		if r >= 0.5 {
-			half++
+		r := relevance(o)
+		if r >= sureFrom {
+			sure++
 		}
-		if r >= 0.75 {
-			most++
+		if r >= likelyFrom {
+			likely++
+		}
+		if r >= lineFrom {
+			maybe++
 		}
 	}
 	if n == 0 {
-		return "– | –"
+		return "– | – | –"
 	}
-	return fmt.Sprintf("%.1f %% | %.1f %%", 100*half/n, 100*most/n)
+	return fmt.Sprintf("%.1f %% | %.1f %% | %.1f %%", 100*sure/n, 100*likely/n, 100*maybe/n)
 }
