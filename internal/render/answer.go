@@ -49,8 +49,9 @@ func fenced(a *memory.RecallResponse, text string) string {
 	return Fence(text)
 }
 
-// asJSON writes an answer as one line of JSON: its items, or why there are none, then the
-// facts about the answer itself as far as they fit into most bytes.
+// asJSON writes an answer as one line of JSON: its items, or why there are none, then what
+// its text says beside them, and to explain it what was withheld and how items were ranked, as
+// far as that fits into most bytes.
 func asJSON(a *memory.RecallResponse, most int, explain bool) string {
 	shown := struct {
 		Notice          string            `json:"notice,omitempty"`
@@ -101,11 +102,12 @@ func asJSON(a *memory.RecallResponse, most int, explain bool) string {
 	texts := slices.Clone(shown.Items)
 	more := []func(){
 		func() { shown.Stale, shown.Redacted, shown.Degraded = a.Stale, a.Redacted, a.Degraded },
-		func() { shown.Project, shown.ProjectName, shown.Receipt = a.Project, a.ProjectName, a.Receipt },
-		func() { shown.Withheld = a.Withheld },
+		func() { shown.Receipt = a.Receipt },
 	}
 	if explain {
 		more = append(more, func() {
+			shown.Project, shown.ProjectName, shown.Withheld = a.Project, a.ProjectName, a.Withheld
+		}, func() {
 			copy(shown.Items, a.Items)
 			for i := range texts {
 				shown.Items[i].Text, shown.Items[i].StepEnd = texts[i].Text, texts[i].StepEnd
