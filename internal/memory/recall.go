@@ -203,8 +203,6 @@ type RankFactors struct {
 	// FileKind says of code that it is in a test, an example, documentation or settings,
 	// which come after what defines the thing.
 	FileKind string `json:"file_kind,omitempty" mcp:"-"`
-	// CoveredBy is a test or a page about its file that was also found.
-	CoveredBy string `json:"covered_by,omitempty" mcp:"-"`
 	// Named is a name that the question spells in words and the item has.
 	Named string `json:"named,omitempty" mcp:"-"`
 	// Anchor is the worst state of the item's anchors.

@@ -32,7 +32,6 @@ type candidate struct {
 	num       uint32 // of the document, in the indexes
 	// Set by defineFirst.
 	fileKind fileKind
-	covered  string // path of a test or a page that covers its file
 	spelled  string // a name that the question spells and it declares
 	scores   []score
 	factors  memory.RankFactors

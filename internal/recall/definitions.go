@@ -2,10 +2,7 @@ package recall
 
 import (
 	"cmp"
-	"math"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/internal/memory"
@@ -32,15 +29,6 @@ const (
 	// declaresOnly is the factor for code without a statement: types, constants, interfaces,
 	// imports (.8 to .9 are alike).
 	declaresOnly = 0.85
-	// coverShare is the most that a file gains from tests and documentation about it (.2 to
-	// .8 are alike), among the best maxCovering of what was found. Each further one counts
-	// half of the one before.
-	coverShare  = 0.4
-	maxCovering = 30
-	// pathShare is the gain for each word of the question in the names of file and folder,
-	// at most maxPathWords of them (.05 to .15 are alike).
-	pathShare    = 0.1
-	maxPathWords = 2
 	// spelledShare is the gain of code that declares a name which the question spells with
 	// several words, of at most maxSpelling places (.1 to .4 are alike).
 	spelledShare = 0.2
@@ -169,52 +157,15 @@ func (r *run) codeHits() []*codeHit {
 
 // scoreCode gives each hit its score.
 func (r *run) scoreCode(hits []*codeHit) {
-	type cover struct {
-		*codeHit
-		names pathNames
-	}
-	var covering []cover
-	for _, h := range hits[:min(len(hits), maxCovering)] {
-		if h.kind == testFile || h.kind == exampleFile || h.kind == documentation {
-			covering = append(covering, cover{h, namesOf(h.File.Path)})
-		}
-	}
-	asked := r.s.opts.Content(r.s.opts.Analyze(r.query))
 	spelled := r.spelled()
-	type file struct {
-		gain float64
-		by   *candidate // the best that covers it
-	}
-	files := map[string]file{}
 	for _, h := range hits {
 		if h.kind != implementation {
 			h.score = besideCode * h.own
 			continue
 		}
-		f, known := files[h.File.Path]
-		if !known {
-			names, share := namesOf(h.File.Path), coverShare
-			for _, t := range covering {
-				if !t.names.covers(names) {
-					continue
-				}
-				if f.by == nil {
-					f.by = t.candidate
-				}
-				share /= 2
-				f.gain += share * t.own
-			}
-			words := r.s.opts.Analyze(names.folder + " " + strings.TrimSuffix(path.Base(h.File.Path), path.Ext(h.File.Path)))
-			f.gain += pathShare * float64(min(shared(asked, words), maxPathWords))
-			files[h.File.Path] = f
-		}
-		if h.score = h.own + f.gain; h.Declares {
+		h.score = h.own
+		if h.Declares {
 			h.score *= declaresOnly
-		}
-		if f.by != nil {
-			h.covered = f.by.File.Path
-			// What covers it would be shown, so it may be, as far as it is like the question itself.
-			h.relevance = max(h.relevance, math.Sqrt(h.relevance*f.by.relevance))
 		}
 		if h.spelled = spelled[h.Doc]; h.spelled != "" {
 			h.score += spelledShare
@@ -240,51 +191,4 @@ func (r *run) spelled() map[memory.DocID]string {
 		}
 	}
 	return docs
-}
-
-// commonNames are names of files and folders that say nothing about what is in them.
-var commonNames = setOf(`api app base bin cmd common config constants core error errors helper helpers index init internal
-	lib main misc mod package pkg server source src type types util utils`)
-
-func setOf(words string) map[string]bool {
-	set := map[string]bool{}
-	for word := range strings.FieldsSeq(words) {
-		set[word] = true
-	}
-	return set
-}
-
-// pathNames are the words of a file's name and the name of its folder.
-type pathNames struct {
-	file, inFolder []string
-	folder         string
-}
-
-func namesOf(p string) pathNames {
-	base, folder := path.Base(p), path.Base(path.Dir(p))
-	words := partsOf(strings.TrimSuffix(base, path.Ext(base)))
-	return pathNames{
-		file:   slices.DeleteFunc(words, func(word string) bool { return marksTest[word] }),
-		folder: folder, inFolder: partsOf(folder),
-	}
-}
-
-// marksTest holds the words in a file's name that mark it as a test.
-var marksTest = setOf("test tests spec bench benchmark")
-
-// covers says whether a test, an example or a page is about an implementation: its name
-// has all words of the file's name or of its folder's. So retry_test.go, docs/retry.md and
-// tests/test_retry_limit.py cover retry.go, and docs/retry.md of retry/backoff.go.
-func (n pathNames) covers(code pathNames) bool {
-	return n.has(code.file) || n.has(code.inFolder) ||
-		n.folder == code.folder && len(code.folder) > 1 && !commonNames[code.folder]
-}
-
-// has says whether a file's name has all words of another name that says something.
-func (n pathNames) has(words []string) bool {
-	if len(words) == 0 || len(words) == 1 && (commonNames[words[0]] || len(words[0]) < 3) {
-		return false
-	}
-	missing := slices.ContainsFunc(words, func(word string) bool { return !slices.Contains(n.file, word) })
-	return !missing || strings.Join(n.file, "") == strings.Join(words, "")
 }

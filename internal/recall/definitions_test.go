@@ -48,30 +48,6 @@ func TestAsksForKind(t *testing.T) {
 	}
 }
 
-// TestCovers: tests and pages cover the files whose name or folder they are named after.
-func TestCovers(t *testing.T) {
-	for _, c := range []struct {
-		page, file string
-		want       bool
-	}{
-		{"retry/retry_test.go", "retry/retry.go", true},
-		{"tests/test_retry_limit.py", "src/retry.py", true},
-		{"docs/retry.md", "retry/backoff.go", true},
-		{"test/content-type-parser.test.js", "lib/contentTypeParser.js", true},
-		{"docs/tmp_path.md", "src/tmppath.py", true},
-		{"docs/client/examples.md", "client/cookies.go", true},
-		{"docs/retry.md", "limit/limit.go", false},
-		{"docs/utils.md", "retry/utils.go", false},
-		{"tests/limit.py", "src/retry_limit.py", false},
-		{"README.md", "main.go", false},
-		{"x_test.go", "y.go", false},
-	} {
-		if got := namesOf(c.page).covers(namesOf(c.file)); got != c.want {
-			t.Errorf("%s covers %s: %v, want %v", c.page, c.file, got, c.want)
-		}
-	}
-}
-
 func TestSpelled(t *testing.T) {
 	names := spelledBy("How does it read file headers, or one HTTP-Server, naïve?")
 	for name, want := range map[string]int{
@@ -84,16 +60,6 @@ func TestSpelled(t *testing.T) {
 	}
 	if long := spelledBy(strings.Repeat("word ", 10_000)); len(long) > maxSpelled*maxWords {
 		t.Errorf("a long question spells %d names", len(long))
-	}
-}
-
-func TestPartsOf(t *testing.T) {
-	for name, want := range map[string]string{
-		"readFile": "read file", "read_file-name": "read file name", "HTTPServer": "httpserver", "x": "x", "": "", "__": "", "Ünï": "ünï",
-	} {
-		if got := strings.Join(partsOf(name), " "); got != want {
-			t.Errorf("the parts of %q are %q, want %q", name, got, want)
-		}
 	}
 }
 
@@ -115,22 +81,17 @@ func TestDefinesFirst(t *testing.T) {
 		s.chunk("text in "+strings.Repeat(path+" ", 9), at(path))
 	}
 	a := s.code(t, "wait longer after every failure")
-	if got := ids(a); got[0] != "backoff.go" || got[1] != "other.go" || got[2] != "more.go" {
-		t.Errorf("the answer is %v, want what is covered first, then the other implementations", got)
+	if got := ids(a); got[0] != "other.go" || got[1] != "backoff.go" || got[2] != "more.go" {
+		t.Errorf("the answer is %v, want the implementations first, in their order", got)
 	}
 	for _, item := range a.Items {
 		f := item.RankFactors
 		if want := map[string]string{"docs/backoff.md": "documentation", "backoff_test.go": "test", "examples/wait.go": "example"}[item.Source.Path]; f.FileKind != want {
 			t.Errorf("%s is of kind %q, want %q", item.Source.Path, f.FileKind, want)
 		}
-		if want := map[string]string{"backoff.go": "docs/backoff.md"}[item.Source.Path]; f.CoveredBy != want {
-			t.Errorf("%s is covered by %q, want %q", item.Source.Path, f.CoveredBy, want)
-		}
 	}
-	for _, part := range []string{", file covered by docs/backoff.md", ", file test\n"} {
-		if !strings.Contains(a.Text, part) {
-			t.Errorf("the text lacks %q:\n%s", part, a.Text)
-		}
+	if part := ", file test\n"; !strings.Contains(a.Text, part) {
+		t.Errorf("the text lacks %q:\n%s", part, a.Text)
 	}
 	if got := ids(s.code(t, "which tests wait longer")); got[0] != "backoff_test.go" {
 		t.Errorf("asked for tests: %v, want the test first", got)

@@ -3,7 +3,6 @@ package recall
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -46,25 +45,4 @@ func (s spellings) words(name string) int {
 		return 0
 	}
 	return s[folded]
-}
-
-// partsOf returns the words of a name in lower case: "read", "file" for readFile.
-func partsOf(name string) []string {
-	var parts []string
-	start, before := -1, rune(0)
-	for i, r := range name {
-		letter := unicode.IsLetter(r) || unicode.IsDigit(r)
-		if start >= 0 && (!letter || unicode.IsUpper(r) && !unicode.IsUpper(before)) {
-			parts = append(parts, strings.ToLower(name[start:i]))
-			start = -1
-		}
-		if letter && start < 0 {
-			start = i
-		}
-		before = r
-	}
-	if start >= 0 && start < len(name) && utf8.ValidString(name[start:]) {
-		parts = append(parts, strings.ToLower(name[start:]))
-	}
-	return parts
 }

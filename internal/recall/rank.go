@@ -73,7 +73,7 @@ func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from rankCont
 			Recency: recency(from.now.Sub(c.Created), halfLife[c.Kind]),
 			Success: 1, Project: 1, Session: 1,
 			Error: c.error, Followed: c.Followed, Neighbours: round(c.around),
-			FileKind: string(c.fileKind), CoveredBy: c.covered, Named: c.spelled,
+			FileKind: string(c.fileKind), Named: c.spelled,
 		}
 		if c.mention.rank > 0 && c.mention.name.Name != "" {
 			f.Definition = c.mention.name.String()

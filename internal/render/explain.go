@@ -28,7 +28,7 @@ var rankParts = []rankPart{
 		return joined(prefixed("defines ", f.Definition), prefixed("at ", f.Place), prefixed("named by the question: ", f.Named))
 	}, nil},
 	{"file", func(f *memory.RankFactors) string {
-		return joined(prefixed("covered by ", f.CoveredBy), prefixed("", f.FileKind))
+		return f.FileKind
 	}, nil},
 	{"neighbours", func(f *memory.RankFactors) string { return added(f.Neighbours) }, nil},
 	{"recency", func(f *memory.RankFactors) string { return times(f.Recency) }, nil},

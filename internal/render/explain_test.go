@@ -17,7 +17,7 @@ func explained() *memory.RecallResponse {
 			Verdicts:   &memory.VerdictCounts{Worked: 2},
 		}},
 		{ID: "c-1234567890abcdef", Kind: memory.Chunk, Strength: memory.Likely, Relevance: .7, Source: memory.Source{Path: "a.go", Lines: &[2]int{1, 2}}, RankFactors: &memory.RankFactors{
-			Score: .8, Recency: 1, Success: 1, Project: .9, Session: 1, Definition: "Serve", Place: "a.go:1", Named: "serve", FileKind: "test", CoveredBy: "b_test.go",
+			Score: .8, Recency: 1, Success: 1, Project: .9, Session: 1, Definition: "Serve", Place: "a.go:1", Named: "serve", FileKind: "test",
 			Retrievers: map[string]memory.RetrieverScore{"lexical": {Relevance: 0}},
 		}},
 	}}
@@ -35,9 +35,9 @@ func TestExplainDrawsEveryPart(t *testing.T) {
 	var b strings.Builder
 	Explain(&b, explained())
 	want := strings.TrimLeft(`
-ITEM        STRENGTH  RELEVANCE    RANK  WORDS        MEANING      ERROR           NAMES                                                   FILE                        NEIGHBOURS  RECENCY  SUCCESS  ANCHOR   PROJECT  ORIGIN               VERDICTS
-l-1         sure      █████▌ 0.91  1.04  █████▎ 0.88  ███▊   0.62  the same error                                                                                      +0.05       ×0.97    ×1.10    changed           after what was told  2 worked
-c-12345678  likely    ████▎  0.70  0.80         0.00                               defines Serve, at a.go:1, named by the question: serve  covered by b_test.go, test                                         ×0.90
+ITEM        STRENGTH  RELEVANCE    RANK  WORDS        MEANING      ERROR           NAMES                                                   FILE  NEIGHBOURS  RECENCY  SUCCESS  ANCHOR   PROJECT  ORIGIN               VERDICTS
+l-1         sure      █████▌ 0.91  1.04  █████▎ 0.88  ███▊   0.62  the same error                                                                +0.05       ×0.97    ×1.10    changed           after what was told  2 worked
+c-12345678  likely    ████▎  0.70  0.80         0.00                               defines Serve, at a.go:1, named by the question: serve  test                                         ×0.90
 
 NOT SHOWN  RELEVANCE    KIND    BECAUSE              WHAT
 c-2        █████▊ 0.95  chunk   changed              bad.go
@@ -72,7 +72,7 @@ func TestExplainedTextSaysTheSame(t *testing.T) {
 	Answer(a, request(memory.FormatText, true))
 	for _, want := range []string{
 		"   l-1: relevance 0.91, rank 1.04, words 0.88, meaning 0.62, the same error, neighbours +0.05, recency ×0.97, success ×1.10, anchor changed, after what was told, verdicts 2 worked\n",
-		"   c-1234567890abcdef: relevance 0.70, rank 0.80, words 0.00, defines Serve, at a.go:1, named by the question: serve, file covered by b_test.go, test, project ×0.90\n",
+		"   c-1234567890abcdef: relevance 0.70, rank 0.80, words 0.00, defines Serve, at a.go:1, named by the question: serve, file test, project ×0.90\n",
 		"not shown: lesson l-2, relevance 0.49, below the threshold\n", "not shown: chunk c-2, bad.go, relevance 0.95, changed\n",
 	} {
 		if !strings.Contains(a.Text, want) {
