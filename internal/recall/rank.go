@@ -101,9 +101,19 @@ func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from rankCont
 		}
 		return cmp.Or(order, cmp.Compare(b.factors.Score, a.factors.Score))
 	})
+	codeByScore(cs)
 	followedLast(cs)
 	ownFirst(cs)
 	return cs
+}
+
+// codeByScore orders code by its score among the places of all code, whatever its strengths
+// are: a test is surer than what it tests, because it says in words what the code does in
+// names.
+func codeByScore(cs []*candidate) {
+	reorder(cs, func(c *candidate) bool { return c.Kind == memory.Chunk && !c.error && c.mention.rank == 0 }, func(a, b *candidate) int {
+		return cmp.Compare(b.factors.Score, a.factors.Score)
+	})
 }
 
 // followedLast moves recorded and imported records before those from the repository's
