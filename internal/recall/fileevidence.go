@@ -1,7 +1,9 @@
 package recall
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -90,6 +92,24 @@ func (r *run) byFile() {
 		}
 	}
 	r.sortCandidates()
+	r.followOrder()
+}
+
+// followOrder gives the relevances of the code that was found to the same code in its
+// order: what words and vectors say of a chunk alone must not undo what its file says. As
+// many chunks as before have each strength.
+func (r *run) followOrder() {
+	var code []*candidate
+	var relevances []float64
+	for _, c := range r.candidates {
+		if c.Kind == memory.Chunk && c.mention.rank == 0 {
+			code, relevances = append(code, c), append(relevances, c.relevance)
+		}
+	}
+	slices.SortFunc(relevances, func(a, b float64) int { return cmp.Compare(b, a) })
+	for i, c := range code {
+		c.relevance = relevances[i]
+	}
 }
 
 // codeFiles returns the files of all code among the candidates, by their best chunks.

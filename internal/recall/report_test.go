@@ -96,3 +96,22 @@ func TestByFile(t *testing.T) {
 		}
 	}
 }
+
+// TestRelevanceFollowsOrder: code keeps its relevances and gets them in its order; what is
+// named keeps its own.
+func TestRelevanceFollowsOrder(t *testing.T) {
+	code := func(id string, relevance float64) *candidate {
+		return &candidate{Candidate: memory.Candidate{Kind: memory.Chunk, ID: id}, relevance: relevance}
+	}
+	byName := code("named", .6)
+	byName.mention.rank = 1
+	lesson := &candidate{Candidate: memory.Candidate{Kind: memory.Lesson, ID: "lesson"}, relevance: .99}
+	r := &run{candidates: []*candidate{code("first", .2), lesson, code("second", .9), byName, code("third", .5)}}
+	r.followOrder()
+	want := map[string]float64{"first": .9, "lesson": .99, "second": .5, "named": .6, "third": .2}
+	for _, c := range r.candidates {
+		if c.relevance != want[c.ID] {
+			t.Errorf("%s has the relevance %v, want %v", c.ID, c.relevance, want[c.ID])
+		}
+	}
+}
