@@ -56,6 +56,52 @@ func TestLessonsAsContract2ShowsThem(t *testing.T) {
 	}
 }
 
+// TestStrengthsAsContract7ShowsThem: what is likely is marked, what is maybe has a line, in
+// every format.
+func TestStrengthsAsContract7ShowsThem(t *testing.T) {
+	at := time.Date(2025, 9, 2, 0, 0, 0, 0, time.UTC)
+	sure := memory.Item{Kind: memory.Lesson, Strength: memory.Sure, CreatedAt: at, Lesson: "clear the cache", SuccessRate: "9/10"}
+	likely := memory.Item{Kind: memory.Lesson, Strength: memory.Likely, CreatedAt: at, Context: "node_modules", Lesson: "install again"}
+	sure.Text, likely.Text = Lesson(sure, 0), Lesson(likely, 0)
+	line := func(i memory.Item, id, about string) memory.Item {
+		i.ID, i.Text = id+"00000000", Line(i, id, about)
+		i.Strength = memory.Maybe
+		return i
+	}
+	a := &memory.RecallResponse{Project: "p", ProjectName: "demo", Items: []memory.Item{
+		sure, likely,
+		line(memory.Item{Kind: memory.Lesson, CreatedAt: at, SuccessRate: "3/4"}, "l-7f3a2b", "npm ci with a lock file"),
+		line(memory.Item{Kind: memory.Step, CreatedAt: at, Provenance: &memory.Provenance{Origin: memory.OriginFollowed}}, "s-91a0c4", "step: npm install failed\nin payments-api, answered by clearing the cache"),
+		line(memory.Item{Kind: memory.Chunk, Source: memory.Source{Path: strings.Repeat("deep/", 20) + "a.go", Lines: &[2]int{1, 9}, Symbol: "F"}}, "c-1a2b3c4d", ""),
+	}}
+	const want = "**Relevant Memories (2):**\n\n" +
+		"1. [2025-09-02] clear the cache (9/10 success)\n" +
+		"2. [2025-09-02] (likely) node_modules: install again\n" +
+		"\nPerhaps (recall ids: …):\n" +
+		"- l-7f3a2b [2025-09-02] npm ci with a lock file (3/4)\n"
+	for _, format := range []memory.Format{memory.FormatText, memory.FormatMarkdown} {
+		Answer(a, request(format, false))
+		bare := Bare(a.Text)
+		if !strings.HasPrefix(bare, want) {
+			t.Errorf("%s:\n%s\nwant first\n%s", format, bare, want)
+		}
+		for _, want := range []string{"\n- s-91a0c4 step: npm install failed", memory.FollowedMark + "\n", "\n- c-1a2b3c4d …", "/a.go:1-9 F\n"} {
+			if !strings.Contains(bare, want) {
+				t.Errorf("%s:\n%s\nwant in it %q", format, bare, want)
+			}
+		}
+	}
+	for _, i := range a.Items[2:] {
+		if n := Tokens(lineBullet + i.Text + "\n"); n > LineTokens {
+			t.Errorf("%q takes %d tokens, want at most %d", i.Text, n, LineTokens)
+		}
+	}
+	Answer(a, memory.RecallRequest{Format: memory.FormatJSON, MaxTokens: memory.MinTokens}) // where it is short, texts of lessons go
+	if !strings.Contains(a.Text, a.Items[2].Text) {
+		t.Errorf("json without its line: %s", a.Text)
+	}
+}
+
 // TestCommandText: a command is quoted whatever it holds, and not told twice.
 func TestCommandText(t *testing.T) {
 	for _, test := range []struct{ lesson, command, want string }{
