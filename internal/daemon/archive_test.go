@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,12 +88,17 @@ func remembered(t *testing.T, s *served, dir string) []any {
 	must(t, err)
 	summary.EndedAt = time.Time{}
 	lessons := map[string]string{} // text → rate
+	lines := map[string]string{}   // id → what is told of it in a line
 	for _, query := range []string{"npm install prefix", "run it as root", "cache"} {
 		for _, i := range s.ask(dir, query, memory.Lesson).Items {
-			lessons[i.Text] = i.SuccessRate
+			if i.Strength == memory.Maybe {
+				lines[i.ID] = i.Text
+			} else {
+				lessons[i.Text] = i.SuccessRate
+			}
 		}
 	}
-	return []any{sessions, steps, summary, lessons}
+	return []any{sessions, steps, summary, lessons, lines}
 }
 
 // TestArchive: what is exported and imported into an empty memory is recalled as
@@ -103,6 +109,11 @@ func TestArchive(t *testing.T) {
 	want := remembered(t, first, dir)
 	if lessons := want[3].(map[string]string); lessons["npm install: Use a prefix in the home folder"] != "3/3" || len(lessons) != 2 {
 		t.Fatalf("before the export the lessons are %v, want two, one with rate 3/3", lessons)
+	}
+	for _, line := range want[4].(map[string]string) {
+		if strings.Contains(line, "Run it as root") {
+			t.Errorf("before the export the retracted lesson is told: %s", line)
+		}
 	}
 	out := filepath.Join(t.TempDir(), "out")
 	exported, err := service.Export.Do(t.Context(), first, memory.ExportRequest{Path: out, Caller: memory.Caller{Dir: dir}})

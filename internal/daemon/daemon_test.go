@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -110,8 +111,10 @@ func TestRequestsWhileLoading(t *testing.T) {
 			t.Errorf("work: %v", err)
 		}
 	})
-	if a := <-answer; len(a.Items) != 1 || a.Items[0].ID != kept.ID {
-		t.Errorf("a question that waited for the load while the daemon drained is answered with %+v", a)
+	answered := <-answer
+	inFull := slices.DeleteFunc(slices.Clone(answered.Items), func(i memory.Item) bool { return i.Strength == memory.Maybe })
+	if len(inFull) != 1 || inFull[0].ID != kept.ID {
+		t.Errorf("a question that waited for the load while the daemon drained is answered with %+v", answered)
 	}
 	must(t, <-stopped)
 	cancel()

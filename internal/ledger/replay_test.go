@@ -23,15 +23,21 @@ func differing(a memory.ReplayedAnswer) []memory.ReplayedItem {
 	})
 }
 
-// TestAFloorTakesExactlyWhatIsBelow: a floor of .9 for lessons loses the items whose
-// recorded relevance is less, for that reason, and nothing else.
+// TestAFloorTakesExactlyWhatIsBelow: a floor for lessons, between the least and the most
+// relevant item, loses the items whose recorded relevance is less, for that reason, and
+// nothing else.
 func TestAFloorTakesExactlyWhatIsBelow(t *testing.T) {
 	r := newReplayRig(t)
 	var answers []*memory.RecallResponse
+	least, most := 1., 0.
 	for _, q := range r.docker() {
-		answers = append(answers, r.ask(memory.RecallRequest{Query: q}))
+		a := r.ask(memory.RecallRequest{Query: q})
+		answers = append(answers, a)
+		for _, item := range a.Items {
+			least, most = min(least, item.Relevance), max(most, item.Relevance)
+		}
 	}
-	const floor = .9
+	floor := (least + most) / 2
 	out := r.replay(memory.ReplayRequest{MinRelevance: map[memory.Kind]float64{memory.Lesson: floor}})
 	if len(out.Answers) != len(answers) || out.Tally.Questions != len(answers) || out.Tally.Failed != 0 || out.More {
 		t.Fatalf("replayed %d questions, %+v; want %d, all of them", len(out.Answers), out.Tally, len(answers))
