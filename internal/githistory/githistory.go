@@ -130,13 +130,13 @@ func (h *Folders) load(id, root string, f *folder) bool {
 	again := f.again && h.ctx.Err() == nil && h.folders[id] == f
 	f.again, f.reading = false, again
 	for len(h.folders) > maxFolders {
-		oldest := id
-		for other, of := range h.folders {
-			if !of.reading && of.read < h.folders[oldest].read {
+		oldest := ""
+		for other, of := range h.folders { // id itself may have been dropped meanwhile
+			if other != id && !of.reading && (oldest == "" || of.read < h.folders[oldest].read) {
 				oldest = other
 			}
 		}
-		if oldest == id {
+		if oldest == "" {
 			break
 		}
 		delete(h.folders, oldest)

@@ -85,3 +85,22 @@ func TestFoldersAreBounded(t *testing.T) {
 		t.Errorf("%d folders are held, the last one: %v", len(h.folders), last)
 	}
 }
+
+// TestDroppedWhileRead: a history that is dropped while it is read, with too many others
+// held, lets the oldest of them go and is not held itself.
+func TestDroppedWhileRead(t *testing.T) {
+	r := gittest.New(t, nil)
+	h := New("git", slog.New(slog.DiscardHandler))
+	defer h.Close()
+	for i := range maxFolders + 1 {
+		h.folders[string(rune('a'+i))] = &folder{read: i + 1}
+	}
+	h.reads = maxFolders + 1
+	if again := h.load("dropped", r.Dir, &folder{reading: true}); again {
+		t.Error("what was dropped is read again")
+	}
+	_, oldest := h.folders["a"]
+	if _, dropped := h.folders["dropped"]; len(h.folders) != maxFolders || oldest || dropped {
+		t.Errorf("%d folders are held, the oldest: %v, the dropped one: %v", len(h.folders), oldest, dropped)
+	}
+}
