@@ -275,17 +275,18 @@ func (e *Evaluation) findChunk(ctx context.Context, p memory.Project, d eval.Doc
 		return wrong("does not hold %q once", d.Text)
 	}
 	sel := memory.Selection{Project: p.ID, Kinds: []memory.Kind{memory.Chunk}}
-	for _, c := range e.core.Indexer.At(memory.CodeLocation{Path: d.Path, Line: strings.Count(before, "\n") + 1}, sel) {
-		id, err := e.chunkID(c)
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(e.names[id], d.ID) {
-			e.names[id] = append(e.names[id], d.ID)
-		}
-		return nil
+	chunks := e.core.Indexer.At(memory.CodeLocation{Path: d.Path, Line: strings.Count(before, "\n") + 1}, sel)
+	if len(chunks) == 0 {
+		return wrong("no chunk holds %q", d.Text)
 	}
-	return wrong("no chunk holds %q", d.Text)
+	id, err := e.chunkID(chunks[0])
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(e.names[id], d.ID) {
+		e.names[id] = append(e.names[id], d.ID)
+	}
+	return nil
 }
 
 func (e *Evaluation) chunkID(c memory.Candidate) (string, error) {

@@ -46,7 +46,7 @@ func onlyDeclares(lang string, code []byte) bool {
 			if end < 0 {
 				end = len(line)
 			}
-			if word := string(line[:end]); statementWords[word] || expressions && functionWords[word] {
+			if statementWords[string(line[:end])] || expressions && functionWords[string(line[:end])] {
 				return false
 			}
 			line = line[end:]
