@@ -384,7 +384,16 @@ func TestE2EMovedRepository(t *testing.T) {
 	if len(a.Items) == 0 || a.Project != kept.Project {
 		t.Fatalf("at the new place no code is found in project %s: %+v", a.Project, a.Withheld)
 	}
-	for _, item := range a.Items {
+	ids := make([]string, len(a.Items)) // a line does not name the folder: the item in full does
+	for i, item := range a.Items {
+		ids[i] = item.ID
+	}
+	var full memory.RecallResponse
+	m.ask(&full, moved, append([]string{"show"}, ids...)...)
+	if len(full.Items) != len(ids) {
+		t.Errorf("%d of %d memories are shown in full: %+v", len(full.Items), len(ids), full.Withheld)
+	}
+	for _, item := range full.Items {
 		if item.Source.Sandbox != moved {
 			t.Errorf("code is shown from %s, which was moved to %s", item.Source.Sandbox, moved)
 		}
