@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/index"
@@ -63,6 +64,7 @@ func (r *run) ordered() {
 	r.retrieve()
 	r.fuse()
 	r.resolve()
+	r.recordsAlone()
 	r.liftNamed()
 	r.neighbours()
 	r.defineFirst()
@@ -78,9 +80,16 @@ func (r *run) retrieve() {
 	}
 	sources := r.sources()
 	allow, universe := r.s.opts.Corpus.Select(r.searched)
+	if r.alone {
+		of := r.searched
+		universe, _ = r.s.opts.Corpus.Select(memory.Selection{Project: of.Project, Also: of.Also, AllLessons: of.AllLessons, Followed: of.Followed, Kinds: of.Kinds})
+	}
 	q := index.Query{Text: r.query, Allow: allow, Universe: universe, Limit: r.settings.Depth, Further: r.further()}
 
-	brief, cancel := context.WithTimeout(r.ctx, r.settings.Deadline)
+	if r.vectorsUntil.IsZero() {
+		r.vectorsUntil = time.Now().Add(r.settings.Deadline)
+	}
+	brief, cancel := context.WithDeadline(r.ctx, r.vectorsUntil)
 	defer cancel()
 	results := make([]index.Result, len(sources))
 	errs := make([]error, len(sources))

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -76,6 +77,9 @@ func (r *run) addLines() {
 			r.withheld = slices.DeleteFunc(r.withheld, func(w memory.Withheld) bool { return w.ID == id })
 		}
 	}
+	// Across kinds only the relevance says what is nearer: code and lessons have orders of
+	// their own.
+	slices.SortStableFunc(r.maybe, func(a, b *candidate) int { return cmp.Compare(b.relevance, a.relevance) })
 	var below []memory.Withheld
 	for _, c := range r.maybe {
 		switch reason := add(c); reason {

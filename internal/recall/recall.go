@@ -6,6 +6,7 @@
 //	retrieve →
 //	fuse →
 //	resolve →
+//	records alone →
 //	named →
 //	neighbours →
 //	define first →

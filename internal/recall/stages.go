@@ -22,6 +22,7 @@ var stages = []stage{
 	{"retrieve", (*run).retrieve},          // ask all retrievers at once
 	{"fuse", (*run).fuse},                  // one list of documents out of theirs
 	{"resolve", (*run).resolve},            // documents become candidates with a relevance
+	{"records alone", (*run).recordsAlone}, // how sure records are, whatever code is beside them
 	{"named", (*run).liftNamed},            // lift what the question calls by its name
 	{"neighbours", (*run).neighbours},      // order steps and turns by those around them too
 	{"define first", (*run).defineFirst},   // code that defines before what tests or documents it
@@ -74,6 +75,9 @@ type run struct {
 	query    string
 	searched memory.Selection
 	nothing  bool // only code was asked for, and the full index is off
+	alone    bool // only documents of the searched kinds count for the rarity of words
+
+	vectorsUntil time.Time // the deadline of vector retrievers, in all searches of a question
 
 	// Set by retrieve: what each retriever found, and what did not take part.
 	rankings []index.Ranking

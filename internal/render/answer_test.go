@@ -73,6 +73,7 @@ func TestStrengthsAsContract7ShowsThem(t *testing.T) {
 		line(memory.Item{Kind: memory.Lesson, CreatedAt: at, SuccessRate: "3/4"}, "l-7f3a2b", "npm ci with a lock file"),
 		line(memory.Item{Kind: memory.Step, CreatedAt: at, Provenance: &memory.Provenance{Origin: memory.OriginFollowed}}, "s-91a0c4", "step: npm install failed\nin payments-api, answered by clearing the cache"),
 		line(memory.Item{Kind: memory.Chunk, Source: memory.Source{Path: strings.Repeat("deep/", 20) + "a.go", Lines: &[2]int{1, 9}, Symbol: "F"}}, "c-1a2b3c4d", ""),
+		line(memory.Item{Kind: memory.Chunk, Source: memory.Source{Path: "b.go", Lines: &[2]int{1, 9}, Symbol: "package b" + strings.Repeat(", Name", 20)}}, "c-2a2b3c4d", ""),
 	}}
 	const want = "**Relevant Memories (2):**\n\n" +
 		"1. [2025-09-02] clear the cache (9/10 success)\n" +
@@ -85,7 +86,7 @@ func TestStrengthsAsContract7ShowsThem(t *testing.T) {
 		if !strings.HasPrefix(bare, want) {
 			t.Errorf("%s:\n%s\nwant first\n%s", format, bare, want)
 		}
-		for _, want := range []string{"\n- s-91a0c4 step: npm install failed", memory.FollowedMark + "\n", "\n- c-1a2b3c4d …", "/a.go:1-9 F\n"} {
+		for _, want := range []string{"\n- s-91a0c4 step: npm install failed", memory.FollowedMark + "\n", "\n- c-1a2b3c4d …", "/a.go:1-9 F\n", "\n- c-2a2b3c4d b.go:1-9 package b, Name, "} {
 			if !strings.Contains(bare, want) {
 				t.Errorf("%s:\n%s\nwant in it %q", format, bare, want)
 			}

@@ -74,11 +74,19 @@ func originMark(i memory.Item) string {
 
 // location is the place of a chunk: "src/a.go:10-20 Name".
 func location(i memory.Item) string {
-	text := fmt.Sprintf("%s:%d-%d", i.Source.Path, i.Source.Lines[0], i.Source.Lines[1])
+	text := place(i)
 	if i.Source.Symbol != "" {
 		text += " " + i.Source.Symbol
 	}
 	return text
+}
+
+// place is the path and the lines of a chunk; empty for other items.
+func place(i memory.Item) string {
+	if i.Source.Lines == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d-%d", i.Source.Path, i.Source.Lines[0], i.Source.Lines[1])
 }
 
 // behind returns a mark as it ends a line.

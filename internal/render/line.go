@@ -11,8 +11,9 @@ const (
 	LineTokens = 25
 	lineBullet = "- "
 	// leastAbout is the least room in bytes for what an item is about. Where there is less,
-	// its date is left out.
-	leastAbout = 40
+	// its date is left out. leastSymbol is the room that the symbols of code keep beside a
+	// long path.
+	leastAbout, leastSymbol = 40, 24
 )
 
 // Line writes what an item is about on one line of at most LineTokens: the short id, the
@@ -21,7 +22,6 @@ const (
 func Line(i memory.Item, id, about string) string {
 	date, end := "", lineRate(i)
 	if i.Kind == memory.Chunk {
-		about = location(i)
 		if i.Foreign {
 			end += " [elsewhere]"
 		}
@@ -36,10 +36,22 @@ func Line(i memory.Item, id, about string) string {
 		date = ""
 	}
 	n := max(room(), leastAbout/2)
-	if i.Kind == memory.Chunk && len(about) > n { // the end of a path says more
-		about = Ellipsis + strings.ToValidUTF8(about[len(about)-n+len(Ellipsis):], "")
+	if i.Kind == memory.Chunk {
+		about = placeLine(Visible(OneLine(place(i))), Visible(OneLine(i.Source.Symbol)), n)
 	}
 	return id + date + " " + Shorten(about, n) + end
+}
+
+// placeLine writes a place and the symbols there in at most n bytes: first the symbols are
+// cut, then the beginning of the path, whose end says more.
+func placeLine(place, symbol string, n int) string {
+	if symbol != "" {
+		symbol = " " + Shorten(symbol, max(n-len(place)-len(" "), leastSymbol))
+	}
+	if room := n - len(symbol); len(place) > room {
+		place = Ellipsis + strings.ToValidUTF8(place[len(place)-max(room-len(Ellipsis), 0):], "")
+	}
+	return place + symbol
 }
 
 // lineRate is how often a lesson worked, as a line has it.
