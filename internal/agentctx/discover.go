@@ -158,14 +158,15 @@ func (f *foundTools) choose(limit int) {
 	}
 	var chosen []foundTool
 	for _, t := range f.tools {
-		if t.strength() == memory.Maybe {
-			most--
-		}
-		if len(chosen) == limit || t.own() && others && !asked || t.strength() == memory.Maybe && most < 0 {
+		isMaybe := t.strength() == memory.Maybe
+		if len(chosen) == limit || t.own() && others && !asked || isMaybe && most == 0 {
 			f.withheld = append(f.withheld, memory.Withheld{
 				ID: t.match.ID, Kind: memory.Tool, Reason: memory.OverLimit, NearestScore: t.match.Relevance, Name: t.entry.Name, Server: t.entry.ServerName,
 			})
 			continue
+		}
+		if isMaybe {
+			most--
 		}
 		chosen = append(chosen, t)
 	}

@@ -52,7 +52,8 @@ the question from standard input: a log or the output of a test may be long.`,
 				if err != nil {
 					return err
 				}
-				query = string(text)
+				// A log may hold bytes that are no text.
+				query = strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), "\x00", " ")
 			}
 			request, err := f.request(query, a.opts.Now())
 			if err != nil {

@@ -73,10 +73,10 @@ func Log(ctx context.Context, program, root string, most, maxFiles int, limit ti
 				all, message, files = append(all, Change{Time: time.Unix(seconds, 0)}), true, 0
 			case len(all) == 0:
 			case message:
-				all[len(all)-1].Message, message = strings.ToValidUTF8(token[:min(len(token), maxMessage)], ""), false
+				all[len(all)-1].Message, message = strings.Clone(strings.ToValidUTF8(token[:min(len(token), maxMessage)], "")), false
 			default:
 				c := &all[len(all)-1]
-				if name := strings.TrimPrefix(token, "\n"); name != "" {
+				if name := strings.TrimPrefix(token, "\n"); name != "" && len(name) <= maxName {
 					if files++; files > maxFiles {
 						c.Files = nil
 					} else {

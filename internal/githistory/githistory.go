@@ -37,7 +37,7 @@ const (
 	further = 0.5
 	// limit bounds how long git may list them; what it listed till then counts.
 	limit = time.Minute
-	// maxFolders is how many histories are kept, the last read ones.
+	// maxFolders is how many histories are kept, the last used ones.
 	maxFolders = 8
 )
 
@@ -52,7 +52,7 @@ type Folders struct {
 
 	mu      sync.Mutex
 	folders map[string]*folder
-	reads   int
+	uses    int
 }
 
 // folder is one folder's history.
@@ -61,7 +61,7 @@ type folder struct {
 	head    string   // the commit that they end with
 	reading bool
 	again   bool // the folder changed while it was read
-	read    int  // when it was read, as a number
+	used    int  // when it was last read or asked, as a number
 }
 
 // New returns an empty set of histories. git is the program, "none" for none.
@@ -72,7 +72,9 @@ func New(git string, logger *slog.Logger) *Folders {
 
 // Close ends what is being read.
 func (h *Folders) Close() {
+	h.mu.Lock() // no read begins after this
 	h.cancel()
+	h.mu.Unlock()
 	h.wait.Wait()
 }
 
@@ -125,14 +127,18 @@ func (h *Folders) load(id, root string, f *folder) bool {
 	read := newCommits(changes)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.reads++
-	f.commits, f.head, f.read = read, head, h.reads
+	if err != nil && len(changes) == 0 && f.commits != nil { // an old history is better than none
+		f.reading, f.again = false, false
+		return false
+	}
+	h.uses++
+	f.commits, f.head, f.used = read, head, h.uses
 	again := f.again && h.ctx.Err() == nil && h.folders[id] == f
 	f.again, f.reading = false, again
 	for len(h.folders) > maxFolders {
 		oldest := ""
 		for other, of := range h.folders { // id itself may have been dropped meanwhile
-			if other != id && !of.reading && (oldest == "" || of.read < h.folders[oldest].read) {
+			if other != id && !of.reading && (oldest == "" || of.used < h.folders[oldest].used) {
 				oldest = other
 			}
 		}
@@ -159,7 +165,8 @@ func (h *Folders) Files(ctx context.Context, id, root, question string) map[stri
 	f := h.folders[id]
 	var c *commits
 	if f != nil {
-		c = f.commits
+		h.uses++
+		c, f.used = f.commits, h.uses
 	}
 	h.mu.Unlock()
 	if f == nil {
@@ -169,6 +176,15 @@ func (h *Folders) Files(ctx context.Context, id, root, question string) map[stri
 		return nil
 	}
 	return c.files(ctx, question)
+}
+
+// earlier returns the earlier of two times. A clock that ran ahead must not make all other
+// commits old.
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // commits are the commits of one folder.
@@ -190,12 +206,12 @@ func newCommits(changes []git.Change) *commits {
 		panic("githistory: " + err.Error()) // the options are constant
 	}
 	c := &commits{words: words}
-	places := map[string]uint32{}
+	places, now := map[string]uint32{}, time.Now()
 	for _, change := range changes {
 		if len(change.Files) == 0 {
 			continue
 		}
-		one := commit{at: change.Time, files: make([]uint32, len(change.Files))}
+		one := commit{at: earlier(change.Time, now), files: make([]uint32, len(change.Files))}
 		for i, name := range change.Files {
 			at, known := places[name]
 			if !known {

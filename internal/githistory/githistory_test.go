@@ -1,3 +1,5 @@
+//go:build unix
+
 package githistory
 
 import (
@@ -52,8 +54,8 @@ func TestFolders(t *testing.T) {
 	if got := ask(); len(got) != 0 {
 		t.Errorf("before a commit said so: %v", got)
 	}
-	reads := h.reads
-	if <-h.Refresh("box", r.Dir); h.reads != reads {
+	reads := h.uses
+	if <-h.Refresh("box", r.Dir); h.uses != reads {
 		t.Error("the log was read again although HEAD has not moved")
 	}
 	r.Write("parse.go", "package parse\n")
@@ -93,9 +95,9 @@ func TestDroppedWhileRead(t *testing.T) {
 	h := New("git", slog.New(slog.DiscardHandler))
 	defer h.Close()
 	for i := range maxFolders + 1 {
-		h.folders[string(rune('a'+i))] = &folder{read: i + 1}
+		h.folders[string(rune('a'+i))] = &folder{used: i + 1}
 	}
-	h.reads = maxFolders + 1
+	h.uses = maxFolders + 1
 	if again := h.load("dropped", r.Dir, &folder{reading: true}); again {
 		t.Error("what was dropped is read again")
 	}

@@ -167,7 +167,8 @@ func (r *run) full(item *memory.Item, rec *memory.Record) {
 	var b strings.Builder
 	line := func(name, text string) {
 		if text = strings.TrimSpace(text); text != "" {
-			fmt.Fprintf(&b, "%s: %s\n", name, text)
+			// Further lines are indented: they must not look like fields.
+			fmt.Fprintf(&b, "%s: %s\n", name, strings.ReplaceAll(text, "\n", "\n  "))
 		}
 	}
 	switch {
@@ -177,7 +178,7 @@ func (r *run) full(item *memory.Item, rec *memory.Record) {
 		line("Command", item.Command)
 		line("Type", string(rec.Event.Type))
 		for _, anchor := range item.Anchors {
-			line("Code", anchor.String())
+			line("Code", render.OneLine(anchor.String()))
 		}
 		line("Told by", r.redact(rec.Event.AgentID))
 	case rec.Step != nil:

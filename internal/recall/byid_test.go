@@ -42,7 +42,7 @@ func TestWhole(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Tool: bash", "failed: E1: one test of 40 failed", "Target: payments-api", `{"log":"expected 3, got 4"}`, "Session: mm-1",
-		strings.TrimSpace(long), "Command: sudo chown -R me ~/.npm", "(9/10 success)", "Intent: Add login", "Summary: done so", "Line one.\nLine two.",
+		strings.TrimSpace(long), "Command: sudo chown -R me ~/.npm", "(9/10 success)", "Intent: Add login", "Summary: done so", "Line one.\n  Line two.", // a further line is no field
 	} {
 		if !strings.Contains(a.Text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, a.Text)

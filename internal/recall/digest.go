@@ -48,6 +48,9 @@ func Digest(question string) string {
 			b.WriteByte('\n')
 		}
 	}
+	if b.Len() == 0 { // digits and blanks alone
+		return string([]rune(question)[:digestLength])
+	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 

@@ -50,6 +50,7 @@ func TestDigestLength(t *testing.T) {
 		"only errors":        words(50_000, "error %s %d\n"),
 		"different errors":   words(5000, "error %s\n") + strings.Repeat("Ünicode fähler ", 2000),
 		"no spaces, no case": strings.Repeat("語", 100_000),
+		"only digits":        strings.Repeat("1 2\n", 5000),
 		"blank":              strings.Repeat("\n \n", 10_000) + "q",
 	} {
 		got := recall.Digest(text)

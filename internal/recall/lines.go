@@ -78,17 +78,20 @@ func (r *run) addLines() {
 		}
 	}
 	// Across kinds only the relevance says what is nearer: code and lessons have orders of
-	// their own.
-	slices.SortStableFunc(r.maybe, func(a, b *candidate) int { return cmp.Compare(b.relevance, a.relevance) })
+	// their own. What was followed from a repository's files displaces nothing.
+	slices.SortStableFunc(r.maybe, func(a, b *candidate) int {
+		return cmp.Or(boolOrder(!a.Followed, !b.Followed), cmp.Compare(b.relevance, a.relevance))
+	})
 	var below []memory.Withheld
 	for _, c := range r.maybe {
 		switch reason := add(c); reason {
 		case "":
-		case memory.OverLimit, memory.OverBudget:
+		case memory.OverLimit:
 			if len(below) < maxBelow {
 				below = append(below, withheld(c, memory.BelowThreshold))
 			}
-		default:
+		default: // there is something, and it cannot be shown
+			r.relevant++
 			r.withheld = append(r.withheld, withheld(c, reason))
 		}
 	}

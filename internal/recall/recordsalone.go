@@ -38,6 +38,9 @@ func (r *run) recordsAlone() {
 	if r.err = alone.err; r.err != nil {
 		return
 	}
+	if len(alone.rankings) < len(r.rankings) {
+		return // a late retriever: how sure records are must not come from a part of the evidence
+	}
 	for _, found := range alone.fused {
 		if c := records[found.Doc]; c != nil {
 			r.score(c, found.Raw, alone.rankings)

@@ -98,7 +98,7 @@ type run struct {
 	levels   map[memory.Kind]levels
 	maybe    []*candidate      // that may be told in a line; after rank ranked
 	below    []memory.Withheld // the nearest candidates below all levels
-	relevant int               // number of candidates above the level of lines
+	relevant int               // number of candidates for full text, and for lines that could not be shown
 
 	// The answer so far.
 	caps      caps            // the remaining limits
@@ -136,7 +136,9 @@ func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts Ask
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	req.Query = Digest(req.Query) // the receipt, too, keeps no whole log
+	if Digest(req.Query) != req.Query { // the receipt, too, keeps no whole log
+		req.Query = Digest(s.clean(req.Query)) // half a secret is not recognised
+	}
 	settings, err := s.settingsWith(opts.Settings)
 	if err != nil {
 		return nil, err

@@ -97,6 +97,18 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestNoRoomForLinesIsNotNothing: a budget without room for a line does not make what is
+// remembered irrelevant.
+func TestNoRoomForLinesIsNotNothing(t *testing.T) {
+	s := newShelf()
+	s.scale = .001
+	s.lesson("l-7f3a0000000000", func(r *memory.Record) { r.Event.Lesson = strings.Repeat("long lesson ", 60) })
+	a, _ := s.asked(t, memory.RecallRequest{MaxTokens: memory.MinTokens}, levelled(1, 1, 0))
+	if len(a.Items) > 0 || a.NothingRelevant || !strings.Contains(a.Text, "withheld") {
+		t.Errorf("%d items, nothing relevant %v:\n%s", len(a.Items), a.NothingRelevant, a.Text)
+	}
+}
+
 // TestLinesFollowWhatIsShown: over the limit there are lines, three at most where something
 // is sure; a duplicate has none, and they take no room from the items.
 func TestLinesFollowWhatIsShown(t *testing.T) {

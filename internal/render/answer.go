@@ -20,7 +20,7 @@ func Answer(a *memory.RecallResponse, req memory.RecallRequest) {
 			spare.room = max(spare.room, MaxBytes(memory.MinTokens))
 		}
 		for line := range strings.Lines(notShown(a.Withheld)) {
-			a.Text += spare.lines(line)
+			a.Text += spare.lines(Visible(line))
 		}
 		a.Tokens = Tokens(a.Text)
 		return

@@ -120,12 +120,15 @@ func explainItem(i memory.Item) string {
 
 // explainAnswer writes what an explained answer says behind its items.
 func explainAnswer(a *memory.RecallResponse) []string {
-	lines := []string{fmt.Sprintf("\nproject %s, receipt %s\n", a.ProjectName, a.Receipt)}
+	lines := []string{fmt.Sprintf("\nproject %s, receipt %s\n", shortName(a.ProjectName), a.Receipt)}
 	for _, w := range a.Withheld {
-		lines = append(lines, fmt.Sprintf("not shown: %s, relevance %.2f, %s\n", joined(string(w.Kind)+" "+w.ID, Name(w.Server, w.Name), w.Path), w.NearestScore, ReasonText(w.Reason)))
+		lines = append(lines, fmt.Sprintf("not shown: %s, relevance %.2f, %s\n", joined(string(w.Kind)+" "+w.ID, foreignName(Name(w.Server, w.Name)), foreignName(w.Path)), w.NearestScore, ReasonText(w.Reason)))
 	}
 	return lines
 }
+
+// foreignName bounds a name or path from a repository, which must not close the frame.
+func foreignName(text string) string { return Escape(ForeignLine(text, 200)) }
 
 // Explain draws how the items of an answer were ranked, a line for each in the order of the answer and a
 // column for each part that had an effect, then what is not shown: the nearest first.

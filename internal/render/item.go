@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"unicode"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -76,7 +77,7 @@ func originMark(i memory.Item) string {
 func location(i memory.Item) string {
 	text := place(i)
 	if i.Source.Symbol != "" {
-		text += " " + i.Source.Symbol
+		text += " " + OneLine(i.Source.Symbol)
 	}
 	return text
 }
@@ -86,7 +87,7 @@ func place(i memory.Item) string {
 	if i.Source.Lines == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s:%d-%d", i.Source.Path, i.Source.Lines[0], i.Source.Lines[1])
+	return fmt.Sprintf("%s:%d-%d", OneLine(i.Source.Path), i.Source.Lines[0], i.Source.Lines[1])
 }
 
 // behind returns a mark as it ends a line.
@@ -155,7 +156,15 @@ func fenceFor(text string) string {
 }
 
 // langOf returns the language of a code fence for a path.
-func langOf(p string) string { return strings.TrimPrefix(path.Ext(p), ".") }
+func langOf(p string) string {
+	lang := strings.TrimPrefix(path.Ext(p), ".")
+	if strings.ContainsFunc(lang, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("+-_", r)
+	}) {
+		return "" // it could close the fence
+	}
+	return lang
+}
 
 // Markdown writes items as the markdown answer does: lessons and other records as in the
 // text answer (contract 2), then code (contract 4). It is empty without items and ends
@@ -193,7 +202,7 @@ func codeBlock(code []memory.Item) string {
 	}
 	fmt.Fprintf(&b, "## RELEVANT CODEBASE CONTEXT (from RAG)\nFound %d relevant snippet%s:\n", len(code), plural)
 	for n, i := range code {
-		fmt.Fprintf(&b, "\n%d. %s (%sRelevance: %.2f%s)\n", n+1, i.Source.Path, likelyWord(i), i.Relevance, fileNameMark(i))
+		fmt.Fprintf(&b, "\n%d. %s (%sRelevance: %.2f%s)\n", n+1, OneLine(i.Source.Path), likelyWord(i), i.Relevance, fileNameMark(i))
 		for line := range strings.SplitSeq(Lines(i.Text, markdownSnippet), "\n") {
 			b.WriteString(strings.TrimRight("   "+line, " ") + "\n")
 		}

@@ -40,9 +40,6 @@ func notShown(ws []memory.Withheld) string {
 		if w.Note != "" {
 			b.WriteString(", " + OneLine(w.Note))
 		}
-		if w.Path != "" {
-			b.WriteString(" (" + OneLine(w.Path) + ")")
-		}
 		b.WriteByte('\n')
 	}
 	return b.String()

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -58,7 +59,12 @@ func (s *Store) Receipt(id string) (memory.Receipt, error) {
 	case len(ids) == 0:
 		return memory.Receipt{}, err
 	case len(ids) > 1:
-		return memory.Receipt{}, memory.Invalid("receipt", strings.Join(ids, ", "), "several receipts are called %s", memory.Quote(id))
+		const most = 5
+		more := ""
+		if len(ids) > most {
+			ids, more = ids[len(ids)-most:], fmt.Sprintf(" and %d older ones", len(ids)-most)
+		}
+		return memory.Receipt{}, memory.Invalid("receipt", strings.Join(ids, ", ")+more, "several receipts are called %s", memory.Quote(id))
 	}
 	return s.receipt(ids[0])
 }

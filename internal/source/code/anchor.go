@@ -116,9 +116,19 @@ func (*Verifier) Compare(ctx context.Context, at memory.Location, anchors []memo
 	default:
 		return nil, &memory.GateError{Reason: reason, Path: at.Path}
 	}
-	var lines map[uint32]bool // of the file, made when needed
+	var lines map[uint32]bool // of the file
 	out := make([]memory.AnchorFound, len(anchors))
 	for i, a := range anchors {
+		if lines == nil {
+			lines = map[uint32]bool{}
+			eachLine(src, func(hash uint32) { lines[hash] = true })
+		}
+		// A text whose lines are not all there is not there. To look for it in a file of
+		// equally long lines would take seconds.
+		if lost(a, lines) > 0 {
+			out[i] = missing(a, src, lines)
+			continue
+		}
 		start, same := find(ctx, src, a.Code)
 		if ctx.Err() != nil {
 			return nil, &memory.GateError{Reason: memory.TooSlow, Path: at.Path}
@@ -128,24 +138,25 @@ func (*Verifier) Compare(ctx context.Context, at memory.Location, anchors []memo
 			out[i] = memory.AnchorFound{Same: true, StartLine: first, EndLine: first + a.Code.EndLine - a.Code.StartLine}
 			continue
 		}
-		if lines == nil {
-			lines = map[uint32]bool{}
-			eachLine(src, func(hash uint32) { lines[hash] = true })
-		}
 		out[i] = missing(a, src, lines)
 	}
 	return out, nil
 }
 
+// lost counts the lines of an anchor that a file lacks.
+func lost(a memory.Anchor, lines map[uint32]bool) (n int) {
+	for i := range len(a.Sketch) / 4 {
+		if !lines[binary.BigEndian.Uint32(a.Sketch[4*i:])] {
+			n++
+		}
+	}
+	return n
+}
+
 // missing says how much of an anchor a file lacks, and counts at least one line: the text
 // is another one. A line that the file has elsewhere counts as there.
 func missing(a memory.Anchor, src []byte, lines map[uint32]bool) memory.AnchorFound {
-	all, lost := len(a.Sketch)/4, 0
-	for i := range all {
-		if !lines[binary.BigEndian.Uint32(a.Sketch[4*i:])] {
-			lost++
-		}
-	}
+	all, lost := len(a.Sketch)/4, lost(a, lines)
 	if all == 0 { // nothing but lines such as "}"
 		all, lost = 1, 1
 	}
