@@ -145,7 +145,7 @@ func (a *assembly) gather(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if a.result, err = a.s.search(ctx, a.project, recall.Digest(a.req.Message), entrySearchFor(a.items, sessionContextOf(a.items, wc, a.session.Started()), a.req.TopK), a.questions(bare)); err != nil {
+		if a.result, err = a.s.search(ctx, a.project, a.req.Message, entrySearchFor(a.items, sessionContextOf(a.items, wc, a.session.Started()), a.req.TopK), a.questions(bare)); err != nil {
 			return err
 		}
 		set := a.result.settings
@@ -159,7 +159,7 @@ func (a *assembly) gather(ctx context.Context) error {
 // enlarge the answer.
 func (a *assembly) question() memory.RecallRequest {
 	q := memory.RecallRequest{
-		Query: recall.Digest(a.req.Message), Project: a.req.Project,
+		Query: a.req.Message, Project: a.req.Project,
 		Caller: memory.Caller{Dir: a.req.Caller.Dir, Client: a.req.Caller.Client, Session: a.session.ID},
 	}
 	if a.req.MaxTokens < memory.DefaultTokens {

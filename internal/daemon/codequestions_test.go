@@ -104,18 +104,7 @@ func TestCodeQuestions(t *testing.T) {
 func measureCodeQuestions(t *testing.T, root string, q codeQuestions) {
 	cfg := config.Default()
 	cfg.Recall.CodeDeadline = recall.MaxCodeDeadline // the machine may be busy
-	core, err := OpenCore(t.Context(), CoreOptions{Dir: t.TempDir(), NoSync: true, Config: cfg})
-	if err != nil {
-		t.Fatalf("open core: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := core.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	if err := core.Load(t.Context()); err != nil {
-		t.Fatalf("load: %v", err)
-	}
+	core := openCore(t, cfg)
 	chunks := indexTree(t, core, root, cfg.Index)
 	if core.History != nil {
 		<-core.History.Refresh("box-"+filepath.Base(root), root)

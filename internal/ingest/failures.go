@@ -11,8 +11,8 @@ import (
 // about its error.
 const fixWindow = 30 * time.Minute
 
-// maxFailures bounds the number of sessions.
-const maxFailures = 1000
+// maxSessions bounds the sessions of which something is kept.
+const maxSessions = 1000
 
 // failures are the last failed steps of sessions. They link a lesson that is recorded soon
 // after an error to that error. They are only in memory: after a restart such a lesson is
@@ -42,16 +42,22 @@ func (f *failures) put(of memory.SessionKey, at time.Time, fingerprints []string
 		return
 	}
 	f.last[of] = failure{at, fingerprints}
-	if len(f.last) <= maxFailures {
+	dropOldest(f.last, func(x failure) time.Time { return x.at })
+}
+
+// dropOldest forgets the oldest session if there are over maxSessions.
+func dropOldest[T any](last map[memory.SessionKey]T, at func(T) time.Time) {
+	if len(last) <= maxSessions {
 		return
 	}
-	oldest, first := of, at
-	for k, x := range f.last {
-		if x.at.Before(first) {
-			oldest, first = k, x.at
+	var oldest memory.SessionKey
+	var first time.Time
+	for k, x := range last {
+		if first.IsZero() || at(x).Before(first) {
+			oldest, first = k, at(x)
 		}
 	}
-	delete(f.last, oldest)
+	delete(last, oldest)
 }
 
 // take returns the fingerprints of a session's last failing step, if it was not

@@ -253,14 +253,14 @@ func TestLessonOfASession(t *testing.T) {
 func TestFailuresAreBounded(t *testing.T) {
 	var f failures
 	key := func(i int) memory.SessionKey { return memory.SessionKey{Project: "p", ID: fmt.Sprint(i)} }
-	for i := range maxFailures + 1 {
+	for i := range maxSessions + 1 {
 		f.put(key(i), testTime.Add(time.Duration(i)*time.Millisecond), []string{"e"})
 	}
 	f.put(key(5), testTime, []string{"older"})
 	f.put(key(6), testTime.Add(time.Second), nil)
 	n, first := len(f.last), f.take(key(0), testTime)
-	if n != maxFailures || first != nil || f.take(key(maxFailures), testTime) == nil {
-		t.Errorf("%d sessions are kept, the first of them %v; want the oldest out of %d", n, first, maxFailures)
+	if n != maxSessions || first != nil || f.take(key(maxSessions), testTime) == nil {
+		t.Errorf("%d sessions are kept, the first of them %v; want the oldest out of %d", n, first, maxSessions)
 	}
 	if got := f.take(key(5), testTime); !cmp.Equal(got, []string{"e"}) {
 		t.Errorf("the last failure is %v, want the later one kept", got)

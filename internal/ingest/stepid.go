@@ -17,9 +17,6 @@ type stepIDs struct {
 	last     map[memory.SessionKey]time.Time
 }
 
-// maxSessions bounds last.
-const maxSessions = 1000
-
 // now returns a step's time: later than every time given to a step of the session before.
 func (p *stepIDs) now(session memory.SessionKey, now time.Time) time.Time {
 	p.mu.Lock()

@@ -77,7 +77,7 @@ func (f *anchorFinder) given(root string, wanted []memory.AnchorRequest) ([]memo
 		field := fmt.Sprintf("anchors[%d].", i)
 		p, err := insideOf(root, want.Path)
 		if err != nil {
-			return nil, inField(field, err)
+			return nil, inField(f.ctx, field, err)
 		}
 		if _, n := f.s.opts.Redact(p + "\n" + want.Symbol); n > 0 {
 			return nil, memory.Invalid(field+"path", "", "holds a secret")
@@ -85,7 +85,7 @@ func (f *anchorFinder) given(root string, wanted []memory.AnchorRequest) ([]memo
 		want.Path = p
 		a, err := f.read(root, want)
 		if err != nil {
-			return nil, inField(field, err)
+			return nil, inField(f.ctx, field, err)
 		}
 		out = addAnchor(out, a)
 	}
@@ -109,14 +109,14 @@ func insideOf(root, p string) (string, error) {
 }
 
 // inField says to which anchor an error belongs.
-func inField(field string, err error) error {
+func inField(ctx context.Context, field string, err error) error {
 	if e, ok := errors.AsType[*memory.Error](err); ok {
 		own := *e
 		own.Field = field + e.Field
 		return &own
 	}
 	var why string
-	switch reason := gateReason(err); reason {
+	switch reason := gateReason(ctx, err); reason {
 	case memory.TooSlow:
 		return &memory.Error{Code: memory.CodeUnavailable, Field: field + "path", Message: "the file could not be read in time", Hint: "try again, or leave out the anchor", Cause: err}
 	case memory.Gone:

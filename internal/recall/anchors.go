@@ -2,7 +2,6 @@ package recall
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 
@@ -169,7 +168,7 @@ func (l *anchorLook) compare(root, path string, anchors []memory.Anchor) ([]memo
 	found, err := look(l.ctx, l.s.gates, memory.Location{Root: root, Path: path}, func(ctx context.Context, at memory.Location) ([]memory.AnchorFound, error) {
 		return l.s.opts.Anchors.Compare(ctx, at, anchors)
 	})
-	return found, gateReason(err)
+	return found, gateReason(l.ctx, err)
 }
 
 // elsewhere looks for an anchor in the other files of a folder that have its text, or
@@ -204,15 +203,4 @@ func (l *anchorLook) elsewhere(check *memory.AnchorCheck, root, project string, 
 			check.State, check.Changed, check.MovedTo = memory.AnchorChanged, found[0].Changed, at.Path
 		}
 	}
-}
-
-// gateReason returns why a gate rejected a file; empty if it did not.
-func gateReason(err error) memory.Reason {
-	if err == nil {
-		return ""
-	}
-	if gate, ok := errors.AsType[*memory.GateError](err); ok {
-		return gate.Reason
-	}
-	return memory.Unreadable
 }

@@ -146,7 +146,7 @@ func (r *run) wholeCode(id string) (memory.Item, *memory.Withheld, error) {
 		read = r.s.gates.head
 	}
 	v, err := read(r.code, at)
-	if reason := r.reason(err); reason != "" {
+	if reason := gateReason(r.code, err); reason != "" {
 		return none, &memory.Withheld{ID: found[0].ID, Kind: memory.Chunk, Reason: reason, Path: at.Path}, nil
 	}
 	item := memory.Item{

@@ -80,7 +80,7 @@ func (r *run) retrieve() {
 	}
 	sources := r.sources()
 	allow, universe := r.s.opts.Corpus.Select(r.searched)
-	if r.alone {
+	if r.ownWords {
 		of := r.searched
 		universe, _ = r.s.opts.Corpus.Select(memory.Selection{Project: of.Project, Also: of.Also, AllLessons: of.AllLessons, Followed: of.Followed, Kinds: of.Kinds})
 	}

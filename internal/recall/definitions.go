@@ -178,7 +178,7 @@ func (r *run) scoreCode(hits []*codeHit) {
 func (r *run) spelled() map[memory.DocID]string {
 	docs := map[memory.DocID]string{}
 	for name, words := range spelledBy(r.query) {
-		if words < 2 || len(name) < leastSpelled {
+		if words < 2 {
 			continue
 		}
 		defs := r.s.opts.Corpus.Definitions(memory.Name{Name: name}, r.searched)

@@ -54,7 +54,7 @@ func TestSpelled(t *testing.T) {
 		"readFile": 2, "read_file": 2, "ReadFileHeaders": 3, "read-file": 2, "headers": 1, "httpServer": 2, "naïve": 1,
 		"fileRead": 0, "or": 0, "readheaders": 0, "": 0, "__": 0,
 	} {
-		if got := names.words(name); got != want {
+		if got := names[memory.FoldName(name)]; got != want {
 			t.Errorf("%q is spelled by %d words, want %d", name, got, want)
 		}
 	}

@@ -21,7 +21,7 @@ const (
 // Of lines that differ only in digits it keeps the first. A shorter question stays as it
 // is.
 func Digest(question string) string {
-	if len(question) <= digestLength || utf8.RuneCountInString(question) <= digestLength {
+	if !isLong(question) {
 		return question
 	}
 	d := digestion{room: digestLength}
@@ -52,6 +52,11 @@ func Digest(question string) string {
 		return string([]rune(question)[:digestLength])
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// isLong says that a question is not searched as it is.
+func isLong(question string) bool {
+	return len(question) > digestLength && utf8.RuneCountInString(question) > digestLength
 }
 
 // digestion collects the pieces of a text that stay.

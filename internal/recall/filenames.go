@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -188,7 +187,7 @@ func (r *run) head(c *candidate) (memory.Item, memory.Reason) {
 	var first memory.Reason
 	for _, place := range r.places(c) {
 		v, err := r.s.gates.head(r.code, place)
-		reason := r.reason(err)
+		reason := gateReason(r.code, err)
 		if reason == "" && place.Head != "" && v.Text != place.Head {
 			reason = memory.Changed
 		}
@@ -224,18 +223,4 @@ func (r *run) headItem(c *candidate, at memory.Location, v memory.Verified) (mem
 		return memory.Item{}, memory.OverBudget
 	}
 	return item, ""
-}
-
-// reason returns why a gate rejected a file; empty if it did not.
-func (r *run) reason(err error) memory.Reason {
-	if err == nil {
-		return ""
-	}
-	if gate, ok := errors.AsType[*memory.GateError](err); ok {
-		return gate.Reason
-	}
-	if r.code.Err() != nil {
-		return memory.TooSlow
-	}
-	return memory.Unreadable
 }

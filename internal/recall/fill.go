@@ -248,8 +248,13 @@ func (r *run) record(c *candidate) (memory.Item, memory.Reason) {
 
 // lesson fills in the fields of a lesson and its text as one line.
 func (r *run) lesson(item *memory.Item, e *memory.Event) {
+	fillLesson(item, e, r.redact)
+}
+
+// fillLesson is lesson with a way to redact texts.
+func fillLesson(item *memory.Item, e *memory.Event, redact func(string) string) {
 	item.Timestamp = item.CreatedAt
-	item.Lesson, item.Context, item.Command = r.redact(e.Lesson), r.redact(e.Context), r.redact(e.Command)
+	item.Lesson, item.Context, item.Command = redact(e.Lesson), redact(e.Context), redact(e.Command)
 	if e.Rate != nil {
 		item.SuccessRate = e.Rate.String()
 	}
@@ -275,7 +280,7 @@ func (r *run) readChunk(c *candidate) (memory.Location, memory.Verified, memory.
 			return place, memory.Verified{}, memory.TooSlow
 		}
 		v, err := r.s.gates.chunk(r.code, place)
-		reason := r.reason(err)
+		reason := gateReason(r.code, err)
 		own := within(r.req.Caller.Dir, place.Root)
 		if reason == "" {
 			c.foreign = c.foreign || refused && !own

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -162,3 +163,17 @@ func (g *gates) close(ctx context.Context) error {
 // Close waits until all reads have ended, or returns ctx's error: a hanging disk may never
 // return. The service must not be used afterwards.
 func (s *Service) Close(ctx context.Context) error { return s.gates.close(ctx) }
+
+// gateReason returns why a gate rejected a file; empty if it did not.
+func gateReason(ctx context.Context, err error) memory.Reason {
+	if err == nil {
+		return ""
+	}
+	if gate, ok := errors.AsType[*memory.GateError](err); ok {
+		return gate.Reason
+	}
+	if ctx.Err() != nil {
+		return memory.TooSlow
+	}
+	return memory.Unreadable
+}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/render"
 )
 
 const (
@@ -78,14 +77,10 @@ func (s *Service) Lessons(ctx context.Context, req memory.LessonsRequest) (*memo
 // lessonItem shows a lesson outside of an answer.
 func (s *Service) lessonItem(rec *memory.Record) memory.Item {
 	item := memory.Item{
-		ID: rec.ID, Kind: rec.Kind, Project: rec.Project, CreatedAt: rec.Created, Timestamp: rec.Created,
+		ID: rec.ID, Kind: rec.Kind, Project: rec.Project, CreatedAt: rec.Created,
 		Source:     memory.Source{Session: rec.Session, Repo: rec.Repo},
 		Provenance: shownProvenance(rec.Provenance),
-		Lesson:     s.clean(rec.Event.Lesson), Context: s.clean(rec.Event.Context), Command: s.clean(rec.Event.Command),
 	}
-	if rec.Event.Rate != nil {
-		item.SuccessRate = rec.Event.Rate.String()
-	}
-	item.Text = render.Lesson(item, 0)
+	fillLesson(&item, rec.Event, s.clean)
 	return item
 }

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -29,7 +28,7 @@ func (r *run) liftNamed() {
 	}
 	best := r.candidates[0].fused
 	for _, kind := range []memory.Kind{memory.Reference, memory.Rule, memory.Tool} {
-		r.reorderKind(kind, func(c *candidate) float64 {
+		r.reorderByScore(func(c *candidate) bool { return c.Kind == kind }, func(c *candidate) float64 {
 			c.called = gains[c.num]
 			return c.fused + calledShare*best*c.called
 		})
@@ -90,31 +89,4 @@ func writtenNames(question string) map[string]bool {
 		}
 	}
 	return names
-}
-
-// reorderKind orders the candidates of a kind by a score among the places, and with the
-// scores, that they have.
-func (r *run) reorderKind(kind memory.Kind, score func(*candidate) float64) {
-	type scored struct {
-		*candidate
-		by float64
-	}
-	var members []int
-	var sorted []scored
-	for i, c := range r.candidates {
-		if c.Kind == kind {
-			members, sorted = append(members, i), append(sorted, scored{c, score(c)})
-		}
-	}
-	type place struct{ fused, match float64 }
-	places := make([]place, len(members)) // best first
-	for i, m := range members {
-		places[i] = place{r.candidates[m].fused, r.candidates[m].match}
-	}
-	slices.SortStableFunc(sorted, func(a, b scored) int { return cmp.Compare(b.by, a.by) })
-	for i, m := range members {
-		c := sorted[i].candidate
-		c.fused, c.match = places[i].fused, places[i].match
-		r.candidates[m] = c
-	}
 }

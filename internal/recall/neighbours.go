@@ -1,9 +1,6 @@
 package recall
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -36,14 +33,15 @@ func (r *run) neighbours() {
 }
 
 func (r *run) orderSeries(kind memory.Kind) {
-	var members []int // of candidates
+	inSeries := func(c *candidate) bool { return c.Kind == kind && c.Series != "" && c.fused > 0 }
 	scores := map[series]map[int]float64{}
 	best := map[series]float64{}
-	for i, c := range r.candidates {
-		if c.Kind != kind || c.Series == "" || c.fused <= 0 {
+	members := 0
+	for _, c := range r.candidates {
+		if !inSeries(c) {
 			continue
 		}
-		members = append(members, i)
+		members++
 		for key, at := range c.places() {
 			if scores[key] == nil {
 				scores[key] = map[int]float64{}
@@ -52,30 +50,16 @@ func (r *run) orderSeries(kind memory.Kind) {
 			best[key] = max(best[key], c.fused)
 		}
 	}
-	if len(members) < 2 {
+	if members < 2 {
 		return
 	}
-	type scored struct {
-		*candidate
-		lifted float64
-	}
-	sorted := make([]scored, len(members))
-	old := make([]candidate, len(members)) // their scores, best first
-	for i, m := range members {
-		c := r.candidates[m]
-		old[i] = candidate{fused: c.fused, match: c.match}
+	r.reorderByScore(inSeries, func(c *candidate) float64 {
 		for key, at := range c.places() {
 			s := scores[key]
 			c.around = max(c.around, besideShare*max(s[at-1], s[at+1])+nextShare*max(s[at-2], s[at+2])+seriesShare*best[key])
 		}
-		sorted[i] = scored{c, c.fused + c.around}
-	}
-	slices.SortStableFunc(sorted, func(a, b scored) int { return cmp.Compare(b.lifted, a.lifted) })
-	for i, m := range members {
-		c := sorted[i].candidate
-		c.fused, c.match = old[i].fused, old[i].match
-		r.candidates[m] = c
-	}
+		return c.fused + c.around
+	})
 }
 
 // places yields where a candidate's text stands in series.

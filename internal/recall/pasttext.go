@@ -138,7 +138,7 @@ func (r *run) thenCode(item *memory.ReceiptItem, sel memory.Selection) memory.Pa
 			read = r.s.gates.head
 		}
 		v, err := read(r.code, at)
-		switch r.reason(err) {
+		switch gateReason(r.code, err) {
 		case "":
 			whole := r.redact(v.Text)
 			if text, found := part(whole, item); found {

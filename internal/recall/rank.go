@@ -149,6 +149,27 @@ func reorder(cs []*candidate, chosen func(*candidate) bool, order func(a, b *can
 	}
 }
 
+// reorderByScore orders the chosen candidates by a score among the places, and with the
+// fused scores, that they have: how they compare with all others does not change.
+func (r *run) reorderByScore(chosen func(*candidate) bool, score func(*candidate) float64) {
+	type place struct{ fused, match float64 }
+	var places []place // best first
+	by := map[*candidate]float64{}
+	for _, c := range r.candidates {
+		if chosen(c) {
+			places = append(places, place{c.fused, c.match})
+			by[c] = score(c)
+		}
+	}
+	reorder(r.candidates, chosen, func(a, b *candidate) int { return cmp.Compare(by[b], by[a]) })
+	for _, c := range r.candidates {
+		if _, is := by[c]; is {
+			c.fused, c.match = places[0].fused, places[0].match
+			places = places[1:]
+		}
+	}
+}
+
 // leadLessons moves the best lessons before the last steps among the first limit items,
 // until lessons are leastLessons of them. A step about the quoted error never moves, and no
 // step moves for a lesson from the repository's files.

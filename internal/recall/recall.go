@@ -38,7 +38,8 @@
 // their name; of the others,
 //
 //   - retrieve, fuse and resolve are in candidates.go,
-//   - define first in definitions.go, filekind.go and namelift.go,
+//   - define first in definitions.go, filekind.go and spelled.go,
+//   - records alone in recordsalone.go,
 //   - title in report.go,
 //   - exact errors in sameerror.go,
 //   - look up in lookup.go and names.go,

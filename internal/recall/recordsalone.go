@@ -31,7 +31,7 @@ func (r *run) recordsAlone() {
 	settings.Depth = min(settings.Depth, aloneDepth)
 	alone := r.s.newSearch(r.ctx, settings, r.query, r.sel)
 	alone.searched = r.searched
-	alone.searched.Kinds, alone.alone = kinds, true
+	alone.searched.Kinds, alone.ownWords = kinds, true
 	alone.vectorsUntil = r.vectorsUntil
 	alone.retrieve()
 	alone.fuse()

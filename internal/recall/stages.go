@@ -75,7 +75,7 @@ type run struct {
 	query    string
 	searched memory.Selection
 	nothing  bool // only code was asked for, and the full index is off
-	alone    bool // only documents of the searched kinds count for the rarity of words
+	ownWords bool // only documents of the searched kinds count for the rarity of words
 
 	vectorsUntil time.Time // the deadline of vector retrievers, in all searches of a question
 
@@ -136,7 +136,7 @@ func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts Ask
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	if Digest(req.Query) != req.Query { // the receipt, too, keeps no whole log
+	if isLong(req.Query) { // the receipt, too, keeps no whole log
 		req.Query = Digest(s.clean(req.Query)) // half a secret is not recognised
 	}
 	settings, err := s.settingsWith(opts.Settings)
