@@ -43,10 +43,10 @@ trainer: ## build, check and test the module of the trainer, which go test ./...
 	cd $(TRAINER) && $(GO) build ./... && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./... && $(GO) mod tidy -diff && $(GO) test ./...
 
 race: ## run the tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -timeout 15m $(RACE)
+	CGO_ENABLED=1 $(GO) test -race -timeout 45m $(RACE)
 
 long: ## run the long tests: kills, full disks, random steps, and all of e2e
-	RECALLD_TEST_LONG=1 $(GO) test -count 1 -timeout 20m -run "$(call tests,$(LONG))" $(sort $(dir $(LONG)))
+	RECALLD_TEST_LONG=1 $(GO) test -count 1 -timeout 45m -run "$(call tests,$(LONG))" $(sort $(dir $(LONG)))
 
 lint: ## gofmt, go vet, staticcheck
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w them):"; gofmt -l .; exit 1; }
@@ -91,7 +91,7 @@ e2e: ## test the built program from outside, as a person and as an MCP client (p
 	RECALLD_TEST_LONG=1 $(GO) test -count 1 -run E2E -timeout 10m ./cmd/recalld
 
 torture: ## make STEPS random changes to a repository during recalls, under the race detector
-	RECALLD_TORTURE=$(STEPS) CGO_ENABLED=1 $(GO) test -race -count 1 -run '^TestTorture$$' -timeout 30m ./internal/daemon
+	RECALLD_TORTURE=$(STEPS) CGO_ENABLED=1 $(GO) test -race -count 1 -run '^TestTorture$$' -timeout 60m ./internal/daemon
 
 busy: ## ask QUESTIONS times during a start while all cores are busy
 	RECALLD_BUSY=$(QUESTIONS) $(GO) test -count 1 -run '^TestBusyStart$$' -v -timeout 60m ./internal/daemon
@@ -114,7 +114,7 @@ ollama: ## build the real Ollama and a tiny model for the tests (minutes, once);
 	embedder/ollama/ollamatest/build.sh $(OLLAMA)
 
 test-ollama: ## run the tests that need the real Ollama, after make ollama
-	RECALLD_TEST_OLLAMA=$(OLLAMA) $(GO) test -count 1 -timeout 10m -run "$(call tests,$(REAL))" $(sort $(dir $(REAL)))
+	RECALLD_TEST_OLLAMA=$(OLLAMA) $(GO) test -count 1 -timeout 30m -run "$(call tests,$(REAL))" $(sort $(dir $(REAL)))
 
 ci: ## run every check, from a bare machine on
 	.ci/run
