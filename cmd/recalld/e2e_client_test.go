@@ -24,7 +24,7 @@ import (
 )
 
 // patience is when a test gives up what never comes.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // connect has a real MCP client start the bridge in a folder, over stdio, and
 // initialise.

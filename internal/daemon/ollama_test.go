@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -57,6 +58,11 @@ func startFake(t *testing.T) *fakeServer {
 func (s *fakeServer) Restart() {
 	s.t.Helper()
 	l, err := net.Listen("tcp", s.addr)
+	// A child process that another test is starting may hold a copy of the former listener
+	// until it executes its program.
+	for start := time.Now(); err != nil && time.Since(start) < patience; l, err = net.Listen("tcp", s.addr) {
+		runtime.Gosched()
+	}
 	must(s.t, err)
 	s.addr = l.Addr().String()
 	s.left.Store(math.MaxInt64)

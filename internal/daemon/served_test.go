@@ -20,7 +20,7 @@ import (
 )
 
 // patience is when a test gives up what never comes.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // served is a daemon in this process, and a client of it over its socket.
 type served struct {
@@ -123,6 +123,7 @@ func (s *served) until(what string, holds func(*memory.Status) bool) *memory.Sta
 		if time.Since(start) > patience {
 			s.t.Fatalf("never %s: %+v\n%s", what, st, s.log)
 		}
+		time.Sleep(time.Millisecond) // leave the processor to what is waited for
 	}
 }
 

@@ -267,7 +267,7 @@ func (r *rig) indexed(sandbox string) map[string]memory.File {
 const indexKind = "index"
 
 // patience is when a test gives up what never comes.
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 // deadEnd gives a job up.
 var deadEnd = worker.Settlement{Outcome: worker.Dead, Error: "given up"}

@@ -15,7 +15,7 @@ import (
 )
 
 // patience is when a test gives up what never comes.
-const patience = 20 * time.Second
+const patience = 3 * time.Minute
 
 // start watches a root until the end of the test, once its first batch has come.
 func start(t *testing.T, opts Options, at Root) *Watcher {
