@@ -116,7 +116,7 @@ func measureCodeQuestions(t *testing.T, root string, q codeQuestions) {
 		{"ranked", memory.RecallRequest{MaxTokens: memory.MaxTokens, MinRelevance: new(0.0)}},
 		{"answered", memory.RecallRequest{}},
 	} {
-		first, five, silent := 0, 0, 0
+		first, five, full, silent := 0, 0, 0, 0
 		for _, question := range q.list {
 			req := way.req
 			req.Query, req.Kinds, req.Limit, req.Caller = question.text, []memory.Kind{memory.Chunk}, 5, memory.Caller{Dir: root}
@@ -134,6 +134,9 @@ func measureCodeQuestions(t *testing.T, root string, q codeQuestions) {
 			if at >= 0 {
 				five++
 			}
+			if slices.ContainsFunc(a.Items, func(item memory.Item) bool { return item.Strength != memory.Maybe && question.answers(item) }) {
+				full++
+			}
 			if len(a.Items) == 0 {
 				silent++
 			}
@@ -144,7 +147,7 @@ func measureCodeQuestions(t *testing.T, root string, q codeQuestions) {
 				}
 			}
 		}
-		t.Logf("%s (%s, %d chunks), %s: of %d questions %d first, %d in five, %d unanswered",
-			q.repo, q.use, chunks, way.name, len(q.list), first, five, silent)
+		t.Logf("%s (%s, %d chunks), %s: of %d questions %d first, %d in five, %d in full, %d unanswered",
+			q.repo, q.use, chunks, way.name, len(q.list), first, five, full, silent)
 	}
 }

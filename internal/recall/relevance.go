@@ -80,35 +80,50 @@ func (c Calibration) Evidence(f Score) float64 {
 	return (score - mean) / (math.Sqrt(variance) * vectorUnit)
 }
 
-// The relevance curve passes through these points: the shares of questions about other
-// programming that find evidence of relevance .5 (from there on a lesson is shown in full),
-// of .75 (code) and of .2. A line costs little, text much, so the curve is flat below .5.
-const (
-	evenOdds    = 0.03
-	oddsForCode = 0.015
-	oddsForLine = 0.70
+// A scale says what relevance a probability p stands for: that a question about other
+// programming finds evidence as strong. It is a logistic curve over the log odds of p,
+//
+// relevance = 1 / (1 + exp(slope·(logit p - even)))
+//
+// whose slope changes where relevance is .5. docs/quality.md lists the measured shares.
+type scale struct{ even, steep, flat float64 }
+
+// oddsForLine is the share of such questions with evidence of relevance .2, for all kinds: a
+// line costs little, and the agent judges it.
+const oddsForLine = 0.70
+
+// The shares of such questions with evidence of relevance .5 and .75. A lesson is shown in
+// full from .5, code from .75. Code asks for less evidence, because its questions seldom
+// share its words, and an agent can read on from code that is only near; decision 0059 has
+// the figures.
+var (
+	scaleOfTexts = newScale(0.03, 0.015)
+	scaleOfCode  = newScale(0.14, 0.08)
 )
 
-var (
-	steepness = math.Log(3) / (logit(evenOdds) - logit(oddsForCode))
-	flatness  = math.Log(4) / (logit(oddsForLine) - logit(evenOdds))
-)
+func newScale(even, surer float64) scale {
+	return scale{
+		even:  logit(even),
+		steep: math.Log(3) / (logit(even) - logit(surer)),
+		flat:  math.Log(4) / (logit(oddsForLine) - logit(even)),
+	}
+}
+
+func scaleOf(kind memory.Kind) scale {
+	if kind == memory.Chunk {
+		return scaleOfCode
+	}
+	return scaleOfTexts
+}
 
 func logit(p float64) float64 { return math.Log(p) - math.Log1p(-p) }
 
-// curve turns the probability p that a question about other programming finds as strong
-// evidence into relevance, a logistic curve over the log odds of p that is steeper for
-// strong evidence:
-//
-// relevance = 1 / (1 + exp(slope·(logit p - logit evenOdds)))
-//
-// docs/quality.md lists the measured shares.
-func curve(p float64) float64 {
-	slope := flatness
-	if p < evenOdds {
-		slope = steepness
+func (s scale) relevance(p float64) float64 {
+	slope, x := s.flat, logit(min(p, 1))
+	if x < s.even {
+		slope = s.steep
 	}
-	return 1 / (1 + math.Exp(slope*(logit(min(p, 1))-logit(evenOdds))))
+	return 1 / (1 + math.Exp(slope*(x-s.even)))
 }
 
 // A document that holds all content words of a question has at least allHeldRelevance,
@@ -142,14 +157,14 @@ func (c Calibration) Relevance(kind memory.Kind, f Score) float64 {
 	if isVector(f.Part) {
 		of = c.expected(kind).Vectors
 	}
-	return max(curve(of.Tail(c.Evidence(f), sizeOf(f))), atLeast(f))
+	return max(scaleOf(kind).relevance(of.Tail(c.Evidence(f), sizeOf(f))), atLeast(f))
 }
 
 // Joint returns how surely a document of a kind answers the question by its words and the
 // vectors of one model, 0 to 1. Their evidence is added: one of the two may be high by
 // chance, but a document that is a little unusual in both is seldom unrelated.
 func (c Calibration) Joint(kind memory.Kind, words, vectors Score) float64 {
-	return max(curve(c.expected(kind).Both.Tail(c.Evidence(words)+c.Evidence(vectors), sizeOf(words))), atLeast(words))
+	return max(scaleOf(kind).relevance(c.expected(kind).Both.Tail(c.Evidence(words)+c.Evidence(vectors), sizeOf(words))), atLeast(words))
 }
 
 func sizeOf(f Score) Size { return Size{Documents: f.Result.Searched, Words: f.Result.Content} }
@@ -171,7 +186,7 @@ func (c Calibration) model(part string) Model {
 // of short texts. Other models have no moments.
 func ShippedCalibration() Calibration {
 	return Calibration{
-		Version: "priors-6",
+		Version: "priors-7",
 		Vectors: map[string]Model{"builtin/static-v1": {Mean: 0.025, Deviation: 0.076}},
 		Kinds: map[memory.Kind]Expected{
 			"": {

@@ -79,7 +79,11 @@ func TestLongQuestionsAskForMoreEvidence(t *testing.T) {
 func TestRelevancePassesThroughItsMarks(t *testing.T) {
 	c := ShippedCalibration()
 	for kind, expected := range c.Kinds {
-		for share, want := range map[float64]float64{evenOdds: 0.5, oddsForCode: 0.75, oddsForLine: 0.2} {
+		marks := map[float64]float64{0.03: 0.5, 0.015: 0.75, oddsForLine: 0.2}
+		if kind == memory.Chunk {
+			marks = map[float64]float64{0.14: 0.5, 0.08: 0.75, oddsForLine: 0.2}
+		}
+		for share, want := range marks {
 			const n, best, words = 1000, 64, 9
 			r := index.Result{Best: best, Searched: n, Content: words}
 			of := Size{n, words}

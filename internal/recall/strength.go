@@ -19,7 +19,7 @@ const lineRelevance = 0.18
 // defaultLevels are the levels of a kind.
 func defaultLevels(k memory.Kind) levels {
 	if k == memory.Chunk {
-		return levels{sure: 0.85, likely: memory.DefaultMinRelevance(k), maybe: lineRelevance}
+		return levels{sure: 0.95, likely: memory.DefaultMinRelevance(k), maybe: lineRelevance}
 	}
 	return levels{sure: 0.75, likely: memory.DefaultMinRelevance(k), maybe: lineRelevance}
 }

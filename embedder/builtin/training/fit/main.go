@@ -277,7 +277,7 @@ func reached(list []*observation, of func(*observation) bool, kind memory.Kind, 
 	var n, sure, likely, maybe float64
 	likelyFrom, sureFrom := memory.DefaultMinRelevance(kind), 0.75
 	if kind == memory.Chunk {
-		sureFrom = 0.85
+		sureFrom = 0.95
 	}
 	for _, o := range list {
 		if !of(o) {
