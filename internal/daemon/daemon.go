@@ -266,6 +266,8 @@ func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
 		why = "a listener broke"
 	case err = <-broken:
 		why = "the store cannot be read"
+	case <-d.core.Store.Failed():
+		why, err = "the store cannot be written", d.core.Store.Broken()
 	}
 	d.log.Info("daemon stops", attrPart, "daemon", "why", why)
 	close(d.draining)

@@ -105,24 +105,29 @@ func ambiguous(id string, found []memory.SessionHoldings) error {
 		Hint:    "name its steps by their ids instead"}
 }
 
-// forgetSession removes a session after its steps.
+// forgetSession removes a session with its last steps, after its other steps: while the
+// session is there, the rest can be forgotten by its id.
 func (s *Service) forgetSession(ctx context.Context, x memory.SessionHoldings, out *memory.Forgotten) error {
-	for part := range slices.Chunk(x.Steps, dropBatch) {
-		c, err := s.opts.Committer.Commit(ctx, memory.Batch{DropRecords: part, Tombstones: importable(part)})
+	steps := x.Steps
+	for len(steps) > dropBatch {
+		c, err := s.opts.Committer.Commit(ctx, memory.Batch{DropRecords: steps[:dropBatch], Tombstones: importable(steps[:dropBatch])})
 		if err != nil {
 			return err
 		}
 		out.Records, out.Documents = out.Records+c.Dropped, out.Documents+c.Swept
+		steps = steps[dropBatch:]
 	}
 	key := x.Session.Key()
-	_, err := s.opts.Committer.Commit(ctx, memory.Batch{
-		DropSessions: []memory.SessionKey{key}, Tombstones: []string{sessionTombstone(key.Project, key.ID)},
-		Action: "forget", Detail: map[string]string{"session": key.ID, "project": key.Project},
+	c, err := s.opts.Committer.Commit(ctx, memory.Batch{
+		DropRecords: steps, DropSessions: []memory.SessionKey{key},
+		Tombstones: append(importable(steps), sessionTombstone(key.Project, key.ID)),
+		Action:     "forget", Detail: map[string]string{"session": key.ID, "project": key.Project},
 	})
-	if err == nil {
-		out.Sessions++
+	if err != nil {
+		return err
 	}
-	return err
+	out.Records, out.Documents, out.Sessions = out.Records+c.Dropped, out.Documents+c.Swept, out.Sessions+1
+	return nil
 }
 
 func (s *Service) forgetProject(ctx context.Context, name string, have Holdings, out *memory.Forgotten) error {

@@ -100,8 +100,12 @@ func (s *Store) inBatches(writes []write) error {
 		if err := s.makeRoom(size); err != nil {
 			return err
 		}
-		if err := s.db.Update(func(txn *badger.Txn) error { return apply(txn, writes[:n]) }); err != nil {
+		err := s.db.Update(func(txn *badger.Txn) error { return apply(txn, writes[:n]) })
+		if errors.Is(err, badger.ErrTxnTooBig) { // nothing was written
 			return err
+		}
+		if err != nil {
+			return s.breakDown(err)
 		}
 		writes = writes[n:]
 	}

@@ -145,6 +145,12 @@ func (s *Store) gather(first *update) []*update {
 
 // commit runs the updates in order, in as few transactions as possible.
 func (s *Store) commit(us []*update) {
+	if err := s.Broken(); err != nil {
+		for _, u := range us {
+			u.end(err)
+		}
+		return
+	}
 	g := s.begin()
 	g = s.addUsed(s.addPending(g))
 	for _, u := range us {
@@ -252,13 +258,15 @@ func (s *Store) end(g *group) error {
 			err = s.makeRoom(g.size)
 		}
 		if err == nil {
-			err = g.txn.Commit()
+			if err = g.txn.Commit(); err != nil {
+				err = s.breakDown(err)
+			}
 		}
 		if err == nil {
 			err = s.checkFiles()
 		}
 		if err != nil {
-			if memory.CodeOf(err) != memory.CodeReadOnly { // whose text is complete
+			if code := memory.CodeOf(err); code != memory.CodeReadOnly && code != memory.CodeUnavailable { // whose texts are complete
 				err = fmt.Errorf("commit: %w", err)
 			}
 			s.fail(g, err)

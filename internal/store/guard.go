@@ -308,6 +308,9 @@ func (s *Store) openGuard() (err error) {
 
 // mayWrite asks the guard, once for each group, whether the group may be written.
 func (s *Store) mayWrite(g *group) error {
+	if err := s.Broken(); err != nil {
+		return err
+	}
 	if s.guard == nil || g.checked {
 		return nil
 	}

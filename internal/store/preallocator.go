@@ -63,6 +63,7 @@ func newPreallocator(dir string) (*preallocator, error) {
 	if a.live, err = os.OpenFile(filepath.Join(dir, logName(number)), os.O_RDWR, 0); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoLog, err)
 	}
+	syncFolder(dir) // Badger has just created the log
 	return a, nil
 }
 
@@ -91,6 +92,7 @@ func (a *preallocator) prepare(size int64) (turned bool, err error) {
 		if err := allocate(f, 0, logStep); err != nil {
 			return turned, errors.Join(err, f.Close(), os.Remove(f.Name()))
 		}
+		syncFolder(a.dir) // or a commit in the new log could be lost with its name
 		a.next = f
 	}
 	if a.used+size > a.allocated {

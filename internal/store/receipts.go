@@ -380,7 +380,7 @@ func (s *Store) addPending(g *group) *group {
 // written removes a receipt from the list. One that could not be written is dropped:
 // retrying would delay all later ones forever.
 func (s *Store) written(id string, err error) {
-	if err != nil && memory.CodeOf(err) != memory.CodeReadOnly { // which is reported once
+	if err != nil && s.Trouble() == nil && s.Broken() == nil { // which are reported once
 		s.opts.Logger.Error("receipt was not written", "part", "store", "receipt", id, "error", err)
 	}
 	s.mu.Lock()

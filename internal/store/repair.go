@@ -186,9 +186,15 @@ func endRepair(dir string) error {
 	if err := os.Rename(made, dir); err != nil {
 		return fmt.Errorf("end repair: %w", err)
 	}
-	if f, err := os.Open(filepath.Dir(dir)); err == nil {
-		_ = f.Sync() // without it, a crash of the machine may lose the renames
+	syncFolder(filepath.Dir(dir))
+	return nil
+}
+
+// syncFolder makes the names in a folder durable: without it, a crash of the machine may
+// lose files that were created or renamed. Windows cannot sync a folder and need not.
+func syncFolder(dir string) {
+	if f, err := os.Open(dir); err == nil {
+		_ = f.Sync()
 		_ = f.Close()
 	}
-	return nil
 }

@@ -120,6 +120,7 @@ type Store struct {
 	pauses  chan func()   // functions to run between two commits
 	flush   chan struct{} // a receipt waits
 	done    chan struct{} // closed when the committer has ended
+	failed  chan struct{} // closed when broken is set
 
 	// acceptLock guards closed: submitting holds it shared, Close exclusively.
 	acceptLock sync.RWMutex
@@ -156,6 +157,7 @@ type Store struct {
 	// should be, by the witness and the commits since; nil if that is not known.
 	totals, expected totals
 	damage           *memory.StoreDamage // nil if nothing is known to be lost
+	broken           *memory.Error       // why a commit failed, see breakDown
 
 	witness *witness // nil for a copy
 	scratch string   // the copy that is read instead of a damaged store, see Options.ReadDamaged
@@ -267,7 +269,7 @@ func newStore(opts Options, db *handle) (*Store, error) {
 	s := &Store{
 		opts: opts, db: db,
 		updates: make(chan *update, maxGroup), pauses: make(chan func()),
-		flush: make(chan struct{}, 1), done: make(chan struct{}),
+		flush: make(chan struct{}, 1), done: make(chan struct{}), failed: make(chan struct{}),
 		closing: make(chan struct{}), watched: make(chan struct{}),
 		refs: map[memory.DocID]int32{}, chunkSets: map[chunkSetID]int32{}, unread: map[chunkSetID]bool{},
 		logSizes: logSizes{}, sandboxSizes: sandboxSizes{}, totals: totals{},
