@@ -252,6 +252,9 @@ type MCP struct {
 	// Toolsets are listed from the start: names of sets or of tools. search_tools finds
 	// the others.
 	Toolsets []string `yaml:"toolsets" default:"core"`
+	// StaticLists are the beginnings of the names of clients whose model sees only the tools
+	// that were listed when they connected.
+	StaticLists []string `yaml:"static_lists" default:"codex,qwen"`
 	// StructuredContent sends answers as structured content too, and lists its schemas.
 	StructuredContent string `yaml:"structured_content" default:"off" enum:"off,on"`
 }

@@ -108,7 +108,7 @@ func TestContextRequests(t *testing.T) {
 func TestContextAnswers(t *testing.T) {
 	full := connect(t, overHTTP(t, serve(t, fullContexts(), Options{StructuredContent: true})))
 	empty := connect(t, overHTTP(t, serve(t, emptyContexts(), Options{StructuredContent: true})))
-	schemas, inputs := outputSchemas(t, full), inputSchemas(t, full)
+	schemas, inputs := outputSchemas(t, full), inputSchemas(t)
 	texts := map[string][2]string{ // of the full and of the empty answer
 		"complete_task":      {"Kept task task-1 in project demo: 2 completed tasks, 1 active blocker held. 1 older task gave way to the bounds; task_history still has it all. A secret was taken out of the text. Warning: no space left."},
 		"block_task":         {"Blocked task task-1 in project demo"},
@@ -285,7 +285,7 @@ func TestContextRefusals(t *testing.T) {
 // against what is refused.
 func TestContextLimits(t *testing.T) {
 	c := connect(t, overHTTP(t, serve(t, fullContexts(), Options{})))
-	inputs := inputSchemas(t, c)
+	inputs := inputSchemas(t)
 	chars := func(n int) string { return fmt.Sprintf("%q", strings.Repeat("ä", n)) } // two bytes each
 	list := func(n int, item func(i int) string) string {
 		items := make([]string, n)
@@ -386,7 +386,7 @@ func TestEveryToolIsTried(t *testing.T) {
 		tried = append(tried, call.tool)
 	}
 	// Those of TestTools, TestJournalTools and TestKnowledgeTools.
-	tried = append(tried, "recall", "remember", "index_repo", "status", "session_start", "record_step", "session_end",
+	tried = append(tried, CallTool, "recall", "remember", "index_repo", "status", "session_start", "record_step", "session_end",
 		"mm_knowledge_search", "mm_knowledge_last", "mm_knowledge_summarize", "mm_knowledge_sessions")
 	slices.Sort(tried)
 	c := connect(t, overHTTP(t, serve(t, fullContexts(), Options{})))

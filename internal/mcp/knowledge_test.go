@@ -70,7 +70,7 @@ func TestKnowledgeEmpty(t *testing.T) {
 // refusal is MM_INVALID_INPUT, whatever the prefix, and names the field.
 func TestKnowledgeLimits(t *testing.T) {
 	c := connect(t, overHTTP(t, serve(t, newLedger(), Options{KnowledgePrefix: new("")})))
-	inputs := inputSchemas(t, c)
+	inputs := inputSchemas(t)
 	chars := func(n int) string { return strings.Repeat("ä", n) } // two bytes each
 	type try struct{ tool, inside, outside, field string }
 	tries := []try{
@@ -130,11 +130,11 @@ func TestKnowledgeLimits(t *testing.T) {
 		if r := callTool(t, c, name, tt.inside); r.IsError {
 			t.Errorf("%s %.80s is within the limits and was refused: %s", name, tt.inside, textOf(r))
 		}
-		wantSchema(t, inputs[name], tt.inside, true)
+		wantSchema(t, inputs[DefaultKnowledgePrefix+name], tt.inside, true)
 		// What only looks blank, and what a summary's two scopes mean together,
 		// a schema cannot say.
 		if tt.outside != `{"query":" "}` && tt.outside != `{"scope":"all"}` {
-			wantSchema(t, inputs[name], tt.outside, false)
+			wantSchema(t, inputs[DefaultKnowledgePrefix+name], tt.outside, false)
 		}
 		r := callTool(t, c, name, tt.outside)
 		want, named := `{"ok":false,"error":{"code":"MM_INVALID_INPUT","message":"`+tt.field+": ", `"field":"`+tt.field+`"`

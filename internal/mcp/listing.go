@@ -43,7 +43,7 @@ func (s *Server) onListed(ctx context.Context, _ any, request *mcpgo.ListToolsRe
 	}
 	groups := s.foundBy(ctx).groups
 	result.Tools = slices.DeleteFunc(result.Tools, func(t mcpgo.Tool) bool {
-		return !listed[t.Name] && !slices.Contains(groups, s.groups[t.Name])
+		return t.Name != CallTool && !listed[t.Name] && !slices.Contains(groups, s.groups[t.Name])
 	})
 }
 

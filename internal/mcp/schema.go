@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -230,6 +231,70 @@ func literal(t reflect.Type, text string) any {
 
 // property is the schema of a field.
 func (s schema) property(name string) schema { return s["properties"].(schema)[name].(schema) }
+
+// brief returns what a model needs of the schema to call the tool: the names, types and
+// choices of the arguments, and which are required. The server checks the limits of each
+// call, and its refusal names them. Older names are left out. If terse is set, so are the
+// project, which instructions explains once, and the descriptions of what is optional.
+func (s schema) brief(terse bool) schema {
+	out := schema{}
+	for keyword, value := range s {
+		switch keyword {
+		case "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "pattern", "format", "default":
+		case "additionalProperties":
+			if of, is := value.(schema); is {
+				out[keyword] = of.brief(terse)
+			}
+		case "required":
+			if len(s.required()) > 0 {
+				out[keyword] = value
+			}
+		case "items":
+			out[keyword] = value.(schema).brief(terse)
+		case "anyOf":
+			either := value.([]schema)
+			briefs := make([]schema, len(either))
+			for i := range either {
+				briefs[i] = either[i].brief(terse)
+			}
+			out[keyword] = briefs
+		case "properties":
+			out[keyword] = briefProperties(value.(schema), s.required(), terse)
+		default:
+			out[keyword] = value
+		}
+	}
+	return out
+}
+
+func briefProperties(properties schema, required []string, terse bool) schema {
+	out := schema{}
+	for name, value := range properties {
+		property := value.(schema)
+		if property["deprecated"] == true || terse && property["description"] == projectUse {
+			continue
+		}
+		property = property.brief(terse || property["type"] == "object")
+		if terse && !slices.Contains(required, name) || property["description"] == projectUse {
+			delete(property, "description")
+		}
+		out[name] = property
+	}
+	return out
+}
+
+func (s schema) required() []string {
+	names, _ := s["required"].([]string)
+	return names
+}
+
+// headline is what a description says first, up to the end of a sentence or a colon.
+func headline(text string) string {
+	for _, mark := range []string{". ", ": ", "; "} {
+		text, _, _ = strings.Cut(text, mark)
+	}
+	return strings.TrimSuffix(text, ".") + "."
+}
 
 // raw encodes the schema; its keys come out sorted.
 func (s schema) raw() json.RawMessage {

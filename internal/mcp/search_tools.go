@@ -32,6 +32,9 @@ func searchToolsText(ctx context.Context, s *Server, _ call, _ memory.SearchTool
 			groups = append(groups, g)
 		}
 	}
+	if s.static(ctx) {
+		return strings.TrimSpace(matches.Text) + s.callable(matches.Tools)
+	}
 	s.list(ctx, groups...)
 	var listed []string
 	for _, t := range s.tools {
@@ -42,13 +45,30 @@ func searchToolsText(ctx context.Context, s *Server, _ call, _ memory.SearchTool
 	return foundText(matches, listed)
 }
 
-// foundText is the service's text, and what the search has listed. A host that
-// ignores changed lists can still call the tools.
+// foundText is the service's text, and what the search has listed.
 func foundText(m *memory.ToolMatches, listed []string) string {
 	text := strings.TrimSpace(m.Text)
 	if len(listed) > 0 {
-		text += fmt.Sprintf("\n\nrecalld lists these from now on: %s. If you do not see them among your tools, call them all the same; a wrong argument is answered with the right ones.",
-			strings.Join(listed, ", "))
+		text += fmt.Sprintf("\n\nrecalld lists these from now on: %s. If you do not see them among your tools, use %s.",
+			strings.Join(listed, ", "), CallTool)
 	}
 	return text
+}
+
+// callable says how a model whose list does not grow calls those of recalld's own tools
+// that are relevant enough.
+func (s *Server) callable(tools []memory.FoundTool) string {
+	var text strings.Builder
+	for _, t := range s.tools {
+		found := slices.ContainsFunc(tools, func(f memory.FoundTool) bool {
+			return f.ServerName == OwnServer && f.Name == t.name && f.Relevance >= listFloor
+		})
+		if found && t.op.Group != service.Core {
+			fmt.Fprintf(&text, "\n- %s: %s", t.name, t.in.brief(true).raw())
+		}
+	}
+	if text.Len() == 0 {
+		return ""
+	}
+	return "\n\nCall these with " + CallTool + " {name, arguments}; the schemas of their arguments:" + text.String()
 }

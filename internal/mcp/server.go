@@ -85,6 +85,9 @@ type Options struct {
 	// Notice says what is wrong and concerns every answer, in a line; empty when
 	// nothing is. Nil: nothing ever is.
 	Notice func() string
+	// StaticLists are the beginnings of the names of clients that list tools only when they
+	// connect, "*" for all. Their models reach the others by call_tool.
+	StaticLists []string
 	// Toolsets are the tools that are listed from the start beside the core: core,
 	// knowledge, history, tasks, context, admin, all, or names of single tools. The
 	// others are found by search_tools, and answer without being listed.
@@ -142,9 +145,11 @@ type Server struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // requests for roots under way
 
-	tools  []ownTool
-	groups map[string]service.Group // of the tools, by name
-	first  map[string]bool          // the tools that are listed from the start
+	tools []ownTool
+	// handlers are those of the tools, by name, for call_tool.
+	handlers map[string]server.ToolHandlerFunc
+	groups   map[string]service.Group // of the tools, by name
+	first    map[string]bool          // the tools that are listed from the start
 
 	mu    sync.Mutex // guards roots, agents and found
 	roots map[string]*roots
@@ -169,7 +174,7 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{svc: svc, opts: opts, log: opts.Logger, ctx: ctx, cancel: cancel,
-		tools: tools, groups: map[string]service.Group{}, first: first,
+		tools: tools, handlers: map[string]server.ToolHandlerFunc{}, groups: map[string]service.Group{}, first: first,
 		roots: map[string]*roots{}, agents: map[string]agent{}, found: map[string]found{}}
 
 	hooks := &server.Hooks{}
@@ -185,8 +190,10 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 	)
 	for _, t := range tools {
 		s.groups[t.name] = t.op.Group
-		s.mcp.AddTool(t.describe(opts.StructuredContent), s.handler(t))
+		s.handlers[t.name] = s.handler(t)
+		s.mcp.AddTool(t.describe(opts.StructuredContent), s.handlers[t.name])
 	}
+	s.mcp.AddTool(describeCallTool(), s.callTool)
 	s.mcp.AddNotificationHandler("notifications/initialized", s.onRootsKnown)
 	s.mcp.AddNotificationHandler("notifications/roots/list_changed", s.onRootsKnown)
 

@@ -107,7 +107,7 @@ func TestJournalRefusals(t *testing.T) {
 // holds the published schema against what is refused.
 func TestJournalLimits(t *testing.T) {
 	c := connect(t, overHTTP(t, serve(t, newLedger(), Options{})))
-	inputs := inputSchemas(t, c)
+	inputs := inputSchemas(t)
 	chars := func(n int) string { return strings.Repeat("ä", n) } // two bytes each
 	list := func(n int, s string) string {
 		return "[" + strings.TrimSuffix(strings.Repeat(fmt.Sprintf("%q,", s), n), ",") + "]"

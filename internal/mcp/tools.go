@@ -25,7 +25,7 @@ Write to it with remember
 - after a working solution to a known problem,
 - after finding a reusable pattern.
 
-More tools are listed when search_tools finds them; ask it for what you want to do, such as "start a session". They answer without being listed, too:
+More tools are found by search_tools; ask it for what you want to do, such as "start a session". call_tool calls each of them, listed or not. Most take "project", a name or id, if it is not the one you work in:
 - sessions: session_start with the goal of work of several steps, record_step for what another agent would want to know of, failures above all (a failing step is answered with lessons about its error), session_end. Where recalld's hooks are installed (recalld connect claude-code) they record by themselves, and what you record is there twice.
 - looking back at sessions and steps: %[1]sknowledge_search, %[1]sknowledge_last, %[1]sknowledge_summarize, %[1]sknowledge_sessions.
 - tasks and blockers; rules, references and tools of a host; the context of a request and what it held; compaction; indexing and status.
@@ -209,8 +209,12 @@ func (c call) fill(request reflect.Value, project bool) {
 // describe is the tool as tools/list shows it, with the schema of its structured content if
 // it has one. No tool reaches beyond this machine's memory.
 func (t ownTool) describe(structured bool) mcpgo.Tool {
+	terse, description := t.op.Group != service.Core, t.op.Description
+	if terse {
+		description = headline(description)
+	}
 	tool := mcpgo.Tool{
-		Name: t.name, Title: t.op.Title, Description: t.op.Description, RawInputSchema: t.in.raw(), Meta: t.meta(),
+		Name: t.name, Title: t.op.Title, Description: description, RawInputSchema: t.in.brief(terse).raw(), Meta: t.meta(),
 		Annotations: mcpgo.ToolAnnotation{
 			Title:           t.op.Title,
 			ReadOnlyHint:    new(t.op.ReadOnly),

@@ -208,7 +208,7 @@ type EntryList struct {
 // SearchToolsRequest looks for tools.
 type SearchToolsRequest struct {
 	RequestID string `json:"request_id,omitempty" limit:"0-200"`
-	Query     string `json:"query" limit:"1-1000" desc:"What you want to do, in your own words."` // 1–1,000 characters
+	Query     string `json:"query" limit:"1-1000" desc:"In your own words."` // 1–1,000 characters
 	Limit     int    `json:"limit,omitempty" limit:"1-20" default:"5" desc:"Most tools to return."`
 	// Own lets recalld's own tools in beside the host's catalogue.
 	Own bool `json:"own,omitempty" mcp:"-"`

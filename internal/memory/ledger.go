@@ -241,10 +241,10 @@ const NoContext = "No context data available"
 // whatever was said of single items before.
 type FeedbackRequest struct {
 	RequestID string  `json:"request_id,omitempty" limit:"0-200"`
-	Receipt   string  `json:"receipt" limit:"1-200" desc:"The receipt that the answer named, or the end of its id."`
-	Item      string  `json:"item,omitempty" limit:"0-200" desc:"Id of one item of it, or its beginning; default: all."`
+	Receipt   string  `json:"receipt" limit:"1-200" desc:"As the answer named it."`
+	Item      string  `json:"item,omitempty" limit:"0-200" desc:"Id of one item; default: all."`
 	Verdict   Verdict `json:"verdict" enum:"worked,failed,irrelevant,outdated"`
-	Note      string  `json:"note,omitempty" limit:"0-1000" desc:"Why, in a sentence."`
+	Note      string  `json:"note,omitempty" limit:"0-1000" desc:"Why."`
 	Caller    Caller  `json:"caller,omitzero"`
 }
 

@@ -91,23 +91,23 @@ type RememberRequest struct {
 	// RequestID is made by the client; a second request with the same id is
 	// answered as the first and changes nothing.
 	RequestID string    `json:"request_id,omitempty" limit:"0-200"`
-	Repo      string    `json:"repo,omitempty" limit:"0-200" desc:"Repository it speaks of; default: the one you work in."`
-	Type      EventType `json:"event_type,omitempty" enum:"error,success,pattern" usual:"pattern" desc:"error: it went wrong before it went right; success: a known problem solved; pattern: reusable."` // default: pattern
+	Repo      string    `json:"repo,omitempty" limit:"0-200" desc:"Default: the one you work in."`
+	Type      EventType `json:"event_type,omitempty" enum:"error,success,pattern" usual:"pattern" desc:"error: wrong, then right; success: a known problem solved; pattern: reusable."` // default: pattern
 	// AlsoType is Type under its short name. Validate puts it into Type.
-	AlsoType    EventType `json:"type,omitempty" enum:"error,success,pattern" desc:"The same as event_type."`
-	Context     string    `json:"context,omitempty" limit:"0-2000" desc:"What was being attempted, with the error if there was one."`
-	Command     string    `json:"command,omitempty" limit:"0-2000" desc:"The exact command, where there is one."`
-	Lesson      string    `json:"lesson" limit:"1-4000" desc:"What was learned, so that it can be acted on."`
-	SuccessRate string    `json:"success_rate,omitempty" desc:"Successes of attempts: 9/10." pattern:"^\\d{1,7}/\\d{1,7}$"` // "9/10"
-	Tags        []string  `json:"tags,omitempty" limit:"0-20" each:"1-64" desc:"A few words to group by."`
-	AgentID     string    `json:"agent_id,omitempty" limit:"0-200" desc:"Who writes; default: the client's name."`
+	AlsoType    EventType `json:"type,omitempty" enum:"error,success,pattern" desc:"The same as event_type." mcp:"deprecated"`
+	Context     string    `json:"context,omitempty" limit:"0-2000" desc:"What was attempted, with the error."`
+	Command     string    `json:"command,omitempty" limit:"0-2000" desc:"The exact command."`
+	Lesson      string    `json:"lesson" limit:"1-4000" desc:"What was learned."`
+	SuccessRate string    `json:"success_rate,omitempty" desc:"As 9/10." pattern:"^\\d{1,7}/\\d{1,7}$"` // "9/10"
+	Tags        []string  `json:"tags,omitempty" limit:"0-20" each:"1-64" desc:"A few words."`
+	AgentID     string    `json:"agent_id,omitempty" limit:"0-200" desc:"Default: the client's name."`
 	// Supersedes are ids of lessons that this one replaces, Retracts ids of
 	// lessons that were found wrong. Both stay stored and are not recalled.
-	Supersedes []string `json:"supersedes,omitempty" limit:"0-20" each:"1-200" desc:"Ids of lessons that this one replaces."`
-	Retracts   []string `json:"retracts,omitempty" limit:"0-20" each:"1-200" desc:"Ids of lessons that were found wrong; this one says why."`
+	Supersedes []string `json:"supersedes,omitempty" limit:"0-20" each:"1-200" desc:"Ids of outdated lessons."`
+	Retracts   []string `json:"retracts,omitempty" limit:"0-20" each:"1-200" desc:"Ids of wrong lessons."`
 	// Anchors name the code that it is about. Without any, the paths and symbols in its
 	// texts are looked up in the index.
-	Anchors []AnchorRequest `json:"anchors,omitempty" limit:"0-8" desc:"Code it is about, so that recall tells when that changed; default: what it names."`
+	Anchors []AnchorRequest `json:"anchors,omitempty" limit:"0-8" desc:"Code it is about; default: what it names."`
 	Project string          `json:"project,omitempty" limit:"0-4096"`
 	Caller  Caller          `json:"caller,omitzero"`
 }

@@ -37,19 +37,19 @@ func (c *Caller) Validate() error { return checkStruct(reflect.ValueOf(c).Elem()
 // RecallRequest is a question. Zero values mean the defaults of contract 0; the
 // tag given is the limit of a value that a caller spells out (package strict).
 type RecallRequest struct {
-	Query string `json:"query" limit:"1-1000000" desc:"What you want to know, in your own words, an error message, or a log, digested if long." mcp:"optional"`
+	Query string `json:"query" limit:"1-1000000" desc:"What you want to know: a question, an error message, or a log." mcp:"optional"`
 	// IDs are memories to be shown in full, each by its id or the beginning of it that
 	// no other shares; the answer is about them alone, and Query may be empty.
-	IDs          []string `json:"ids,omitempty" limit:"0-20" each:"4-200" desc:"Ids of memories, as answers give them, or beginnings of ids, to be shown in full: lessons, steps, tasks, entries, code. No query is needed."`
-	Kinds        []Kind   `json:"kinds,omitempty" limit:"0-7" enum:"lesson,step,chunk,task,reference,rule,tool" desc:"Kinds to look for; default lesson, step, chunk (code), task (with what blocks)."`
+	IDs          []string `json:"ids,omitempty" limit:"0-20" each:"4-200" desc:"Ids that answers gave, or beginnings of ids, to be shown in full. No query is needed."`
+	Kinds        []Kind   `json:"kinds,omitempty" limit:"0-7" enum:"lesson,step,chunk,task,reference,rule,tool" desc:"Default: lesson, step, chunk (code), task."`
 	Project      string   `json:"project,omitempty" limit:"0-4096"` // id or name
-	Repo         string   `json:"repo,omitempty" limit:"0-200" desc:"Only lessons of this repository; an unknown one is an error with near names."`
-	Scope        *Scope   `json:"scope,omitempty" usual:"all" desc:"Whose steps: of all sessions of the project, the current one, or one by id."`
-	Filters      *Filters `json:"filters,omitempty" desc:"Narrow the search; all given filters must hold."`
-	Limit        int      `json:"limit,omitempty" limit:"1-50" usual:"5" desc:"Most items to return."`
-	MaxTokens    int      `json:"max_tokens,omitempty" limit:"50-8000" usual:"1000" desc:"Most tokens of the answer."`
-	MinRelevance *float64 `json:"min_relevance,omitempty" limit:"0-1" desc:"Relevance threshold; default 0.75 for code, 0.5 for lessons and steps."`
-	Format       Format   `json:"format,omitempty" enum:"text,json,markdown" default:"text" desc:"How the answer is written out."`
+	Repo         string   `json:"repo,omitempty" limit:"0-200" desc:"Only lessons of this repository."`
+	Scope        *Scope   `json:"scope,omitempty" usual:"all" desc:"Whose steps."`
+	Filters      *Filters `json:"filters,omitempty" desc:"All that are given must hold."`
+	Limit        int      `json:"limit,omitempty" limit:"1-50" usual:"5" desc:"Most items."`
+	MaxTokens    int      `json:"max_tokens,omitempty" limit:"50-8000" usual:"1000" desc:"Most tokens."`
+	MinRelevance *float64 `json:"min_relevance,omitempty" limit:"0-1" desc:"Least relevance, 0 to 1; default 0.75 for code, 0.5 for the rest."`
+	Format       Format   `json:"format,omitempty" enum:"text,json,markdown" default:"text" desc:"Of the answer."`
 	Explain      bool     `json:"explain,omitempty" desc:"Give the factors of each rank."`
 	Caller       Caller   `json:"caller,omitzero"`
 }

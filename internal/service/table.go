@@ -21,18 +21,18 @@ var (
 	// The core: memories in and out.
 	Recall = defineForm[recallForm, memory.RecallRequest, memory.RecallResponse](Spec{Name: "recall", Path: "/v1/recall", Group: Core, ReadOnly: true, Stored: true,
 		Title:       "Recall",
-		Description: `Search this project's memory: lessons learned, steps of earlier sessions, and code by meaning and by words. Use it before starting a task, when an error message appears (paste it whole as the query: a lesson about the same error comes first), and to find where something is implemented. Narrow with filters rather than with more words. Returns a short, ranked text within max_tokens, with file and lines for code, and says so when nothing is relevant. Use this instead of reading the lesson logs.`}, recallForm.request)
+		Description: `Search this project's memory: lessons, earlier steps, tasks and code. Use it before a task, when an error appears (paste it whole), and to find where something is implemented. Returns a few ranked items, with file and lines for code, and says so when nothing is relevant. What is only a line is shown in full by its id.`}, recallForm.request)
 	// Not idempotent: a lesson that is remembered twice counts twice.
 	Remember = define[memory.RememberRequest, memory.Remembered](Spec{Name: "remember", Path: "/v1/remember", Group: Core,
 		Title:       "Remember a lesson",
-		Description: `Keep a lesson for later sessions and other agents. Call it after an error that took more than one attempt, after a working solution to a known problem, and after finding a reusable pattern. Say what was attempted (context, with the error message), what was learned (lesson) and the exact command where there is one. If a lesson that recall gave you is out of date, name its id in supersedes; if it is wrong, in retracts. It is found by recall as soon as this returns. Secrets are taken out. Never read or edit the lesson log itself.`})
+		Description: `Keep a lesson for later sessions and other agents: after an error that took more than one attempt, a working solution to a known problem, or a reusable pattern. Say what was attempted, what was learned and the exact command. It is found by recall at once; secrets are taken out.`})
 	Feedback = define[memory.FeedbackRequest, memory.FeedbackResult](Spec{Name: "feedback", Path: "/v1/feedback", Group: Core, Idempotent: true,
 		Title:       "Give feedback",
-		Description: "Say what came of an answer: worked, failed, irrelevant or outdated, for its receipt or for one item of it. Call it once you know. Verdicts move an item's rank; being found never does."})
+		Description: "Say what came of an answer, or of one item of it, once you know. Only this moves its rank."})
 	// Read-only: it only changes what its own session lists and may call.
 	SearchTools = define[memory.SearchToolsRequest, memory.ToolMatches](Spec{Name: "search_tools", Path: "/v1/tools/search", Group: Core, ReadOnly: true, Stored: true,
 		Title:       "Search tools",
-		Description: `Find tools by what you want to do: those of this project's catalogue, and recalld's own, which are not all listed (sessions and steps, tasks and blockers, contexts, compaction, index and status). What it finds can be called from then on, and stays so until the session is compacted. Use it before you decide that there is no tool for something.`})
+		Description: `Find tools by what you want to do: those of this project's catalogue, and recalld's own that are not listed. Use it before you decide that there is no tool for something.`})
 	Receipt = define[memory.ReceiptRequest, memory.Receipt](Spec{Name: "receipt", Method: http.MethodGet, Path: "/v1/receipts/{id}", ReadOnly: true, Stored: true,
 		Title:       "One receipt",
 		Description: "Show the receipt of one answer: what was asked, handed out and withheld, with scores and settings."})
