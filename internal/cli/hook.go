@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,9 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/hook"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/spool"
 )
 
 const (
@@ -45,7 +48,8 @@ lessons about its error, in the form in which the client hands them to its model
 Clients run this; recalld connect installs it.
 
 It waits ` + fmt.Sprint(recordDeadline) + ` at most, ` + fmt.Sprint(adviseDeadline) + ` for lessons, and starts a daemon only in the background
-when a session starts. If something goes wrong, it prints nothing and ends with 0;
+when a session starts. What the daemon does not take in time waits in the data folder,
+and is recorded when it can be. If something goes wrong, it prints nothing and ends with 0;
 ` + hookDebug + ` names a file for the errors.`,
 		Example: "  recalld hook claude-code PostToolUse < payload.json",
 		Args:    cobra.ArbitraryArgs,
@@ -93,19 +97,16 @@ func (a *App) hook(ctx context.Context, args []string) (err error) {
 	if req.Recall != nil || req.Step != nil && req.Step.Advise {
 		deadline = adviseDeadline
 	}
+	if req.Step != nil && req.Step.Timestamp.IsZero() {
+		req.Step.Timestamp = a.opts.Now().UTC() // it may wait
+	}
 	ctx, cancel := context.WithDeadline(ctx, began.Add(deadline))
 	defer cancel()
 	cfg, err := a.Config()
 	if err != nil {
 		return err
 	}
-	// Where the deadline ends a start, the daemon goes on starting.
-	daemon, err := a.connect(ctx, cfg, req.Start != nil && req.Recall == nil && cfg.Daemon.Autostart)
-	if err != nil {
-		return err
-	}
-	defer daemon.Close()
-	answer, err := serveHook(ctx, daemon, req)
+	answer, err := a.askHooked(ctx, cfg, req)
 	if err != nil {
 		return err
 	}
@@ -116,6 +117,43 @@ func (a *App) hook(ctx context.Context, args []string) (err error) {
 	a.piped = true
 	_, err = a.opts.Out.Write(out)
 	return err
+}
+
+// askHooked records an event and asks what it asks. An event that the daemon does not take
+// in time waits in the spool, and so do those after it until the daemon has taken it.
+func (a *App) askHooked(ctx context.Context, cfg config.Config, req hook.Request) (*memory.RecallResponse, error) {
+	event, records := req.Event(rand.Text())
+	waiting := spool.In(cfg.Paths().Spool)
+	behind := records && waiting.Waiting() > 0
+	keep := func(err error) error {
+		text, encodeErr := event.Encode()
+		if encodeErr != nil {
+			return errors.Join(err, encodeErr)
+		}
+		return errors.Join(err, waiting.Put(a.opts.Now(), text))
+	}
+	// Where the deadline ends a start, the daemon goes on starting.
+	daemon, err := a.connect(ctx, cfg, req.Start != nil && req.Recall == nil && cfg.Daemon.Autostart)
+	if err != nil {
+		if records {
+			err = keep(err)
+		}
+		return nil, err
+	}
+	defer daemon.Close()
+	var answer *memory.RecallResponse
+	switch {
+	case behind:
+		err = keep(nil)
+	case records:
+		if answer, err = event.Apply(ctx, daemon); err != nil && !hook.IsFinal(err) {
+			err = keep(err)
+		}
+	}
+	if req.Recall == nil {
+		return answer, err
+	}
+	return service.Recall.Do(ctx, daemon, *req.Recall) // what became of the record is no matter of the answer
 }
 
 // readPayload reads one JSON value, or what there is if that is none, up to one byte
@@ -133,63 +171,6 @@ func readPayload(in io.Reader) ([]byte, error) {
 		return read.Bytes(), nil
 	}
 	return nil, err
-}
-
-// serveHook asks the daemon for what an event asks for, and returns the lessons
-// that it answers with.
-func serveHook(ctx context.Context, daemon Daemon, req hook.Request) (*memory.RecallResponse, error) {
-	if req.Start != nil {
-		// Of one that has ended, the next step opens the next run.
-		if _, err := service.StartSession.Do(ctx, daemon, *req.Start); err != nil && !isOver(err) && req.Recall == nil {
-			return nil, err
-		}
-	}
-	switch {
-	case req.Step != nil:
-		return recordHooked(ctx, daemon, *req.Step)
-	case req.End != nil:
-		return nil, endRuns(ctx, daemon, *req.End)
-	case req.Recall != nil:
-		return service.Recall.Do(ctx, daemon, *req.Recall)
-	}
-	return nil, nil
-}
-
-// recordHooked records a step in the run of its session that is open.
-func recordHooked(ctx context.Context, daemon Daemon, step memory.RecordStepRequest) (*memory.RecallResponse, error) {
-	session := step.SessionID
-	for n := 1; ; n++ {
-		step.SessionID = hook.Run(session, n)
-		step.Caller.Session = step.SessionID
-		recorded, err := service.RecordStep.Do(ctx, daemon, step)
-		switch {
-		case err == nil:
-			return recorded.Advice, nil
-		case !isOver(err) || n == hook.MaxRuns:
-			return nil, err
-		}
-	}
-}
-
-// endRuns ends a session and the runs that it was resumed for.
-func endRuns(ctx context.Context, daemon Daemon, end memory.EndSessionRequest) error {
-	session := end.SessionID
-	for n := 1; n <= hook.MaxRuns; n++ {
-		end.SessionID = hook.Run(session, n)
-		end.Caller.Session = end.SessionID
-		if _, err := service.EndSession.Do(ctx, daemon, end); memory.CodeOf(err) == memory.CodeNotFound {
-			return nil
-		} else if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// isOver says that a session's id is taken or the session has ended.
-func isOver(err error) bool {
-	e, ok := errors.AsType[*memory.Error](err)
-	return ok && e.Code == memory.CodeConflict && e.Field == "sessionId"
 }
 
 // hookFailed appends an error to the file that hookDebug names. One write makes the

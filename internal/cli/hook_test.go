@@ -12,12 +12,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/hook"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/service/servicetest"
+	"github.com/recalld/recalld/internal/spool"
 )
 
 const hookSession = "0f3a2c1e-1111-2222-3333-444455556666"
@@ -86,6 +88,61 @@ func TestHookRecords(t *testing.T) {
 	b.hookRun("SessionStart", hookPayload(""))
 	if r := request[memory.StartSessionRequest](t, b, service.StartSession.Name); r.Caller.Dir != "/src" {
 		t.Errorf("a session of the client's folder is started in %q", r.Caller.Dir)
+	}
+}
+
+// TestHookWaits: what the daemon does not take waits in the spool, what comes after it too,
+// and what it refuses for good does not.
+func TestHookWaits(t *testing.T) {
+	b := newBench(t, map[string]any{service.RecordStep.Name: &memory.StepRecorded{}})
+	data := t.TempDir()
+	waiting := func() (events []hook.Event) {
+		t.Helper()
+		_, err := spool.In(filepath.Join(data, "spool")).Drain(func(text []byte) spool.Verdict {
+			event, err := hook.Decode(text)
+			if err != nil {
+				t.Errorf("an event is kept that cannot be read: %v\n%s", err, text)
+			}
+			events = append(events, event)
+			return spool.Done
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return events
+	}
+	now := noon
+	b.opts.Now = func() time.Time { now = now.Add(time.Second); return now }
+	b.absent = true
+	b.hookRun("SessionStart", hookPayload(""), "--data", data)
+	b.hookRun("PostToolUseFailure", hookPayload(failedTool), "--data", data)
+	b.absent = false
+	b.hookRun("SessionEnd", hookPayload(""), "--data", data)
+	if len(b.fake.Calls()) > 0 {
+		t.Errorf("an event overtakes those that wait: %v", b.fake.Calls())
+	}
+	events := waiting()
+	if len(events) != 3 || events[0].Start == nil || events[1].Step == nil || events[2].End == nil {
+		t.Fatalf("waiting: %+v", events)
+	}
+	if step := events[1].Step; step.Advise || !step.Open || step.SessionID != hookSession || !step.Timestamp.After(noon) || step.Caller.Client != "claude-code" || step.Outcome.OK {
+		t.Errorf("the step waits as %+v", step)
+	}
+	b.fake.Err = errors.New("the disk is slow")
+	b.hookRun("PostToolUse", hookPayload(failedTool), "--data", data)
+	id := request[memory.RecordStepRequest](t, b, service.RecordStep.Name).RequestID
+	if events := waiting(); len(events) != 1 || events[0].ID != id || id == "" {
+		t.Errorf("a step that failed as request %q waits as %+v", id, events)
+	}
+	b.fake.Err = memory.Invalid("tool", "a name", "no tool")
+	b.hookRun("PostToolUse", hookPayload(failedTool), "--data", data)
+	if events := waiting(); len(events) > 0 {
+		t.Errorf("an event that is refused for good waits: %+v", events)
+	}
+	b.absent = true
+	b.hookRun("UserPromptSubmit", hookPayload(`,"prompt":"npm?"`), "--data", data)
+	if events := waiting(); len(events) != 1 || events[0].Start == nil || events[0].Start.Goal != "npm?" {
+		t.Errorf("of a prompt this waits: %+v", events)
 	}
 }
 
@@ -175,14 +232,17 @@ func TestHookFailsOpen(t *testing.T) {
 		"no settings file":   {nil, "PostToolUse", good, []string{"--config", "/does/not/exist"}, "/does/not/exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.fake.Answers = map[string]any{service.RecordStep.Name: &memory.StepRecorded{}}
-			if test.change != nil {
-				test.change(b)
+			fresh := func() *bench {
+				b := newBench(t, map[string]any{service.RecordStep.Name: &memory.StepRecorded{}})
+				if test.change != nil {
+					test.change(b)
+				}
+				return b
 			}
-			if out := b.hookRun(test.event, test.payload, test.flags...); out != "" {
+			if out := fresh().hookRun(test.event, test.payload, test.flags...); out != "" {
 				t.Errorf("it prints %q", out)
 			}
+			b := fresh() // with nothing in its spool
 			log := filepath.Join(t.TempDir(), "hook.log")
 			home := b.opts.Getenv
 			b.opts.Getenv = func(name string) string {

@@ -57,6 +57,9 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 	}
 	rows = append(rows, []string{"queue", queue})
 	rows = append(rows, codeRows(&s.Code)...)
+	if h := s.Hooks; h != nil {
+		rows = append(rows, []string{"hooks", fmt.Sprintf("%d events wait, %d could not be recorded (see the folder spool), %d found no room", h.Waiting, h.Aside, h.Refused)})
+	}
 	if s.Savings != nil {
 		rows = append(rows, []string{"saved", savingsText(s.Savings)})
 	}

@@ -32,6 +32,8 @@ type Paths struct {
 	Socket    string
 	Log       string
 	Token     string
+	// Spool is the folder of events that wait for the daemon.
+	Spool string
 	// Models is the folder of models that were adapted.
 	Models string
 }
@@ -46,6 +48,7 @@ func (c *Config) Paths() Paths {
 		Socket:    c.Socket,
 		Log:       filepath.Join(c.Data, "log", "recalld.log"),
 		Token:     cmp.Or(c.TCP.TokenFile, filepath.Join(c.Data, "token")),
+		Spool:     filepath.Join(c.Data, "spool"),
 		Models:    filepath.Join(c.Data, "models"),
 	}
 	if p.Socket == "" {

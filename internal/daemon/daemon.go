@@ -510,6 +510,7 @@ func (d *Daemon) work(ctx context.Context) error {
 	d.models.Begin(ctx)
 	parts.Go(func() { d.models.Run(ctx) })
 	d.pool.Start()
+	parts.Go(func() { d.drainSpool(ctx) })
 	if every := d.opts.Config.FollowEvery; every > 0 {
 		parts.Go(func() { d.files.Follow(ctx, every) })
 	}

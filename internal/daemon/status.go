@@ -61,6 +61,7 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 	s.Code.Waiting = q.ByKind[indexJob].Waiting
 	d.codeQueries.Fill(&s.Code)
 	s.Savings = d.savings.State()
+	s.Hooks = d.hookEvents()
 	return s, nil
 }
 

@@ -131,6 +131,8 @@ type Status struct {
 	Savings *Savings `json:"savings,omitempty" desc:"What answers with lessons saved against reading their logs, since the daemon started."`
 	// Adapting is how far an adaptation of the built-in model is; nil without one.
 	Adapting *AdaptProgress `json:"adapting,omitempty" mcp:"-"`
+	// Hooks are the events that hooks could not hand over at once; nil if there are none.
+	Hooks *HookEvents `json:"hook_events,omitempty" desc:"Events of hooks that wait or were lost."`
 	// ReadOnly says why nothing can be stored for now; empty when it can.
 	ReadOnly string `json:"read_only,omitempty" mcp:"-"`
 	// Notes say what was ignored in the settings or the environment.
@@ -141,6 +143,13 @@ type Status struct {
 	// Damage is what the store has lost; nil when nothing is known to be.
 	Damage *StoreDamage  `json:"damage,omitempty" mcp:"-"`
 	Errors []LoggedError `json:"errors,omitempty" desc:"The last ones." mcp:"flat"`
+}
+
+// HookEvents counts the events of hooks that were not recorded at once.
+type HookEvents struct {
+	Waiting int   `json:"waiting" desc:"They are recorded soon."`
+	Aside   int   `json:"aside" desc:"They could not be recorded."`
+	Refused int64 `json:"refused" desc:"There was no room for them."`
 }
 
 // DeadJob is a job that was given up, as seen from outside.
