@@ -18,19 +18,21 @@ var ownSettings = []string{"data", "socket", "daemon.autostart"}
 // moreSettings are the settings that single commands use beside them; a name that ends in
 // a dot includes all settings below it.
 var moreSettings = map[string][]string{
-	"doctor": {"embedding."}, // it looks for Ollama itself
-	"mcp":    {"log.level"},  // the bridge has a log of its own
+	"doctor":  {"embedding."}, // it looks for Ollama itself
+	"mcp":     {"log.level"},  // the bridge has a log of its own
+	"restore": {"backup.dir"},
 }
 
 // withoutDaemon are the commands that neither ask a daemon nor start one for what --set
 // could change.
-var withoutDaemon = []string{"completion", "connect", "stop", "version"}
+var withoutDaemon = []string{"backup list", "backup verify", "completion", "connect", "restore", "stop", "version"}
 
 // begin notes which command runs, and refuses a --set that it would ignore whatever
 // daemon there is.
 func (a *App) begin(c *cobra.Command) error {
 	a.command = strings.Fields(strings.TrimPrefix(c.CommandPath(), "recalld"))
-	if len(a.command) > 0 && slices.Contains(withoutDaemon, a.command[0]) {
+	name := strings.Join(a.command, " ") + " "
+	if slices.ContainsFunc(withoutDaemon, func(of string) bool { return strings.HasPrefix(name, of+" ") }) {
 		return a.refuseSettings()
 	}
 	return nil

@@ -38,6 +38,7 @@ type Config struct {
 	Context   Context        `yaml:"context"`
 	// FollowEvery is how often logs and session folders are read; 0 is never.
 	FollowEvery time.Duration `yaml:"follow_every" default:"2s" limit:"0,100ms-1h"`
+	Backup      Backup        `yaml:"backup"`
 	MCP         MCP           `yaml:"mcp"`
 	// Notices name the former settings that Load ignored.
 	Notices []string `yaml:"-"`
@@ -240,6 +241,17 @@ type Context struct {
 	// is none. SummaryTimeout is how long it may take.
 	SummaryModel   string        `yaml:"summary_model"`
 	SummaryTimeout time.Duration `yaml:"summary_timeout" default:"1m" limit:"1s-10m"`
+}
+
+// Backup is how the store is backed up.
+type Backup struct {
+	// Dir is empty for the folder backups in the data folder.
+	Dir string `yaml:"dir"`
+	// Daily makes a backup a day while the daemon runs.
+	Daily bool `yaml:"daily" default:"true"`
+	// KeepDays and MaxSize bound the backups of a store; 0 is no bound.
+	KeepDays int  `yaml:"keep_days" default:"7" limit:"0-3650"`
+	MaxSize  Size `yaml:"max_size" default:"10GB" limit:"0,1MB-1000GB"`
 }
 
 // Toolsets lists the words that stand for several tools.

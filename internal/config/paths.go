@@ -34,6 +34,8 @@ type Paths struct {
 	Token     string
 	// Spool is the folder of events that wait for the daemon.
 	Spool string
+	// Backups is the folder of backups.
+	Backups string
 	// Models is the folder of models that were adapted.
 	Models string
 }
@@ -49,6 +51,7 @@ func (c *Config) Paths() Paths {
 		Log:       filepath.Join(c.Data, "log", "recalld.log"),
 		Token:     cmp.Or(c.TCP.TokenFile, filepath.Join(c.Data, "token")),
 		Spool:     filepath.Join(c.Data, "spool"),
+		Backups:   cmp.Or(c.Backup.Dir, filepath.Join(c.Data, "backups")),
 		Models:    filepath.Join(c.Data, "models"),
 	}
 	if p.Socket == "" {

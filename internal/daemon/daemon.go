@@ -115,6 +115,8 @@ type pauses struct {
 	retry worker.Backoff
 	// query is how long a vector retriever may take; zero is recall's default.
 	query time.Duration
+	// backup are the times at which the daily backup is looked for; nil is backupLook.
+	backup <-chan time.Time
 	// vanish are the times at which the data folder is looked for; see WatchVanish.
 	vanish <-chan time.Time
 }
@@ -145,6 +147,7 @@ type Daemon struct {
 	codeQueries metrics.CodeQueries
 	savings     metrics.Savings
 	pausing     sync.Mutex // keeps the pauses of sandboxes and of backfills in step
+	backups     sync.Mutex // held while a backup is made
 	ownTools    ownTools
 	mcp         *mcp.Server
 	server      *httpserver.Server
@@ -513,6 +516,9 @@ func (d *Daemon) work(ctx context.Context) error {
 	parts.Go(func() { d.drainSpool(ctx) })
 	if every := d.opts.Config.FollowEvery; every > 0 {
 		parts.Go(func() { d.files.Follow(ctx, every) })
+	}
+	if d.opts.Config.Backup.Daily {
+		parts.Go(func() { d.backUpDaily(ctx) })
 	}
 	err := d.onceWritable(ctx, func(ctx context.Context) error { return d.sandboxes.Refresh(ctx, d.opts.Config.Sandboxes) })
 	if err != nil && ctx.Err() == nil {

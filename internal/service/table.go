@@ -165,6 +165,9 @@ var (
 	Check = define[None, memory.CheckReport](Spec{Name: "check", Path: "/v1/check", ReadOnly: true,
 		Title:       "Check the store",
 		Description: "Read every stored value, compare them with one another, and report problems. Changes nothing."})
+	Backup = defineStream[memory.BackupRequest, memory.BackupProgress, memory.Backup](Spec{Name: "backup", Path: "/v1/backup",
+		Title:       "Back up the store",
+		Description: "Write a backup of everything remembered into a folder, and remove older ones as the settings say. conflict while another is made."})
 	DeadJobs = define[None, memory.DeadJobList](Spec{Name: "dead_jobs", Method: http.MethodGet, Path: "/v1/jobs/dead", ReadOnly: true,
 		Title:       "Dead jobs",
 		Description: "List the jobs that were given up."})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/worker"
 )
 
 // Repair is a prepared repair: a store of everything that could be read, beside the
@@ -63,23 +64,27 @@ func PrepareRepair(ctx context.Context, opts Options) (*Repair, error) {
 	if x.damage != nil {
 		r.Damage = *x.damage
 	}
-	made := opts
-	made.Dir, made.NoSync = repairingPath(opts.Dir), false
-	made.Apply, made.Follow = func([]memory.Change) {}, nil
-	if err := made.validate(); err != nil {
-		return nil, err
+	made := optionsBeside(opts)
+	err = rebuild(opts.Dir, x, made)
+	if err == nil {
+		err = r.make(ctx, made, x, "repair")
 	}
-	if err := r.make(ctx, made, x); err != nil {
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("prepare repair: %w", err), os.RemoveAll(made.Dir))
 	}
 	return r, nil
 }
 
-// make makes the new store and counts what it has.
-func (r *Repair) make(ctx context.Context, opts Options, x *examination) error {
-	if err := rebuild(r.opts.Dir, x, opts); err != nil {
-		return err
-	}
+// optionsBeside returns the options of a store that is made beside that of opts.
+func optionsBeside(opts Options) Options {
+	opts.Dir, opts.NoSync = repairingPath(opts.Dir), false
+	opts.Apply = func([]memory.Change) {}
+	opts.Follow = func(memory.Change) []worker.Job { return nil }
+	return opts
+}
+
+// make opens the new store, counts what it has and notes the action in its audit log.
+func (r *Repair) make(ctx context.Context, opts Options, x *examination, action string) error {
 	db, err := openBadger(badgerOptions(opts))
 	if err != nil {
 		return err
@@ -95,7 +100,7 @@ func (r *Repair) make(ctx context.Context, opts Options, x *examination) error {
 			r.Damage.Lost = x.last.Counts.minus(s.totals)
 		}
 		_, err = s.Update(ctx, func(tx *Tx) error {
-			tx.Audit("repair", r.Damage)
+			tx.Audit(action, r.Damage)
 			return nil
 		})
 	}
@@ -145,21 +150,37 @@ func (r *Repair) Finish() (damaged string, err error) {
 	if err := os.WriteFile(damaged+".json", append(report, '\n'), 0o600); err != nil {
 		return "", fmt.Errorf("write report of damage: %w", err)
 	}
-	// The list describes the old tables. Without it, less damage can be explained.
-	if err := os.Remove(tablesPath(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := r.replace(damaged); err != nil {
 		return "", fmt.Errorf("finish repair: %w", err)
 	}
-	err = os.Rename(repairingPath(dir), repairedPath(dir))
+	return damaged, nil
+}
+
+// replace puts the new store in the place of the old one, which it moves to aside.
+func (r *Repair) replace(aside string) error {
+	dir := filepath.Clean(r.opts.Dir)
+	// The list describes the old tables. Without it, less damage can be explained.
+	if err := os.Remove(tablesPath(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	last, _ := readWitness(dir) // a damaged one is replaced
+	if last.Store != 0 && last.Store != r.id {
+		// A crash must not leave the new store with the witness of another.
+		if err := os.Remove(witnessPath(dir)); err != nil {
+			return err
+		}
+	}
+	syncFolder(repairingPath(dir))
+	err := os.Rename(repairingPath(dir), repairedPath(dir))
 	if err == nil {
-		err = os.Rename(dir, damaged)
+		err = os.Rename(dir, aside)
 	}
 	if err == nil {
 		err = endRepair(dir)
 	}
 	if err != nil {
-		return "", fmt.Errorf("finish repair: %w", err)
+		return err
 	}
-	last, _ := readWitness(dir) // a damaged one is replaced
 	w, err := openWitness(dir, last)
 	if err == nil {
 		err = errors.Join(w.put(r.id, r.seq, r.totals), w.noteTables(), w.close())
@@ -167,7 +188,7 @@ func (r *Repair) Finish() (damaged string, err error) {
 	if err != nil {
 		r.opts.Logger.Warn("the witness is created at the next start", "part", "store", "error", err)
 	}
-	return damaged, nil
+	return nil
 }
 
 // endRepair finishes a repair whose Finish was interrupted. The repaired store has a

@@ -55,11 +55,7 @@ func migrate(db *badger.DB, steps []migration, log *slog.Logger) error {
 	case version == 0: // a new store
 		return setMeta(db, keySchema, latest(steps))
 	case version > latest(steps):
-		return &memory.Error{
-			Code:    memory.CodeIncompatible,
-			Message: fmt.Sprintf("the store has schema version %d, this program knows %d", version, latest(steps)),
-			Hint:    "install the newer recalld, or choose another data folder with --data",
-		}
+		return tooNew(version, steps)
 	}
 	for ; version < latest(steps); version++ {
 		if err := steps[version-1](db); err != nil {
@@ -71,6 +67,15 @@ func migrate(db *badger.DB, steps []migration, log *slog.Logger) error {
 		log.Info("store migrated", "part", "store", "version", version+1)
 	}
 	return nil
+}
+
+// tooNew is the error of a layout that a newer program wrote.
+func tooNew(version uint64, steps []migration) error {
+	return &memory.Error{
+		Code:    memory.CodeIncompatible,
+		Message: fmt.Sprintf("the store has schema version %d, this program knows %d", version, latest(steps)),
+		Hint:    "install the newer recalld, or choose another data folder with --data",
+	}
 }
 
 // schemaOf returns the version of a database's layout, 0 for a new one.

@@ -355,6 +355,9 @@ func (s *Store) Seq() uint64 {
 	return s.seq
 }
 
+// ID returns the random number that tells the store apart from others.
+func (s *Store) ID() uint64 { return s.id }
+
 // StoredSeq returns the sequence number in the database. It is ahead of Seq while an
 // update is written and not yet counted.
 func (s *Store) StoredSeq() (uint64, error) {

@@ -1,0 +1,170 @@
+package backup
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/internal/fsx"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Suffixes of the files of a store's folder.
+const (
+	manifestSuffix = ".manifest"
+	packSuffix     = ".pack"
+)
+
+// format is the version of the files.
+const format = 1
+
+// maxManifest bounds a manifest that is read, in bytes: ten million blocks.
+const maxManifest = 1 << 30
+
+// pack is a pack file and its size in bytes.
+type pack struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"`
+}
+
+// block is where a block lies. Sizes are in bytes; raw is before compression.
+type block struct {
+	hash                hash
+	pack                int
+	offset, length, raw int64
+}
+
+// manifest describes a backup. As a file it has JSON lines: the head, one line for each
+// block, in order, and the SHA-256 of all lines before.
+type manifest struct {
+	memory.Backup
+	// Forgotten is the digest of what was forgotten when it was written.
+	Forgotten string
+
+	packs  []pack
+	blocks []block
+	writer *writer
+}
+
+// head is the first line of a manifest.
+type head struct {
+	Format    int           `json:"format"`
+	Backup    memory.Backup `json:"backup"`
+	Forgotten string        `json:"forgotten"`
+	Packs     []pack        `json:"packs"`
+	Blocks    int           `json:"blocks"`
+}
+
+// line is a block: its hash in hexadecimal; then the number of its pack, the offset there,
+// its length and its length before compression.
+type line struct {
+	Hash string   `json:"h"`
+	At   [4]int64 `json:"at"`
+}
+
+// save writes the manifest of a backup whose packs are on disk.
+func (m *manifest) save(dir string) error {
+	for i := range m.packs {
+		m.packs[i].Size = m.writer.packs[m.packs[i].Name]
+	}
+	return fsx.WriteFile(filepath.Join(dir, m.Name+manifestSuffix), 0o600, func(out io.Writer) error {
+		sum := sha256.New()
+		enc := json.NewEncoder(io.MultiWriter(out, sum))
+		if err := enc.Encode(head{Format: format, Backup: m.Backup, Forgotten: m.Forgotten, Packs: m.packs, Blocks: len(m.blocks)}); err != nil {
+			return err
+		}
+		for _, b := range m.blocks {
+			if err := enc.Encode(line{Hash: hex.EncodeToString(b.hash[:]), At: [4]int64{int64(b.pack), b.offset, b.length, b.raw}}); err != nil {
+				return err
+			}
+		}
+		_, err := fmt.Fprintf(out, "%x\n", sum.Sum(nil))
+		return err
+	})
+}
+
+// load reads a manifest. The error has CodeCorrupt if the file is not as it was written.
+func load(path string) (*manifest, error) {
+	b, err := fsx.ReadFile(path, maxManifest)
+	if err != nil {
+		return nil, fmt.Errorf("read backup: %w", err)
+	}
+	bad := func(what string, args ...any) error {
+		return memory.Errorf(memory.CodeCorrupt, "the backup %s is damaged: %s", filepath.Base(path), fmt.Sprintf(what, args...))
+	}
+	end := bytes.LastIndexByte(bytes.TrimSuffix(b, []byte("\n")), '\n') + 1
+	if sum := sha256.Sum256(b[:end]); string(b[end:]) != hex.EncodeToString(sum[:])+"\n" {
+		return nil, bad("the checksum of its manifest does not match")
+	}
+	lines := bufio.NewScanner(bytes.NewReader(b[:end]))
+	lines.Buffer(nil, end+1)
+	var h head
+	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &h) != nil {
+		return nil, bad("its manifest has no head")
+	}
+	if h.Format != format {
+		return nil, &memory.Error{Code: memory.CodeIncompatible, Message: fmt.Sprintf("the backup %s has format %d, this program knows %d", filepath.Base(path), h.Format, format),
+			Hint: "install the newer recalld"}
+	}
+	m := &manifest{Backup: h.Backup, Forgotten: h.Forgotten, packs: h.Packs, blocks: make([]block, 0, min(h.Blocks, end/64))}
+	m.Path = filepath.Dir(path) // the folder may have been moved
+	for _, p := range m.packs {
+		if filepath.Base(p.Name) != p.Name || filepath.Ext(p.Name) != packSuffix {
+			return nil, bad("%q is not a name of a pack", p.Name)
+		}
+	}
+	for lines.Scan() {
+		var l line
+		err := json.Unmarshal(lines.Bytes(), &l)
+		sum, err2 := hex.DecodeString(l.Hash)
+		x := block{pack: int(l.At[0]), offset: l.At[1], length: l.At[2], raw: l.At[3]}
+		if errors.Join(err, err2) != nil || len(sum) != len(hash{}) || x.pack < 0 || x.pack >= len(m.packs) || x.offset < 0 || x.length <= 0 || x.length > 2*maxRaw || x.raw <= 0 || x.raw > maxRaw {
+			return nil, bad("block %d is invalid", len(m.blocks)+1)
+		}
+		x.hash = hash(sum)
+		m.blocks = append(m.blocks, x)
+	}
+	if lines.Err() != nil || len(m.blocks) != h.Blocks || m.Name+manifestSuffix != filepath.Base(path) {
+		return nil, bad("its manifest is not complete")
+	}
+	return m, nil
+}
+
+// manifests reads the manifests of a store's folder, oldest first, and returns the names of
+// the damaged ones.
+func manifests(dir string) (all []*manifest, damaged []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read backups: %w", err)
+	}
+	for _, e := range entries {
+		name, is := strings.CutSuffix(e.Name(), manifestSuffix)
+		if !is {
+			continue
+		}
+		m, err := load(filepath.Join(dir, e.Name()))
+		switch {
+		case err == nil && m.Store != filepath.Base(dir), memory.CodeOf(err) == memory.CodeCorrupt, errors.Is(err, fsx.ErrNotRegular):
+			damaged = append(damaged, name)
+		case err != nil:
+			return nil, nil, err
+		default:
+			all = append(all, m)
+		}
+	}
+	slices.SortFunc(all, func(a, b *manifest) int { return strings.Compare(a.Name, b.Name) })
+	return all, damaged, nil
+}

@@ -1,0 +1,160 @@
+package backup
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/recalld/recalld/internal/store"
+)
+
+// maxPack is the size at which a pack is full, in bytes.
+const maxPack = 32 << 20
+
+// place is where a block lies.
+type place struct {
+	pack                string
+	offset, length, raw int64
+}
+
+// writer writes the blocks of one run into packs.
+type writer struct {
+	path   string // of the packs, without number and suffix
+	create func(string) (packFile, error)
+
+	known   map[hash]place
+	packs   map[string]int64 // sizes by name, of all packs of known
+	made    []string
+	file    packFile
+	name    string
+	buffer  bytes.Buffer
+	flate   *flate.Writer
+	written int64
+}
+
+func newWriter(dir, name string, create func(string) (packFile, error)) *writer {
+	f, err := flate.NewWriter(nil, flate.BestSpeed)
+	if err != nil {
+		panic(err) // the level is valid
+	}
+	return &writer{path: filepath.Join(dir, name), create: create, known: map[hash]place{}, packs: map[string]int64{}, flate: f}
+}
+
+// know makes the writer refer to the blocks of older backups. A pack that is not as it was
+// written is left out, so that the next backup does not depend on it.
+func (w *writer) know(old []*manifest) {
+	dir := filepath.Dir(w.path)
+	for _, m := range old {
+		sound := make([]bool, len(m.packs))
+		for i, p := range m.packs {
+			info, err := os.Stat(filepath.Join(dir, p.Name))
+			if sound[i] = err == nil && info.Size() == p.Size; sound[i] {
+				w.packs[p.Name] = p.Size
+			}
+		}
+		for _, b := range m.blocks {
+			if sound[b.pack] {
+				w.known[b.hash] = place{pack: m.packs[b.pack].Name, offset: b.offset, length: b.length, raw: b.raw}
+			}
+		}
+	}
+}
+
+// write writes the entries of a backup and fills its manifest, whose packs have their sizes
+// when the writer is closed.
+func (w *writer) write(ctx context.Context, m *manifest, walk func(context.Context, func(store.Entry) error) error, progress func(int64)) error {
+	m.blocks, m.packs, m.writer = nil, nil, w
+	numbers := map[string]int{}
+	c := &cutter{}
+	c.emit = func(raw []byte) error {
+		progress(c.size)
+		h := hash(sha256.Sum256(raw))
+		at, err := w.put(h, raw)
+		if err != nil {
+			return err
+		}
+		n, there := numbers[at.pack]
+		if !there {
+			n = len(m.packs)
+			numbers[at.pack] = n
+			m.packs = append(m.packs, pack{Name: at.pack})
+		}
+		m.blocks = append(m.blocks, block{hash: h, pack: n, offset: at.offset, length: at.length, raw: at.raw})
+		return nil
+	}
+	if err := walk(ctx, c.add); err != nil {
+		return fmt.Errorf("write backup: %w", err)
+	}
+	if err := c.flush(); err != nil {
+		return fmt.Errorf("write backup: %w", err)
+	}
+	m.Size, m.Entries = c.size, c.entries
+	return nil
+}
+
+// put writes a block unless it is known.
+func (w *writer) put(h hash, raw []byte) (place, error) {
+	if at, known := w.known[h]; known {
+		return at, nil
+	}
+	if w.file == nil {
+		name := fmt.Sprintf("%s-%03d%s", filepath.Base(w.path), len(w.made)+1, packSuffix)
+		f, err := w.create(filepath.Join(filepath.Dir(w.path), name))
+		if err != nil {
+			return place{}, fmt.Errorf("create pack: %w", err)
+		}
+		w.file, w.name, w.made = f, name, append(w.made, name)
+	}
+	w.buffer.Reset()
+	if err := compress(w.flate, &w.buffer, raw); err != nil {
+		return place{}, err
+	}
+	at := place{pack: w.name, offset: w.packs[w.name], length: int64(w.buffer.Len()), raw: int64(len(raw))}
+	if _, err := w.file.Write(w.buffer.Bytes()); err != nil {
+		return place{}, fmt.Errorf("write pack: %w", err)
+	}
+	w.packs[w.name] += at.length
+	w.written += at.length
+	w.known[h] = at
+	if w.packs[w.name] >= maxPack {
+		return at, w.closePack()
+	}
+	return at, nil
+}
+
+func (w *writer) closePack() error {
+	if w.file == nil {
+		return nil
+	}
+	err := errors.Join(w.file.Sync(), w.file.Close())
+	w.file = nil
+	if err != nil {
+		return fmt.Errorf("write pack: %w", err)
+	}
+	return nil
+}
+
+// close makes what was written durable.
+func (w *writer) close() error {
+	if err := w.closePack(); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(w.path))
+}
+
+// discard removes what was written, after an error.
+func (w *writer) discard() error {
+	var err error
+	if w.file != nil {
+		_ = w.file.Close() // it is removed
+	}
+	for _, name := range w.made {
+		err = errors.Join(err, os.Remove(filepath.Join(filepath.Dir(w.path), name)))
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/internal/backup"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/store"
+)
+
+// backedUp makes a store with a lesson in the data folder of a bench, and a backup of it.
+func backedUp(t *testing.T, data string) *memory.Backup {
+	t.Helper()
+	s, err := store.Open(store.Options{Dir: filepath.Join(data, "store"), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Load(t.Context(), memory.Loader{}); err != nil {
+		t.Fatal(err)
+	}
+	text := "npm needs a clean cache"
+	doc := memory.DocumentID(text)
+	_, err = s.Commit(t.Context(), memory.Batch{Docs: []memory.Doc{{ID: doc, Terms: []byte("terms")}},
+		Records: []memory.Record{{ID: "l-1", Kind: memory.Lesson, Project: "p-1", Text: text, Doc: doc, Created: noon, Event: &memory.Event{Type: memory.EventError, Lesson: text}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	b, err := backup.Create(t.Context(), x, backup.Options{Dir: filepath.Join(data, "backups"), Data: data, Version: "1.2.3"}, func(int64) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestBackupAndRestoreCommands: list and verify read a folder, restore shows what is in a
+// backup and changes nothing without --yes.
+func TestBackupAndRestoreCommands(t *testing.T) {
+	b, data := newBench(t, sample()), t.TempDir()
+	made := backedUp(t, data)
+	run := func(want int, args ...string) string {
+		t.Helper()
+		out, errs, code := b.run(append(args, "--data", data)...)
+		if code != want {
+			t.Fatalf("recalld %q ends with %d: %s%s", args, code, out, errs)
+		}
+		return out + errs
+	}
+	for _, test := range []struct {
+		args []string
+		says []string
+	}{
+		{[]string{"backup", "list"}, []string{made.Name, made.Store, "1.2.3"}},
+		{[]string{"backup", "verify"}, []string{"1 backup sound, 0 damaged"}},
+		{[]string{"restore"}, []string{"Nothing is changed without --yes", made.Name, "1 lesson", "1.2.3"}},
+	} {
+		out := run(ExitOK, test.args...)
+		for _, text := range test.says {
+			if !strings.Contains(out, text) {
+				t.Errorf("recalld %q says %q, want %q in it", test.args, out, text)
+			}
+		}
+	}
+	to := filepath.Join(t.TempDir(), "then")
+	var r restored
+	out, errs, code := b.run("restore", "--yes", "--json", "--to", to, "--data", data)
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != ExitOK || !r.Restored || r.Kept["lesson"] != 1 {
+		t.Errorf("restore --to ends with %d, %v: %s%s", code, err, out, errs)
+	}
+	if _, err := os.Stat(filepath.Join(to, "store", "MANIFEST")); err != nil {
+		t.Errorf("there is no store in %s: %v", to, err)
+	}
+	out = run(ExitOK, "restore", "--yes")
+	if !strings.Contains(out, "The former store is kept in "+filepath.Join(data, "store")) {
+		t.Errorf("restore in place says %q", out)
+	}
+	run(ExitNotFound, "restore", "--yes", "20000101T000000.000Z")
+	pack, _ := filepath.Glob(filepath.Join(made.Path, "*.pack"))
+	if err := os.Truncate(pack[0], 10); err != nil {
+		t.Fatal(err)
+	}
+	if out := run(ExitFailure, "backup", "verify"); !strings.Contains(out, "is damaged") || !strings.Contains(out, filepath.Base(pack[0])) {
+		t.Errorf("verify says %q of a cut file", out)
+	}
+	if out, errs, code := b.run("restore", "--yes", "--data", data); code == ExitOK || !strings.Contains(errs, "is damaged") {
+		t.Errorf("a damaged backup is restored: %d, %s%s", code, out, errs)
+	}
+}

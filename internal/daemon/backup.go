@@ -1,0 +1,90 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/recalld/recalld/internal/backup"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// How often the daemon looks whether the daily backup is due, and how old the last one is
+// then.
+const (
+	backupLook  = 15 * time.Minute
+	backupEvery = 24 * time.Hour
+)
+
+// Backup carries out service.Backup. Writes go on meanwhile: it reads one state.
+func (d *Daemon) Backup(ctx context.Context, req memory.BackupRequest, progress func(memory.BackupProgress)) (*memory.Backup, error) {
+	if !d.backups.TryLock() {
+		return nil, memory.Errorf(memory.CodeConflict, "a backup is being made already")
+	}
+	defer d.backups.Unlock()
+	select {
+	case <-d.loaded:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-d.draining:
+		return nil, memory.Errorf(memory.CodeUnavailable, "the daemon stops")
+	}
+	cfg := d.opts.Config
+	x, err := d.core.Store.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	opts := backup.Options{
+		Dir: cmp.Or(req.Path, cfg.Paths().Backups), Data: cfg.Paths().Data, Version: d.opts.Version, Logger: d.log,
+		Keep: time.Duration(cfg.Backup.KeepDays) * 24 * time.Hour, MaxSize: int64(cfg.Backup.MaxSize),
+	}
+	if !filepath.IsAbs(opts.Dir) {
+		return nil, memory.Invalid("path", "an absolute path", "%s is relative", memory.Quote(opts.Dir))
+	}
+	var total int64
+	if last, err := backup.Find(opts.Dir, backup.StoreName(x.Store), ""); err == nil {
+		total = last.Size
+	}
+	b, err := backup.Create(ctx, x, opts, func(done int64) { progress(memory.BackupProgress{Done: done, Total: total}) })
+	if err == nil {
+		d.log.Info("backup made", attrPart, "backup", "path", b.Path, "name", b.Name, "size", b.Size, "written", b.Written)
+	}
+	return b, err
+}
+
+// backUpDaily makes a backup a day until ctx ends. Without a backup, or with an old one, it
+// is made at the first tick.
+func (d *Daemon) backUpDaily(ctx context.Context) {
+	ticks := d.opts.pauses.backup
+	if ticks == nil {
+		t := time.NewTicker(backupLook)
+		defer t.Stop()
+		ticks = t.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticks:
+			if !d.backupDue(now) {
+				continue
+			}
+			if _, err := d.Backup(ctx, memory.BackupRequest{}, func(memory.BackupProgress) {}); err != nil && ctx.Err() == nil {
+				d.log.Error("the daily backup was not made", attrPart, "backup", attrError, err)
+			}
+		}
+	}
+}
+
+// backupDue reports whether the store has records that its last backup may lack, which is
+// old.
+func (d *Daemon) backupDue(now time.Time) bool {
+	if len(d.core.Store.Counts()) == 0 || d.core.Store.Damage() != nil {
+		return false
+	}
+	id := backup.StoreName(d.core.Store.ID())
+	last, err := backup.Find(d.opts.Config.Paths().Backups, id, "")
+	return err != nil || now.Sub(last.CreatedAt) >= backupEvery && last.Seq != d.core.Store.Seq()
+}
