@@ -161,7 +161,7 @@ var layers = []layer{
 		"it edits the files of clients; how recalld is started it is told, and what recalld does it need not know"},
 	{"internal/spool", nil,
 		"a folder of events; what they are and who takes them out is its users' business"},
-	{"internal/hook", []string{"internal/memory", "internal/memory/strict", "internal/render", "internal/service"},
+	{"internal/hook", []string{"internal/memory", "internal/memory/strict", "internal/render", "internal/service", "internal/steptext"},
 		"it turns payloads into requests; who sends them, and until when, is the command's business"},
 	{"internal/config", []string{"configs"},
 		"settings are values; each package is handed its own and none reads them"},

@@ -1,16 +1,14 @@
 package hook
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 // claudeCode is Claude Code's client name over MCP too, so that a session opened by its
@@ -21,15 +19,12 @@ const claudeCode = "claude-code"
 // step to remember.
 const ownTools = "mcp__recalld__"
 
-// Bounds for the parts of a tool's input and output that a step keeps. Longer texts are
-// shortened here; the daemon would refuse them.
+// Bounds for the parts of a tool's output that a step keeps; steptext.Shorten bounds its
+// input. The daemon would refuse longer texts.
 const (
-	maxInputText = 500 // characters of one string of an input
-	maxInput     = 32  // strings and other values of an input
-	maxDepth     = 4
-	maxTitle     = 120 // characters of a prompt's first line
-	outputLines  = 20
-	maxOutput    = 2000 // characters of an observation
+	maxTitle    = 120 // characters of a prompt's first line
+	outputLines = 20
+	maxOutput   = 2000 // characters of an observation
 	// An error keeps its head, which names the failure, and its end, where programs print
 	// the essential part.
 	errorHead = 1500
@@ -59,9 +54,11 @@ func parseClaude(event string, payload []byte, env Environment) (Request, error)
 	if err := json.Unmarshal(payload, &p); err != nil {
 		return Request{}, fmt.Errorf("read payload: %w", err)
 	}
-	if err := memory.ValidSessionID("session_id", p.SessionID); err != nil {
+	id, err := sessionID(claudeCode, p.SessionID)
+	if err != nil {
 		return Request{}, err
 	}
+	p.SessionID = id
 	caller := memory.Caller{Dir: p.Cwd, Client: claudeCode, Session: p.SessionID, Window: env.Window}
 	if env.ProjectDir != "" {
 		caller.Dir = env.ProjectDir
@@ -77,7 +74,7 @@ func parseClaude(event string, payload []byte, env Environment) (Request, error)
 	case "PostToolUse", "PostToolUseFailure":
 		return p.step(event, caller)
 	case "UserPromptSubmit":
-		query := strings.TrimSpace(cut(p.Prompt, memory.MaxQuery))
+		query := strings.TrimSpace(steptext.Cut(p.Prompt, memory.MaxQuery))
 		if query == "" || strings.HasPrefix(query, "/") { // a command of the client
 			return Request{}, ErrNothing
 		}
@@ -90,7 +87,7 @@ func parseClaude(event string, payload []byte, env Environment) (Request, error)
 // title is the first line of a prompt, by which people recognise the session.
 func title(prompt string) string {
 	line, _, _ := strings.Cut(prompt, "\n")
-	return cut(strings.TrimSpace(line), maxTitle)
+	return steptext.Cut(strings.TrimSpace(line), maxTitle)
 }
 
 // step returns the step of a tool's use.
@@ -103,11 +100,11 @@ func (p claudePayload) step(event string, caller memory.Caller) (Request, error)
 	}
 	r := memory.RecordStepRequest{
 		SessionID: p.SessionID, Open: true, Caller: caller,
-		Tool:        memory.StepTool{Name: cut(p.ToolName, memory.MaxNameText)},
+		Tool:        memory.StepTool{Name: steptext.Cut(p.ToolName, memory.MaxNameText)},
 		Outcome:     p.outcome(event),
 		Observation: p.observation(),
 	}
-	r.Tool.Input, r.Tool.Target = shorten(p.ToolInput)
+	r.Tool.Input, r.Tool.Target = steptext.Shorten(p.ToolInput)
 	if p.DurationMs > 0 && p.DurationMs <= float64(memory.MaxStepDuration.Milliseconds()) {
 		r.DurationMs = int64(p.DurationMs)
 	}
@@ -214,91 +211,7 @@ func (p claudePayload) observation() json.RawMessage {
 	}
 	lines := strings.Split(output, "\n")
 	tail := []rune(strings.Join(lines[max(0, len(lines)-outputLines):], "\n"))
-	return encode(map[string]string{"output": string(tail[max(0, len(tail)-maxOutput):])})
-}
-
-// targets are the inputs that say what a tool acted on; bulky are the inputs with texts of
-// files, which are in the files anyway.
-var (
-	targets = []string{"file_path", "notebook_path", "path", "url"}
-	bulky   = []string{"content", "new_source", "old_string", "new_string", "edits"}
-)
-
-// shorten returns the kept part of a tool's input, and what the tool acted on.
-func shorten(input json.RawMessage) (kept, target json.RawMessage) {
-	var fields map[string]any
-	decoder := json.NewDecoder(bytes.NewReader(input))
-	decoder.UseNumber()
-	if decoder.Decode(&fields) != nil {
-		return nil, nil
-	}
-	for _, key := range targets {
-		if text, ok := fields[key].(string); ok && text != "" {
-			target = encode(cut(text, memory.MaxPathText))
-			break
-		}
-	}
-	for _, key := range bulky {
-		delete(fields, key)
-	}
-	left := maxInput
-	value := shortValue(fields, 0, &left)
-	return encode(value), target
-}
-
-// shortValue shortens strings, and drops deep and numerous values.
-func shortValue(value any, depth int, left *int) any {
-	*left--
-	if *left < 0 || depth > maxDepth {
-		return "…"
-	}
-	switch v := value.(type) {
-	case string:
-		return cut(v, maxInputText)
-	case []any:
-		out := []any{}
-		for _, one := range v {
-			if *left <= 0 {
-				break
-			}
-			out = append(out, shortValue(one, depth+1, left))
-		}
-		return out
-	case map[string]any:
-		keys := make([]string, 0, len(v))
-		for key := range v {
-			keys = append(keys, key)
-		}
-		slices.Sort(keys) // the same input must give the same step
-		out := map[string]any{}
-		for _, key := range keys {
-			if *left <= 0 {
-				break
-			}
-			out[cut(key, memory.MaxNameText)] = shortValue(v[key], depth+1, left)
-		}
-		return out
-	}
-	return value
-}
-
-// encode writes a value that was read from JSON, or made of strings.
-func encode(value any) json.RawMessage {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(value) != nil {
-		return nil
-	}
-	return bytes.TrimSpace(out.Bytes())
-}
-
-// cut shortens a text to most characters, the last one an ellipsis.
-func cut(text string, most int) string {
-	if len(text) <= most || utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most-1]) + "…"
+	return steptext.Encode(map[string]string{"output": string(tail[max(0, len(tail)-maxOutput):])})
 }
 
 // Advice formats an answer for the model: the answer to a failed step or to a prompt, in

@@ -104,7 +104,11 @@ func TestParseOthers(t *testing.T) {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
 	}
-	got, err := Parse("claude-code", "SessionStart", payload(""), Environment{ProjectDir: "/src"})
+	got, err := Parse("claude-code", "SessionStart", []byte(`{"session_id":"ab","cwd":"/x"}`), Environment{})
+	if err != nil || got.Start.SessionID != "claude-code-ab" || got.Start.Caller.Session != "claude-code-ab" {
+		t.Errorf("a session with a short id is %+v (%v), want it lengthened by the client's name", got.Start, err)
+	}
+	got, err = Parse("claude-code", "SessionStart", payload(""), Environment{ProjectDir: "/src"})
 	if err != nil || got.Start.Caller.Dir != "/src" {
 		t.Errorf("the project's folder is not taken: %v, %v", got.Start, err)
 	}
@@ -123,6 +127,7 @@ func TestParseRefuses(t *testing.T) {
 		"a list":            {"claude-code", "SessionStart", []byte("[]"), "read payload"},
 		"no session":        {"claude-code", "SessionStart", []byte(`{"cwd":"/x"}`), "session_id"},
 		"a session outside": {"claude-code", "SessionStart", []byte(`{"session_id":"../../etc","cwd":"/x"}`), "session_id"},
+		"a short session":   {"claude-code", "SessionStart", []byte(`{"session_id":".","cwd":"/x"}`), "dot"},
 		"no folder":         {"claude-code", "SessionStart", []byte(`{"session_id":"abcdef"}`), "cwd"},
 		"no tool":           {"claude-code", "PostToolUse", payload(""), "tool_name"},
 		"another type":      {"claude-code", "PostToolUse", payload(`,"tool_name":7`), "read payload"},

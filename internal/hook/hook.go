@@ -68,3 +68,12 @@ func Run(session string, n int) string {
 	}
 	return session + "." + strconv.Itoa(n)
 }
+
+// sessionID checks a client's id of a session. One that is shorter than recalld's own gets
+// the client's name in front, so that its session is not lost.
+func sessionID(client, id string) (string, error) {
+	if id != "" && len(id) < memory.MinSessionID {
+		id = client + "-" + id
+	}
+	return id, memory.ValidSessionID("session_id", id)
+}
