@@ -183,6 +183,7 @@ type starter struct{ path, why string }
 var starters = []starter{
 	{"internal/git/...", "git, so that no program runs that a repository configures"},
 	{"internal/client/spawn.go", "the daemon, which is this program"},
+	{"internal/connect/start.go", "the server that a client will start, once, to see that it answers; and Claude Code, to add it"},
 	{"embedder/ollama/ollamatest/server.go", "the server of tests"},
 	{"embedder/builtin/training/mine/mirror/mirror.go", "git, over mirrors that whoever trains has made"},
 	{"embedder/builtin/training/rivals/rival.go", "the programs that are measured"},

@@ -7,6 +7,7 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +25,7 @@ import (
 
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/connect"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
@@ -52,6 +55,11 @@ type Options struct {
 	// Terminal says that Err is a terminal, where progress bars make sense, and
 	// OutTerminal that Out is one: a person reads what is written, not a program.
 	Terminal, OutTerminal bool
+	// LookPath finds a program in PATH; exec.LookPath by default.
+	LookPath func(string) (string, error)
+	// Check starts the server of a client once and returns how many tools it lists;
+	// connect.Check by default.
+	Check func(ctx context.Context, s connect.Server, dir string) (int, error)
 	// Interactive says that In is a terminal, where a question can be asked.
 	Interactive bool
 	// Now is the clock; default time.Now.
@@ -94,6 +102,8 @@ type App struct {
 	daemon Daemon         // connected once
 
 	noticed sync.Once
+
+	answers *bufio.Reader // In, for questions
 }
 
 // notice prints a notice of the daemon once. A program that reads messages finds it
@@ -153,6 +163,12 @@ func newApp(opts Options) (*App, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.LookPath == nil {
+		o.LookPath = exec.LookPath
+	}
+	if o.Check == nil {
+		o.Check = connect.Check
 	}
 	if o.Window == nil {
 		o.Window = client.Window

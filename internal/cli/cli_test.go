@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/connect"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
@@ -48,7 +50,9 @@ func newBench(t *testing.T, answers map[string]any) *bench {
 		Getenv: func(name string) string {
 			return map[string]string{"HOME": home, "USERPROFILE": home}[name]
 		},
-		Poll: time.Millisecond, Now: func() time.Time { return noon },
+		LookPath: func(string) (string, error) { return "", exec.ErrNotFound },
+		Check:    func(context.Context, connect.Server, string) (int, error) { return 5, nil },
+		Poll:     time.Millisecond, Now: func() time.Time { return noon },
 		Connect: func(_ context.Context, _ config.Config, autostart bool) (Daemon, error) {
 			b.connects = append(b.connects, autostart)
 			if b.absent {

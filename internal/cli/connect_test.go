@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/connect"
+	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/source/lessonlog"
 )
 
@@ -133,5 +135,82 @@ func TestConnectTemporaryProgram(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(home, ".codex", "config.toml"))
 	if err != nil || !strings.Contains(string(text), `command = "recalld"`) {
 		t.Errorf("the path of a program that will be gone is in %s (%v)", text, err)
+	}
+}
+
+// TestConnectAll: every client that was found is connected, and one that cannot be does not
+// keep the others from it.
+func TestConnectAll(t *testing.T) {
+	b, home, _ := connectBench(t)
+	if _, errs, code := b.run("connect", "--all"); code != ExitNotFound || !strings.Contains(errs, "no supported agent") {
+		t.Errorf("without any client it ends with %d, %q", code, errs)
+	}
+	for _, dir := range []string{".codex", ".cursor", ".gemini"} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken := filepath.Join(home, ".cursor", "mcp.json")
+	if err := os.WriteFile(broken, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := b.run("connect", "--all")
+	if code != ExitConflict || !strings.Contains(errs, "mcp.json") || !strings.Contains(out, "codex is connected") || !strings.Contains(out, "cursor is not connected") || !strings.Contains(out, "gemini-cli is connected") {
+		t.Errorf("it ends with %d and says\n%s%s", code, out, errs)
+	}
+	if err := os.Remove(broken); err != nil {
+		t.Fatal(err)
+	}
+	var result struct{ Clients []connectResult }
+	if err := json.Unmarshal([]byte(b.ok("connect", "--all", "--json")), &result); err != nil || len(result.Clients) != 3 || result.Clients[1].Files[0].Result != "written" || result.Clients[1].Tools != 5 {
+		t.Errorf("as JSON it is %+v (%v)", result, err)
+	}
+	b.ok("connect", "--all", "--remove")
+	for _, dir := range []string{".codex", ".cursor", ".gemini"} {
+		if left, err := os.ReadDir(filepath.Join(home, dir)); err != nil || len(left) > 0 {
+			t.Errorf("%s has %v after the removal (%v)", dir, left, err)
+		}
+	}
+}
+
+// TestConnectChecksFirst: a server that does not start is in no file.
+func TestConnectChecksFirst(t *testing.T) {
+	b, home, _ := connectBench(t)
+	var started connect.Server
+	b.opts.Check = func(_ context.Context, s connect.Server, _ string) (int, error) {
+		started = s
+		return 0, memory.Errorf(memory.CodeUnavailable, "the server does not start")
+	}
+	out, errs, code := b.run("connect", "codex", "--toolsets", "tasks,knowledge")
+	if code != ExitUnavailable || !strings.Contains(errs, "does not start") || strings.Contains(out, "connected") || exists(filepath.Join(home, ".codex")) {
+		t.Errorf("it ends with %d and says\n%s%s", code, out, errs)
+	}
+	if want := "mcp --toolsets tasks,knowledge"; strings.Join(started.Args, " ") != want {
+		t.Errorf("the server was started with %q, want %q", started.Args, want)
+	}
+	if _, errs, code := b.run("connect", "codex", "--toolsets", "No Such"); code != ExitUsage {
+		t.Errorf("toolsets that do not exist: %d, %q", code, errs)
+	}
+	b.ok("connect", "codex", "--dry-run") // starts nothing
+}
+
+// TestConnectIndexes: a flag has the repository indexed, and a person is asked once.
+func TestConnectIndexes(t *testing.T) {
+	b, _, repo := connectBench(t)
+	b.fake.Answers = map[string]any{"index_repo": &memory.IndexQueued{Root: repo, ProjectName: "work"}}
+	b.ok("connect", "codex")
+	if calls := b.fake.Calls(); len(calls) > 1 || len(calls) == 1 && calls[0].Operation == "index_repo" {
+		t.Errorf("without the flag it calls %+v", calls)
+	}
+	if out := b.ok("connect", "codex", "--index"); !strings.Contains(out, "Queued "+repo) {
+		t.Errorf("with the flag it says\n%s", out)
+	}
+	b.opts.Interactive, b.opts.In = true, strings.NewReader("y\n")
+	if out, errs, _ := b.run("connect", "codex"); !strings.Contains(errs, "is not indexed") || !strings.Contains(out, "Queued") {
+		t.Errorf("at a terminal it says\n%s%s", out, errs)
+	}
+	b.fake.Answers["repos"] = &memory.RepoList{Repos: []memory.SandboxState{{Sandbox: memory.Sandbox{Root: repo}}}}
+	if _, errs, _ := b.run("connect", "codex"); strings.Contains(errs, "is not indexed") {
+		t.Errorf("it asks about an indexed repository: %s", errs)
 	}
 }

@@ -37,9 +37,8 @@ of a changed list: the words of the setting mcp.toolsets, or names of tools.`,
 				return err
 			}
 			if c.Flags().Changed("toolsets") {
-				cfg.MCP.Toolsets = toolsets
-				if err := cfg.Validate(); err != nil {
-					return &memory.Error{Code: memory.CodeInvalidInput, Field: "--toolsets", Message: err.Error(), Cause: err}
+				if cfg, err = a.withToolsets(toolsets); err != nil {
+					return err
 				}
 			}
 			var level slog.Level
@@ -73,4 +72,18 @@ of a changed list: the words of the setting mcp.toolsets, or names of tools.`,
 	c.Flags().StringSliceVar(&toolsets, "toolsets", nil, "tools shown from the start: "+strings.Join(config.Toolsets, ", ")+" (default: as the setting says)")
 	completeWords(c, "toolsets", config.Toolsets...)
 	return c
+}
+
+// withToolsets returns the settings with the toolsets of a flag. It returns
+// CodeInvalidInput for what is neither a toolset nor the name of a tool.
+func (a *App) withToolsets(toolsets []string) (config.Config, error) {
+	cfg, err := a.Config()
+	if err != nil {
+		return cfg, err
+	}
+	cfg.MCP.Toolsets = toolsets
+	if err := cfg.Validate(); err != nil {
+		return cfg, &memory.Error{Code: memory.CodeInvalidInput, Field: "--toolsets", Message: err.Error(), Cause: err}
+	}
+	return cfg, nil
 }

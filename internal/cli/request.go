@@ -81,7 +81,10 @@ func orHint(err error, field, hint string) error {
 // of the input too.
 func (a *App) confirm(question string) (bool, error) {
 	fmt.Fprint(a.opts.Err, question, " [y/N] ")
-	answer, err := bufio.NewReader(a.opts.In).ReadString('\n')
+	if a.answers == nil {
+		a.answers = bufio.NewReader(a.opts.In)
+	}
+	answer, err := a.answers.ReadString('\n')
 	if err != nil && err != io.EOF {
 		return false, fmt.Errorf("read answer: %w", err)
 	}

@@ -124,14 +124,15 @@ func (a *App) waitingIn(ctx context.Context, root string) (*memory.WaitingFiles,
 // offerTrust asks on a terminal whether what waits of the repository at a root may be
 // read, and says elsewhere how to agree.
 func (a *App) offerTrust(ctx context.Context, root string) error {
-	if !a.opts.Interactive || a.json {
-		return a.answerMore(func(w io.Writer) {
-			fmt.Fprintf(w, "\nThe lesson logs, sessions and context files of %s are not read yet. Run %s to read them.\n", render.Printable(root), commandWith("recalld trust", root))
-		})
+	if a.json {
+		return nil
 	}
 	waiting, err := a.waitingIn(ctx, root)
 	if err != nil || waiting == nil {
 		return err
+	}
+	if !a.opts.Interactive {
+		return a.answerMore(func(w io.Writer) { fmt.Fprintf(w, "\n%s\n", waitingText(*waiting)) })
 	}
 	yes, err := a.confirm(fmt.Sprintf("\n%s of %s are not read: they come from another author. Read them from now on?", waiting.Text(), render.Printable(root)))
 	if err != nil || !yes {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,6 +41,8 @@ type clientSetup struct {
 	Args    []string `json:"args"`
 	// Hint is what has to be done first.
 	Hint string `json:"hint,omitempty"`
+
+	program string // the absolute path of Command, empty if it is not known
 }
 
 // upCommand is the first command that a user runs: it must end with an answer.
@@ -155,14 +156,16 @@ func (s clientSetup) json() (string, error) {
 // built and takes away again.
 func (a *App) clientSetup() clientSetup {
 	setup := clientSetup{Command: "recalld", Args: append([]string{"mcp"}, a.dataArguments()...)}
-	onPath, err := exec.LookPath("recalld")
+	onPath, err := a.opts.LookPath("recalld")
 	switch {
 	case isTemporary(a.opts.Executable, os.TempDir()):
 		if err != nil {
 			setup.Hint = "Install it first: go install github.com/recalld/recalld/cmd/recalld@latest (in a checkout: go install ./cmd/recalld)"
 		}
 	case err != nil || !sameFile(onPath, a.opts.Executable):
-		setup.Command = a.opts.Executable
+		setup.Command, setup.program = a.opts.Executable, a.opts.Executable
+	case filepath.IsAbs(onPath):
+		setup.program = onPath // a link that stays when the program is updated
 	}
 	return setup
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -230,7 +231,7 @@ func TestClientSetup(t *testing.T) {
 	} {
 		t.Setenv("PATH", tt.path)
 		b := newBench(t, nil)
-		b.opts.Executable = tt.executable
+		b.opts.Executable, b.opts.LookPath = tt.executable, exec.LookPath
 		app, err := newApp(b.opts)
 		if err != nil {
 			t.Fatal(err)

@@ -19,14 +19,20 @@ type Applied struct {
 	// Changed says that the file was written, Removed that it was deleted.
 	Changed bool
 	Removed bool
-	// Backup is the copy of the former file; empty for a new file.
+	// Backup is the copy of the former file; empty for a new file, and for one that is as
+	// it was before recalld was in it.
 	Backup string
+
+	target string // the file that Path leads to
+	mode   fs.FileMode
+	made   []string // folders and the file, if they are new
 }
 
 // Apply carries out a change: it copies the former file beside itself, with the time in the
 // copy's name, and replaces the file atomically. It follows a link. It returns CodeConflict
-// if the file has changed since the plan.
-func Apply(c Change, now time.Time) (Applied, error) {
+// if the file has changed since the plan. What it makes is noted in created. If byClient is
+// not nil, it may write the file in Apply's place, and says whether it has.
+func Apply(c Change, now time.Time, created *Created, byClient func() bool) (done Applied, err error) {
 	if c.None() {
 		return Applied{}, nil
 	}
@@ -37,42 +43,105 @@ func Apply(c Change, now time.Time) (Applied, error) {
 	if !bytes.Equal(is, c.Before) || (is == nil) != (c.Before == nil) {
 		return Applied{}, &memory.Error{Code: memory.CodeConflict, Field: "file", Message: c.Path + " was changed meanwhile", Hint: "try again"}
 	}
-	target := c.Path
-	mode := fs.FileMode(0o600) // settings contain the keys of other servers
-	if c.Before == nil {
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			return Applied{}, fmt.Errorf("create folder of %s: %w", target, err)
-		}
-		if c.What == whatInstructions {
-			mode = 0o644
-		}
-	} else {
-		if target, err = filepath.EvalSymlinks(target); err != nil {
-			return Applied{}, fmt.Errorf("follow %s: %w", c.Path, err)
-		}
-		info, err := os.Stat(target)
-		if err != nil {
-			return Applied{}, fmt.Errorf("look at %s: %w", target, err)
-		}
-		mode = info.Mode().Perm()
+	done = Applied{Changed: true, mode: 0o600} // settings contain the keys of other servers
+	if c.What == whatInstructions {
+		done.mode = 0o644
 	}
-	out := Applied{Changed: true}
-	if c.Before != nil {
-		if out.Backup, err = backup(target, mode, c.Before, now); err != nil {
-			return Applied{}, err
-		}
-	}
-	if c.After == nil {
-		if err := os.Remove(target); err != nil {
-			return Applied{}, fmt.Errorf("remove %s: %w", target, err)
-		}
-		out.Removed = true
-		return out, nil
-	}
-	if err := write(target, mode, c.After); err != nil {
+	if done.target, err = follow(c.Path); err != nil {
 		return Applied{}, err
 	}
-	return out, nil
+	ours := c.After == nil && created.has(done.target)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, undo(c, done, created))
+		}
+	}()
+	if c.Before == nil {
+		if done.made, err = makeFolders(filepath.Dir(done.target)); err != nil {
+			return done, err
+		}
+		done.made = append(done.made, done.target)
+		err = created.add(done.made)
+	} else {
+		var info fs.FileInfo
+		if info, err = os.Stat(done.target); err != nil {
+			return done, fmt.Errorf("look at %s: %w", done.target, err)
+		}
+		done.mode = info.Mode().Perm()
+		if !c.follows && !c.exact && !ours {
+			done.Backup, err = backup(done.target, done.mode, c.Before, now)
+		}
+	}
+	if err != nil {
+		return done, err
+	}
+	if c.After == nil {
+		if err = os.Remove(done.target); err != nil {
+			return done, fmt.Errorf("remove %s: %w", done.target, err)
+		}
+		done.Removed = true
+		if ours {
+			dropBackups(c.drops)
+		}
+		return done, created.removeFolders(done.target)
+	}
+	if byClient != nil && byClient() {
+		return done, nil
+	}
+	if err = write(done.target, done.mode, c.After); err == nil && c.exact {
+		dropBackups(c.drops)
+	}
+	return done, err
+}
+
+// Undo takes a change back that Apply has carried out.
+func Undo(c Change, done Applied, created *Created) error {
+	if !done.Changed {
+		return nil
+	}
+	return undo(c, done, created)
+}
+
+func undo(c Change, done Applied, created *Created) error {
+	var err error
+	if c.Before == nil {
+		if err = os.Remove(done.target); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return errors.Join(err, created.removeFolders(done.target))
+	}
+	if is, readErr := readFile(c.Path); readErr != nil || !bytes.Equal(is, c.Before) || is == nil {
+		if err = os.MkdirAll(filepath.Dir(done.target), 0o755); err == nil {
+			err = write(done.target, done.mode, c.Before)
+		}
+	}
+	if err == nil && done.Backup != "" {
+		err = os.Remove(done.Backup)
+	}
+	return err
+}
+
+// follow returns the file that a path leads to. A link may lead to a file that does not
+// exist yet.
+func follow(path string) (string, error) {
+	for range 40 { // as many as systems follow
+		info, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
+			return path, nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("follow %s: %w", path, err)
+		}
+		to, err := os.Readlink(path)
+		if err != nil {
+			return "", fmt.Errorf("follow %s: %w", path, err)
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
+	return "", memory.Errorf(memory.CodeConflict, "%s is a link in a circle", path)
 }
 
 // write replaces a file's text and keeps its mode despite the umask.
@@ -88,22 +157,6 @@ func write(path string, mode fs.FileMode, text []byte) error {
 		return fmt.Errorf("set mode of %s: %w", path, err)
 	}
 	return nil
-}
-
-// backup copies a file to <file>.recalld-YYYYMMDD-HHMMSS.bak, with a number if
-// that is taken.
-func backup(path string, mode fs.FileMode, text []byte, now time.Time) (string, error) {
-	for n := 1; ; n++ {
-		to := fmt.Sprintf("%s.recalld-%s.bak", path, now.Format("20060102-150405"))
-		if n > 1 {
-			to = fmt.Sprintf("%s.recalld-%s-%d.bak", path, now.Format("20060102-150405"), n)
-		}
-		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-			return to, write(to, mode, text)
-		} else if err != nil {
-			return "", fmt.Errorf("name backup: %w", err)
-		}
-	}
 }
 
 // writable returns an error for a file that its owner has made read-only. Replacing it

@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -22,6 +23,9 @@ import (
 
 // name is recalld's name in the files of clients.
 const name = "recalld"
+
+// toolsetsFlag is the flag of the bridge for the tools that it shows from the start.
+const toolsetsFlag = "--toolsets"
 
 // maxFile bounds the files that are edited, in bytes. The largest known, Claude
 // Code's ~/.claude.json, reaches some megabytes.
@@ -52,6 +56,8 @@ type Machine struct {
 	Home string
 	// Getenv reads the environment: it can move the folder of some clients.
 	Getenv func(string) string
+	// LookPath finds a program in PATH, as exec.LookPath does. Nil finds none.
+	LookPath func(string) (string, error)
 }
 
 // config is the folder in which most programs of this system keep their settings.
@@ -86,12 +92,27 @@ type Options struct {
 	// Server is the command of the bridge. Hooks run the same program, with "hook" in place
 	// of "mcp", its first argument.
 	Server Server
+	// Program is the absolute path of the program, for clients without the PATH of a shell.
+	// If it is empty, they start Server as it is.
+	Program string
+	// Toolsets are shown from the start: words of mcp.toolsets, or names of tools. If there
+	// are none, those that a file already names stay.
+	Toolsets []string
 	// NoHooks does not add hooks.
 	NoHooks bool
 	// Prompts adds the hook that recalls lessons for every prompt.
 	Prompts bool
 	// Instructions adds the text that tells an agent when to recall and remember.
 	Instructions bool
+}
+
+// Started is the command that starts the server, with its toolsets.
+func (o Options) Started() Server {
+	s := o.Server
+	if len(o.Toolsets) > 0 {
+		s.Args = slices.Concat(s.Args, []string{toolsetsFlag, strings.Join(o.Toolsets, ",")})
+	}
+	return s
 }
 
 func (o *Options) validate() error {
@@ -118,6 +139,12 @@ type Change struct {
 	// Before is the text of the file, nil if it does not exist. After is its new text, nil
 	// to delete the file because it contained only recalld's part.
 	Before, After []byte
+	// follows says that an earlier change of the same plan is to the same file.
+	follows bool
+	// exact says that the file becomes what it was before recalld was in it. drops are the
+	// backups that are not needed once recalld is out of the file.
+	exact bool
+	drops []string
 }
 
 // None says that the file needs no change.
@@ -150,11 +177,43 @@ func (c Client) Connect(m Machine, o Options) ([]Change, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
+	if err := c.supports(m, o); err != nil {
+		return nil, err
+	}
 	if o.Instructions && c.files(m, o).instructions == "" {
 		return nil, &memory.Error{Code: memory.CodeInvalidInput, Field: "instructions", Message: c.Title + " has no known instructions file for all projects",
 			Hint: "put them into one project: --project"}
 	}
-	return plan(c.parts(m, o, o.Instructions), edit.Put)
+	return plan(c.parts(m, c.keepToolsets(m, o), o.Instructions), edit.Put)
+}
+
+// supports returns CodeInvalidInput if the client has no file for servers in a scope.
+func (c Client) supports(m Machine, o Options) error {
+	if len(c.files(m, o).server) > 0 {
+		return nil
+	}
+	return &memory.Error{Code: memory.CodeInvalidInput, Field: "project", Message: c.Title + " has no settings file for one project",
+		Hint: "connect it for all: recalld connect " + c.Name}
+}
+
+// keepToolsets fills in the toolsets that the client's file already names.
+func (c Client) keepToolsets(m Machine, o Options) Options {
+	files := c.files(m, o).server
+	if len(o.Toolsets) > 0 || len(files) == 0 {
+		return o
+	}
+	p := part{whatServer, files, c.server(o.Server)}
+	text, err := readFile(p.path())
+	if err != nil {
+		return o // planning the change reports it
+	}
+	if e, ok := p.edit.(interface{ args([]byte) []string }); ok {
+		args := e.args(text)
+		if i := slices.Index(args, toolsetsFlag); i >= 0 && i+1 < len(args) {
+			o.Toolsets = []string{args[i+1]}
+		}
+	}
+	return o
 }
 
 // Disconnect returns the changes that remove everything that Connect can add.
@@ -163,29 +222,46 @@ func (c Client) Disconnect(m Machine, o Options) ([]Change, error) {
 		return nil, err
 	}
 	o.NoHooks = false
-	return plan(c.parts(m, o, true), edit.Take)
+	parts := c.parts(m, o, true)
+	changes, err := plan(parts, edit.Take)
+	if err != nil {
+		return nil, err
+	}
+	return restoreBackups(parts, changes), nil
 }
 
-// plan reads the files of parts and edits their texts.
+// plan reads the files of parts and edits their texts. Two parts may have the same file.
 func plan(parts []part, do func(edit, []byte) ([]byte, error)) ([]Change, error) {
 	changes := make([]Change, 0, len(parts))
 	for _, p := range parts {
-		change, err := p.change(do)
-		if err != nil {
+		c := Change{What: p.what, Path: p.path()}
+		var err error
+		if i := lastOf(changes, c.Path); i >= 0 {
+			c.Before, c.follows = changes[i].After, true
+		} else if c.Before, err = readFile(c.Path); err != nil {
 			return nil, err
 		}
-		changes = append(changes, change)
+		if c, err = p.change(c, do); err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
 	}
 	return changes, nil
 }
 
-// change reads a part's file and edits its text.
-func (p part) change(do func(edit, []byte) ([]byte, error)) (Change, error) {
-	c := Change{What: p.what, Path: p.path()}
-	var err error
-	if c.Before, err = readFile(c.Path); err != nil {
-		return c, err
+// lastOf returns the index of the last change of a file, -1 if there is none.
+func lastOf(changes []Change, path string) int {
+	for i, c := range slices.Backward(changes) {
+		if c.Path == path {
+			return i
+		}
 	}
+	return -1
+}
+
+// change edits the text of a part's file.
+func (p part) change(c Change, do func(edit, []byte) ([]byte, error)) (Change, error) {
+	var err error
 	if c.After, err = do(p.edit, c.Before); err != nil {
 		return c, &memory.Error{Code: memory.CodeConflict, Field: "file", Message: c.Path + ": " + err.Error(),
 			Hint: "repair the file and try again; nothing was changed", Cause: err}
@@ -227,103 +303,4 @@ func readFile(path string) ([]byte, error) {
 		text = []byte{}
 	}
 	return text, nil
-}
-
-// State is the state of a part in a file.
-type State string
-
-// The states.
-const (
-	// Connected: the file is as Connect would write it.
-	Connected State = "connected"
-	// Differs: recalld is in the file, but with another command or other hooks.
-	Differs State = "differs"
-	// NotConnected: recalld is not in the file.
-	NotConnected State = "not connected"
-	// Unreadable: the file exists but cannot be parsed.
-	Unreadable State = "unreadable"
-)
-
-// Status is the state of one part of a client in one file.
-type Status struct {
-	What  string `json:"what"`
-	Path  string `json:"path"`
-	Scope Scope  `json:"scope"`
-	State State  `json:"state"`
-	// Error says why the file is unreadable.
-	Error string `json:"error,omitempty"`
-}
-
-// Status returns the state of a client's parts. Missing instructions are left out, since
-// they are optional.
-func (c Client) Status(m Machine, o Options) ([]Status, error) {
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
-	withPrompts := o
-	withPrompts.Prompts = true
-	var all []Status
-	for _, p := range c.parts(m, o, true) {
-		s := Status{What: p.what, Path: p.path(), Scope: o.Scope}
-		s.State, s.Error = p.state()
-		if p.what == whatHooks && s.State == Differs { // perhaps with the hook for prompts
-			s.State, s.Error = part{p.what, p.paths, c.hooks(withPrompts)}.state()
-		}
-		if s.State != NotConnected || p.what != whatInstructions {
-			all = append(all, s)
-		}
-	}
-	return all, nil
-}
-
-// state returns the state of a part, and why its file cannot be parsed.
-func (p part) state() (State, string) {
-	text, err := readFile(p.path())
-	if err != nil {
-		return Unreadable, err.Error()
-	}
-	without, err := p.edit.Take(text)
-	if err != nil {
-		return Unreadable, err.Error()
-	}
-	if (Change{Before: text, After: without}).None() {
-		return NotConnected, ""
-	}
-	with, err := p.edit.Put(text)
-	if err != nil {
-		return Unreadable, err.Error()
-	}
-	if bytes.Equal(text, with) {
-		return Connected, ""
-	}
-	return Differs, ""
-}
-
-// Installed says whether the client seems to be installed on this machine.
-func (c Client) Installed(m Machine) bool {
-	_, err := os.Stat(c.home(m))
-	return err == nil
-}
-
-// Snippet is a part as it would be in an empty file, for pasting.
-type Snippet struct {
-	What string `json:"what"`
-	Path string `json:"path"`
-	Text string `json:"text"`
-}
-
-// Snippets returns what Connect would write into empty files.
-func (c Client) Snippets(m Machine, o Options) ([]Snippet, error) {
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
-	var all []Snippet
-	for _, p := range c.parts(m, o, o.Instructions) {
-		text, err := p.edit.Put(nil)
-		if err != nil {
-			return nil, fmt.Errorf("write %s: %w", p.what, err)
-		}
-		all = append(all, Snippet{What: p.what, Path: p.path(), Text: strings.TrimRight(string(text), "\n")})
-	}
-	return all, nil
 }

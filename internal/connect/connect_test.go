@@ -29,7 +29,7 @@ func TestClients(t *testing.T) {
 	}
 	var out strings.Builder
 	for _, c := range Clients() {
-		fmt.Fprintf(&out, "== %s (%s)\n", c.Name, c.Title)
+		fmt.Fprintf(&out, "== %s (%s)\n%s\n", c.Name, c.Title, c.Docs)
 		for _, system := range []string{"linux", "darwin", "windows"} {
 			m := Machine{OS: system, Home: "/home/me", Getenv: noEnv}
 			for _, scope := range []Scope{User, Project} {
@@ -38,7 +38,11 @@ func TestClients(t *testing.T) {
 				}
 			}
 		}
-		snippets, err := c.Snippets(Machine{OS: "linux", Home: "/home/me", Getenv: noEnv}, Options{Scope: Project, Dir: "/src/shop", Server: server, Prompts: true, Instructions: true})
+		scope := Project
+		if len(c.files(Machine{Getenv: noEnv}, Options{Scope: Project}).server) == 0 {
+			scope = User
+		}
+		snippets, err := c.Snippets(Machine{OS: "linux", Home: "/home/me", Getenv: noEnv}, Options{Scope: scope, Dir: "/src/shop", Server: server, Prompts: true, Instructions: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,6 +99,7 @@ type rig struct {
 	client  Client
 	machine Machine
 	options Options
+	created *Created
 }
 
 func newRig(t *testing.T, client string) *rig {
@@ -103,7 +108,7 @@ func newRig(t *testing.T, client string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{t, c, Machine{OS: runtime.GOOS, Home: t.TempDir(), Getenv: noEnv}, Options{Server: server}}
+	return &rig{t, c, Machine{OS: runtime.GOOS, Home: t.TempDir(), Getenv: noEnv}, Options{Server: server}, OpenCreated(filepath.Join(t.TempDir(), "created.json"))}
 }
 
 // path is the file of a part.
@@ -131,7 +136,7 @@ func (r *rig) apply(plan func(Client, Machine, Options) ([]Change, error)) (chan
 		r.t.Fatal(err)
 	}
 	for _, c := range changes {
-		done, err := Apply(c, at)
+		done, err := Apply(c, at, r.created, nil)
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -141,7 +146,7 @@ func (r *rig) apply(plan func(Client, Machine, Options) ([]Change, error)) (chan
 		if done.Changed {
 			changed = append(changed, c.What)
 		}
-		if c.Before != nil && done.Changed && read(r.t, done.Backup) != string(c.Before) {
+		if c.Before != nil && done.Backup != "" && read(r.t, done.Backup) != string(c.Before) {
 			r.t.Errorf("the backup %s is not what the file was", done.Backup)
 		}
 	}
@@ -190,6 +195,12 @@ func TestConnectAndDisconnect(t *testing.T) {
 			t.Run(c.Name+"/"+string(scope), func(t *testing.T) {
 				r := newRig(t, c.Name)
 				r.options.Scope, r.options.Dir = scope, t.TempDir()
+				if len(c.files(r.machine, Options{Scope: scope, Dir: r.options.Dir}).server) == 0 {
+					if _, err := c.Connect(r.machine, r.options); memory.CodeOf(err) != memory.CodeInvalidInput {
+						t.Errorf("a client without a file for a project: %v, want it refused", err)
+					}
+					return
+				}
 				r.options.Instructions = c.files(r.machine, r.options).instructions != ""
 				parts := c.parts(r.machine, r.options, r.options.Instructions)
 				if got := r.apply(Client.Connect); len(got) != len(parts) {
@@ -215,6 +226,11 @@ func TestConnectAndDisconnect(t *testing.T) {
 				for _, p := range parts {
 					if _, err := os.Stat(p.path()); !os.IsNotExist(err) {
 						t.Errorf("%s is left of a file that was not there: %v", p.path(), err)
+					}
+				}
+				for _, dir := range []string{r.machine.Home, r.options.Dir} {
+					if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+						t.Errorf("%s is left in the folder: %v", left, err)
 					}
 				}
 				if got := r.apply(Client.Disconnect); len(got) > 0 {
@@ -271,7 +287,7 @@ func TestApplyKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, target, `{"theirs": 1}`, 0o640)
-	if _, err := Apply(changes[0], at); memory.CodeOf(err) != memory.CodeConflict {
+	if _, err := Apply(changes[0], at, nil, nil); memory.CodeOf(err) != memory.CodeConflict {
 		t.Errorf("a file that was changed since the plan: %v, want a conflict", err)
 	}
 	if read(t, target) != `{"theirs": 1}` {

@@ -65,6 +65,35 @@ func (e jsonEntry) Take(text []byte) ([]byte, error) {
 	return jsonRemove(text, e.newer)
 }
 
+// args are the arguments in the entry: its list "args", or what follows the program in its
+// list "command".
+func (e jsonEntry) args(text []byte) (args []string) {
+	path, err := e.at(text)
+	if err != nil {
+		return nil
+	}
+	value, _, err := jsonGet(text, path)
+	entry, _ := value.(map[string]any)
+	if err != nil || entry == nil {
+		return nil
+	}
+	list, ok := entry["args"].([]any)
+	if !ok {
+		list, _ = entry["command"].([]any)
+	}
+	return stringsOf(list)
+}
+
+// stringsOf returns the strings of a decoded list.
+func stringsOf(list []any) (all []string) {
+	for _, value := range list {
+		if s, ok := value.(string); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
 // at is the path of the entry, existing or new.
 func (e jsonEntry) at(text []byte) ([]string, error) {
 	if e.newer == nil {

@@ -60,6 +60,16 @@ func (t tomlTable) Put(text []byte) ([]byte, error) {
 	return out, nil
 }
 
+// args are the arguments in the table.
+func (t tomlTable) args(text []byte) []string {
+	table, _, err := t.get(text)
+	if err != nil {
+		return nil
+	}
+	list, _ := table["args"].([]any)
+	return stringsOf(list)
+}
+
 // lines returns the keys of the table with their values.
 func (t tomlTable) lines() (lines [2]string, err error) {
 	command, err := tomlString(t.server.Command)

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/recalld/recalld/configs"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/source/lessonlog"
+)
+
+// connectRepository does what concerns the repository in which connect runs: it indexes it
+// and offers to read its files. Outside of one there is nothing to do.
+func (a *App) connectRepository(ctx context.Context, f *connectFlags) error {
+	root, err := a.projectDir(f)
+	if err != nil {
+		if f.index {
+			return err
+		}
+		return nil
+	}
+	if err := a.offerIndex(ctx, root, f.index); err != nil {
+		return err
+	}
+	return a.offerTrust(ctx, root)
+}
+
+// offerIndex queues a repository for indexing if that is wanted: a flag says so, or the
+// user at the terminal, who is asked if it is not indexed yet.
+func (a *App) offerIndex(ctx context.Context, root string, wanted bool) error {
+	if !wanted {
+		if !a.opts.Interactive || a.json {
+			return nil
+		}
+		list, err := ask(ctx, a, service.Repos, service.None{})
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(list.Repos, func(r memory.SandboxState) bool { return r.Root == filepath.Clean(root) }) {
+			return nil
+		}
+		yes, err := a.confirm(fmt.Sprintf("\n%s is not indexed: questions about its code find nothing. Index it in the background now?", render.Printable(root)))
+		if err != nil || !yes {
+			return err
+		}
+	}
+	queued, err := ask(ctx, a, service.IndexRepo, memory.IndexRequest{Path: root, Caller: a.caller()})
+	if err != nil {
+		return err
+	}
+	return a.answerMore(func(w io.Writer) { fmt.Fprintln(w); writeQueued(w, queued, nil) })
+}
+
+// installScript puts the script for shells into the repository.
+func (a *App) installScript(f *connectFlags, result *connectResult) error {
+	dir, err := a.projectDir(f)
+	if err != nil {
+		return err
+	}
+	file := fileResult{What: "script", Path: filepath.Join(dir, filepath.FromSlash(lessonlog.ScriptPath)), Result: "unchanged"}
+	if f.dryRun {
+		if text, err := os.ReadFile(file.Path); err != nil || !bytes.Equal(text, configs.LogScript) {
+			file.Result = "written"
+		}
+	} else {
+		path, changed, err := lessonlog.InstallScript(dir)
+		if err != nil {
+			return err
+		}
+		if file.Path = path; changed {
+			file.Result = "written"
+		}
+	}
+	result.Files = append(result.Files, file)
+	return nil
+}
