@@ -68,7 +68,7 @@ The server is started once before anything is written: if it does not answer, co
 says why and changes nothing. The rest of a settings file stays as it is. The original
 is kept beside it, as FILE.recalld-DATE-TIME.bak, three of them at most. Claude Code also
 gets hooks. They record sessions and steps, and answer failures with lessons. A second
-run changes nothing. --remove removes what was added; a file that nobody else changed
+run changes nothing. --remove removes what was added; an otherwise unchanged file
 becomes what it was, byte for byte.`,
 		Example: `  recalld connect
   recalld connect --all --index
