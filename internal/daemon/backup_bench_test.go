@@ -1,0 +1,103 @@
+package daemon
+
+import (
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/internal/backup"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/store"
+)
+
+// BenchmarkBackup makes a first backup of lessons, then one after a tenth of a per cent of
+// them was written again, while recalls are answered, and verifies and restores it. It
+// reports the sizes in MB, the times, and how much slower the median recall was meanwhile.
+func BenchmarkBackup(b *testing.B) {
+	for _, lessons := range []int{10_000, 100_000} {
+		b.Run(strconv.Itoa(lessons), func(b *testing.B) {
+			h := newHistory(b, lessons, 1)
+			dir := b.TempDir()
+			alone := askUntil(b, h, func() bool { return false })
+			var first, next *memory.Backup
+			var during []time.Duration
+			for b.Loop() {
+				begin := time.Now()
+				first, during = backUpBeside(b, h, dir)
+				b.ReportMetric(time.Since(begin).Seconds(), "first-s")
+				w := historyWriter{core: h.core}
+				for n := range lessons / 1000 {
+					r := h.lesson(n, time.Now())
+					r.Doc = memory.DocumentID(r.Text)
+					w.batch.Docs = append(w.batch.Docs, memory.Doc{ID: r.Doc, Terms: analyzeRecord(r.Text)})
+					w.batch.Records = append(w.batch.Records, r)
+				}
+				if _, err := h.core.Store.Commit(b.Context(), w.batch); err != nil {
+					b.Fatal(err)
+				}
+				begin = time.Now()
+				next, _ = backUpBeside(b, h, dir)
+				b.ReportMetric(time.Since(begin).Seconds(), "next-s")
+				begin = time.Now()
+				if err := backup.Verify(b.Context(), next, func(int64) {}); err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(time.Since(begin).Seconds(), "verify-s")
+				begin = time.Now()
+				r, err := store.PrepareRestore(b.Context(), store.Options{Dir: b.TempDir() + "/store"}, store.Restoring{Size: next.Size, Schema: next.Schema,
+					Walk: func(fn func(store.Entry) error) error { return backup.Walk(b.Context(), next, fn) }})
+				if err != nil || r.Kept[string(memory.Lesson)] != lessons {
+					b.Fatalf("restore: %+v, %v", r, err)
+				}
+				b.ReportMetric(time.Since(begin).Seconds(), "restore-s")
+			}
+			b.ReportMetric(float64(first.Size)/1e6, "values-MB")
+			b.ReportMetric(float64(first.Written)/1e6, "first-MB")
+			b.ReportMetric(float64(next.Written)/1e6, "next-MB")
+			b.ReportMetric(float64(percentile(during, 50))/float64(percentile(alone, 50)), "x_recall")
+		})
+	}
+}
+
+// backUpBeside makes a backup while recalls are answered, and returns their times.
+func backUpBeside(b *testing.B, h *history, dir string) (*memory.Backup, []time.Duration) {
+	b.Helper()
+	var over atomic.Bool
+	made := make(chan *memory.Backup, 1)
+	go func() {
+		defer over.Store(true)
+		defer close(made)
+		x, err := h.core.Store.Snapshot()
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		defer x.Close()
+		done, err := backup.Create(b.Context(), x, backup.Options{Dir: dir}, func(int64) {})
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		made <- done
+	}()
+	times := askUntil(b, h, over.Load)
+	done := <-made
+	if done == nil {
+		b.FailNow()
+	}
+	return done, times
+}
+
+// askUntil asks 300 questions, and fewer if over says so before.
+func askUntil(b *testing.B, h *history, over func() bool) (times []time.Duration) {
+	b.Helper()
+	for len(times) == 0 || len(times) < 300 && !over() {
+		begin := time.Now()
+		if _, err := h.core.Recall.Recall(b.Context(), memory.RecallRequest{Query: h.words.query(), Project: h.project.Name}); err != nil {
+			b.Fatal(err)
+		}
+		times = append(times, time.Since(begin))
+	}
+	return times
+}
