@@ -85,6 +85,9 @@ const (
 	// adviceQuery is how much of an error is asked about, in characters: its end,
 	// where programs put what matters.
 	adviceQuery = 2000
+	// adviceRelevance is the least relevance of a lesson: that of what is sure. Failures
+	// share words ("no such file", "not found") that make other lessons likely.
+	adviceRelevance = 0.75
 )
 
 // advise recalls lessons about the error of a step that failed. Without any it is nil.
@@ -98,9 +101,10 @@ func (d *Daemon) advise(ctx context.Context, req memory.RecordStepRequest, step 
 	message := []rune(failed.Message)
 	caller := req.Caller
 	caller.Session = step.Session
+	relevance := max(adviceRelevance, d.opts.Config.Recall.MinRelevance.Lesson)
 	answer, err := d.Recall(ctx, memory.RecallRequest{
 		Query: string(message[max(0, len(message)-adviceQuery):]), Kinds: []memory.Kind{memory.Lesson},
-		Limit: adviceLessons, MaxTokens: memory.AdviceTokens, Project: req.Project, Caller: caller,
+		Limit: adviceLessons, MaxTokens: memory.AdviceTokens, MinRelevance: &relevance, Project: req.Project, Caller: caller,
 	})
 	if err != nil {
 		if memory.CodeOf(err) == memory.CodeInvalidInput { // there is nothing to ask
