@@ -6,6 +6,7 @@ BENCH       ?= .
 BENCHTIME   ?= 1s
 STEPS       ?= 1000
 QUESTIONS   ?= 10000
+EVENTS      ?= 10000
 # What runs goroutines: the rest would only slow the race detector down.
 RACE        ?= ./index/... ./embedder/... ./worker/... ./internal/...
 # The trainer of the built-in model, a module of its own.
@@ -28,7 +29,7 @@ ANSWERS     ?=
 QEMU        ?= $(shell command -v qemu-aarch64 || command -v qemu-aarch64-static)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture busy damage fuzz golden ollama test-ollama ci clean
+.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture busy hooks damage fuzz golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -95,6 +96,9 @@ torture: ## make STEPS random changes to a repository during recalls, under the 
 
 busy: ## ask QUESTIONS times during a start while all cores are busy
 	RECALLD_BUSY=$(QUESTIONS) $(GO) test -count 1 -run '^TestBusyStart$$' -v -timeout 60m ./internal/daemon
+
+hooks: ## send EVENTS by hooks, six at a time, while the daemon is stopped, frozen and killed
+	RECALLD_TEST_LONG=1 RECALLD_HOOK_EVENTS=$(EVENTS) $(GO) test -count 1 -run '^TestE2EHooksLoseNothing$$' -v -timeout 60m ./cmd/recalld
 
 damage: ## damage stores in every known way, open and repair them
 	RECALLD_TEST_DAMAGE=1 $(GO) test -count 1 -run '^TestDamageTable$$' -v -timeout 30m ./internal/store

@@ -37,7 +37,10 @@ func (d *Daemon) drainSpool(ctx context.Context) {
 		case d.core.Store.Trouble() != nil || d.core.Store.Broken() != nil:
 			return spool.Later // it is not the event's fault
 		default:
-			if attempts++; attempts < maxAttempts {
+			if attempts++; attempts == 1 {
+				d.log.Warn("an event of a hook waits", attrPart, "spool", attrError, err)
+			}
+			if attempts < maxAttempts {
 				return spool.Later
 			}
 		}
