@@ -25,7 +25,7 @@ const made = "made by the caller"
 
 // What several methods carry, with every field set.
 var (
-	caller   = memory.Caller{Dir: "/d", Client: "c", Session: "abcd", Window: "w-1"}
+	caller   = memory.Caller{Dir: "/d", Client: "c", Session: "abcd", Window: "w-1", Hook: true}
 	which    = memory.SessionRef{SessionID: "abcd", Project: "p", Caller: caller}
 	toolRef  = memory.Ref{Type: memory.Tool, Name: "read_file", ServerName: "filesystem"}
 	tool     = memory.ToolRef{ServerName: "filesystem", ToolName: "read_file"}

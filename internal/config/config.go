@@ -186,6 +186,8 @@ type Lessons struct {
 // Sessions is how sessions and their steps are kept.
 type Sessions struct {
 	Files bool `yaml:"files" default:"true"`
+	// HookFiles writes files of what hooks record, too.
+	HookFiles bool `yaml:"hook_files" default:"false"`
 	// Dir is relative or absolute like Lessons.Dir.
 	Dir      string      `yaml:"dir" default:"test-artifacts/llm-knowledge"`
 	FlowTags []string    `yaml:"flow_tags" default:"send,swap,connect,sign,onboarding,settings,tx-confirmation"`

@@ -19,7 +19,7 @@ func payload(rest string) []byte {
 	return fmt.Appendf(nil, `{"session_id":%q,"transcript_path":"/t.jsonl","cwd":"/src/shop","permission_mode":"default"%s}`, session, rest)
 }
 
-var caller = memory.Caller{Dir: "/src/shop", Client: "claude-code", Session: session}
+var caller = memory.Caller{Dir: "/src/shop", Client: "claude-code", Session: session, Hook: true}
 
 func TestParseSteps(t *testing.T) {
 	for name, test := range map[string]struct {

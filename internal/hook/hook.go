@@ -54,7 +54,25 @@ func Parse(client, event string, payload []byte, env Environment) (Request, erro
 	if client != claudeCode {
 		return Request{}, fmt.Errorf("client %q has no hooks", client)
 	}
-	return parseClaude(event, payload, env)
+	r, err := parseClaude(event, payload, env)
+	r.byHook()
+	return r, err
+}
+
+// byHook marks the callers of the requests.
+func (r *Request) byHook() {
+	if r.Start != nil {
+		r.Start.Caller.Hook = true
+	}
+	if r.Step != nil {
+		r.Step.Caller.Hook = true
+	}
+	if r.End != nil {
+		r.End.Caller.Hook = true
+	}
+	if r.Recall != nil {
+		r.Recall.Caller.Hook = true
+	}
 }
 
 // MaxRuns bounds how often one session is resumed after its end.

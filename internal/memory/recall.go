@@ -29,6 +29,8 @@ type Caller struct {
 	// Window tells two windows of one client apart: the process that runs hooks and
 	// bridge, or a connection. Empty where it is unknown.
 	Window string `json:"window,omitempty" limit:"0-200" text:"exact"`
+	// Hook is set by the hooks of a client: they record by themselves.
+	Hook bool `json:"hook,omitempty"`
 }
 
 // Validate checks the limits of what a caller says of itself.

@@ -48,8 +48,9 @@ type Options struct {
 	// LessonDir and SessionDir are the folders of logs and of sessions, below each
 	// repository, or absolute: one for all repositories.
 	LessonDir, SessionDir string
-	// WriteLessons and WriteSessions have stored lessons and steps written to them.
-	WriteLessons, WriteSessions bool
+	// WriteLessons and WriteSessions have stored lessons and steps written to them,
+	// WriteHooked also what hooks recorded.
+	WriteLessons, WriteSessions, WriteHooked bool
 	// ReadContext has context files read.
 	ReadContext bool
 	// Trusted are patterns of folders whose files are read without consent.

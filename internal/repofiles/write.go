@@ -67,10 +67,15 @@ func (w *writer) AppendLesson(ctx context.Context, caller memory.Caller, kept *m
 	kept.Log, kept.Warning = path, w.warning("write lesson log", err)
 }
 
+// writesSession says whether sessions of a caller have files.
+func (w *writer) writesSession(caller memory.Caller) bool {
+	return w.opts.WriteSessions && (w.opts.WriteHooked || !caller.Hook)
+}
+
 // PutSession writes a session's file.
 func (w *writer) PutSession(ctx context.Context, caller memory.Caller, s *memory.SessionState) {
 	root, ok := w.root(ctx, caller, s.Project, w.opts.SessionDir)
-	if !ok || !w.opts.WriteSessions {
+	if !ok || !w.writesSession(caller) {
 		return
 	}
 	dir, err := sessiondir.WriteSession(root, w.opts.SessionDir, s.Session)
@@ -82,7 +87,7 @@ func (w *writer) PutSession(ctx context.Context, caller memory.Caller, s *memory
 // the name in the request if nothing is stored, with a warning if it should have been.
 func (w *writer) PutPicture(ctx context.Context, caller memory.Caller, s memory.Session, name string) (stored, warning string) {
 	root, ok := w.root(ctx, caller, s.Project, w.opts.SessionDir)
-	if !ok || !w.opts.WriteSessions {
+	if !ok || !w.writesSession(caller) {
 		return name, ""
 	}
 	stored, err := sessiondir.StoreScreenshot(root, w.opts.SessionDir, s, name)
@@ -95,7 +100,7 @@ func (w *writer) PutPicture(ctx context.Context, caller memory.Caller, s memory.
 // PutStep writes a step's file.
 func (w *writer) PutStep(ctx context.Context, caller memory.Caller, s memory.Session, r memory.Record, out *memory.StepRecorded) {
 	root, ok := w.root(ctx, caller, s.Project, w.opts.SessionDir)
-	if !ok || !w.opts.WriteSessions {
+	if !ok || !w.writesSession(caller) {
 		return
 	}
 	path, err := sessiondir.WriteStep(root, w.opts.SessionDir, s, r)
