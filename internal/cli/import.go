@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -44,6 +45,7 @@ read is listed and skipped. Forgotten memories do not come back.`,
 		},
 	}
 	a.projectFlag(c, &r.Project)
+	c.AddCommand(importAgentsCommand(a))
 	return c
 }
 
@@ -58,15 +60,20 @@ func writeImported(w io.Writer, i *memory.Imported) {
 		return
 	}
 	fmt.Fprintf(w, "Skipped %d that could not be read:\n", i.Skipped)
-	listed := i.Problems[:min(len(i.Problems), shownProblems)]
+	writeProblems(w, i.Problems, i.Skipped)
+}
+
+// writeProblems lists the first problems of all that were skipped.
+func writeProblems(w io.Writer, problems []memory.ImportProblem, skipped int) {
+	listed := problems[:min(len(problems), shownProblems)]
 	for _, p := range listed {
 		place := p.File
 		if p.Line > 0 {
 			place = fmt.Sprintf("%s:%d", p.File, p.Line)
 		}
-		fmt.Fprintf(w, "  %s: %s\n", place, p.Message)
+		fmt.Fprintf(w, "  %s: %s\n", render.Printable(place), render.Printable(p.Message))
 	}
-	if more := i.Skipped - len(listed); more > 0 {
+	if more := skipped - len(listed); more > 0 {
 		fmt.Fprintf(w, "  and %d more\n", more)
 	}
 }

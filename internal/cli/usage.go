@@ -47,7 +47,7 @@ func wrapArgErrors(c *cobra.Command) {
 		c.Args = func(c *cobra.Command, args []string) error {
 			err := check(c, args)
 			switch {
-			case err == nil || c.HasSubCommands() || c.ValidArgs != nil && len(args) == 1:
+			case err == nil || c.HasSubCommands() && !strings.Contains(c.Use, " ") || c.ValidArgs != nil && len(args) == 1:
 			case len(args) < strings.Count(strings.SplitN(c.Use, "[", 2)[0], " "):
 				err = fmt.Errorf("an argument is missing: recalld %s", strings.TrimPrefix(c.CommandPath()+strings.TrimPrefix(c.Use, c.Name()), "recalld "))
 			default:

@@ -33,6 +33,7 @@ import (
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/internal/adaptation"
 	"github.com/recalld/recalld/internal/agentctx"
+	"github.com/recalld/recalld/internal/agentimport"
 	"github.com/recalld/recalld/internal/api"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/fsx"
@@ -86,6 +87,9 @@ type Options struct {
 	// Console receives the log's lines as well; nil is the log file alone.
 	Console io.Writer
 
+	// home is the folder in which clients keep their logs; empty is the user's, with the
+	// variables by which clients move them. Tests have others.
+	home string
 	// builtin is the built-in model; nil is the adapted one, or the program's own. Tests
 	// have others.
 	builtin embedder.Embedder
@@ -140,6 +144,7 @@ type Daemon struct {
 	core        *Core
 	sandboxes   *code.Sandboxes
 	files       *repofiles.Service
+	agentLogs   *agentimport.Service
 	adaptation  *adaptation.Service
 	models      *models.Service
 	pool        *worker.Pool
@@ -370,6 +375,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	if err != nil {
 		return err
 	}
+	d.newAgentLogs(paths)
 	queue := d.core.Store.Queue()
 	runs := codeOptions(cfg.Index)
 	runs.Turn = d.core.Gate.Do
@@ -520,6 +526,7 @@ func (d *Daemon) work(ctx context.Context) error {
 	if d.opts.Config.Backup.Daily {
 		parts.Go(func() { d.backUpDaily(ctx) })
 	}
+	parts.Go(func() { d.agentLogs.Follow(ctx, followLogsEvery) })
 	err := d.onceWritable(ctx, func(ctx context.Context) error { return d.sandboxes.Refresh(ctx, d.opts.Config.Sandboxes) })
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("look at sandboxes: %w", err)

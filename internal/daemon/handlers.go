@@ -69,6 +69,7 @@ func (d *Daemon) bind() (err error) {
 		service.Bind(service.Trust, d.files.Trust),
 		service.Bind(service.Files, d.Files),
 		service.Bind(service.Import, d.files.Import),
+		service.BindStream(service.ImportAgents, d.agentLogs.Import),
 		service.Bind(service.Export, d.files.Export),
 
 		service.BindStream(service.Backup, d.Backup),

@@ -78,14 +78,14 @@ func parseClaude(event string, payload []byte, env Environment) (Request, error)
 		if query == "" || strings.HasPrefix(query, "/") { // a command of the client
 			return Request{}, ErrNothing
 		}
-		return Request{Start: &memory.StartSessionRequest{SessionID: p.SessionID, Goal: title(query), Resume: true, Caller: caller}, Recall: &memory.RecallRequest{Query: query, Kinds: []memory.Kind{memory.Lesson},
+		return Request{Start: &memory.StartSessionRequest{SessionID: p.SessionID, Goal: Title(query), Resume: true, Caller: caller}, Recall: &memory.RecallRequest{Query: query, Kinds: []memory.Kind{memory.Lesson},
 			Limit: promptLessons, MaxTokens: promptTokens, Caller: caller}}, nil
 	}
 	return Request{}, fmt.Errorf("event %q is unknown", event)
 }
 
-// title is the first line of a prompt, by which people recognise the session.
-func title(prompt string) string {
+// Title is the first line of a prompt, by which people recognise the session.
+func Title(prompt string) string {
 	line, _, _ := strings.Cut(prompt, "\n")
 	return steptext.Cut(strings.TrimSpace(line), maxTitle)
 }

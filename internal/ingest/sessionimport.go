@@ -14,7 +14,8 @@ import (
 // ImportSession imports a session and some of its steps from files. It can be repeated:
 // known data changes nothing. The metadata of a session may follow after its steps, and may
 // be imported again after another program has changed it. A session that was started here is
-// not changed. Time, content and labels of a step are read; the rest is derived. The steps
+// not changed. A step may bring an id that is stable over sessions, so that one which is read
+// again in another session is known. Time, content and labels of a step are read; the rest is derived. The steps
 // have the session's provenance, "imported" by default. Followed data never changes recorded
 // or imported data. The error is about the session: a *memory.Error if it is not valid.
 func (s *Service) ImportSession(ctx context.Context, project memory.Project, session memory.Session, steps []memory.Record) (Imported, error) {
@@ -83,7 +84,10 @@ func (in *sessionImport) clean(read memory.Record) memory.Record {
 	content := *read.Step
 	in.s.complete(&content, in.s.newCleaner())
 	at := read.Created.UTC().Truncate(time.Millisecond)
-	id := stepID(in.read.Key(), at, content.Tool.Name)
+	id := read.ID
+	if id == "" {
+		id = stepID(in.read.Key(), at, content.Tool.Name)
+	}
 	if in.read.Provenance.Followed() && at.After(in.now) {
 		at = in.now
 	}
@@ -184,7 +188,7 @@ func (in *sessionImport) step(read memory.Record) (importedStep, error) {
 			setStepText(&read, in.session)
 			return importedStep{Record: read, known: true, write: true}, nil
 		}
-		if in.told { // a step is searched by its session's goal and flow tags
+		if in.told && old.Session == in.session.ID { // a step is searched by its session's goal and flow tags
 			setStepText(&x.Record, in.session)
 			x.write = x.Doc != old.Doc
 		}

@@ -25,6 +25,9 @@ const (
 	OriginFollowed Origin = "followed"
 	// OriginImported was read from a file because a command named that file.
 	OriginImported Origin = "imported"
+	// OriginHistory was learned from what the logs of an agent show: something failed, and
+	// then a fix was seen to work. It is shown as likely at most until a success is counted.
+	OriginHistory Origin = "history"
 	// OriginTold came from an agent or a person, in a call.
 	OriginTold Origin = "told"
 )
@@ -57,7 +60,7 @@ func (p Provenance) Trust() Trust {
 	switch p.Origin {
 	case OriginFollowed:
 		return TrustFollowed
-	case OriginImported:
+	case OriginImported, OriginHistory:
 		return TrustImported
 	}
 	return TrustTold
@@ -73,6 +76,9 @@ const FollowedMark = "[from the repository's files]"
 type ProjectResolver interface {
 	Resolve(ctx context.Context, project string, caller Caller) (p Project, known bool, err error)
 }
+
+// HistoryMark marks a lesson that was learned from the logs of agents.
+const HistoryMark = "[learned from history]"
 
 // AsksFrom says whether a caller asks from a project, which named, if it is not empty,
 // was resolved to: only then is shown what was followed from the project's files. A

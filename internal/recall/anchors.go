@@ -55,9 +55,11 @@ func (r *run) anchored(item *memory.Item, anchors []memory.Anchor) memory.Anchor
 }
 
 // weakened returns the strength of a candidate, one step less if its code changed or is
-// gone. What is likely stays so where no lines are told: nothing would be left of it.
+// gone, or it is a lesson from history that no success confirms. What is likely stays so where no lines are told: nothing would be left of it.
 func (r *run) weakened(c *candidate) memory.Strength {
 	switch {
+	case c.unproven && c.strength == memory.Sure:
+		return memory.Likely
 	case !c.factors.Anchor.Outdated():
 	case c.strength == memory.Sure:
 		return memory.Likely

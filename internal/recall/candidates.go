@@ -36,6 +36,7 @@ type candidate struct {
 	spelled  string // a name that the question spells and it declares
 	scores   []score
 	factors  memory.RankFactors
+	unproven bool // a lesson from history without a success
 }
 
 // score is the score that one retriever gives a candidate.

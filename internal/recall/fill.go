@@ -226,6 +226,7 @@ func (r *run) record(c *candidate) (memory.Item, memory.Reason) {
 		return memory.Item{}, memory.Gone // superseded or retracted since the search
 	case rec.Event != nil:
 		r.lesson(&item, rec.Event)
+		c.unproven = rec.Provenance.Origin == memory.OriginHistory && (rec.Event.Rate == nil || rec.Event.Rate.Successes == 0)
 		c.factors.Anchor = r.anchored(&item, rec.Event.Anchors)
 	case rec.Step != nil:
 		item.Timestamp = rec.Created

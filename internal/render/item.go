@@ -67,6 +67,9 @@ func originMark(i memory.Item) string {
 	if i.Provenance != nil && i.Provenance.Followed() {
 		mark = " " + memory.FollowedMark
 	}
+	if i.Provenance != nil && i.Provenance.Origin == memory.OriginHistory {
+		mark += " " + memory.HistoryMark
+	}
 	if i.Foreign {
 		mark += " [from " + cmp.Or(OneLine(i.Source.Repo), "another project") + "]"
 	}

@@ -156,6 +156,9 @@ var (
 	Import = define[memory.ImportRequest, memory.Imported](Spec{Name: "import", Path: "/v1/import", Idempotent: true,
 		Title:       "Import memories",
 		Description: "Take over lesson logs and sessions from a file or folder. What is known changes nothing."})
+	ImportAgents = defineStream[memory.AgentImportRequest, memory.AgentImportProgress, memory.AgentImported](Spec{Name: "import_agents", Path: "/v1/import/agents", Idempotent: true,
+		Title:       "Import agents' logs",
+		Description: "Take over what coding agents did before, from the logs that they keep on disk, and follow the logs from then on. forbidden without the user's consent, except for a dry run. What is known changes nothing."})
 	// Not idempotent: the folder is not empty the second time.
 	Export = define[memory.ExportRequest, memory.Exported](Spec{Name: "export", Path: "/v1/export",
 		Title:       "Export memories",

@@ -1,0 +1,26 @@
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/recalld/recalld/internal/agentimport"
+	"github.com/recalld/recalld/internal/config"
+)
+
+// followLogsEvery is how often the logs of agents are looked at, once the user has agreed.
+const followLogsEvery = 2 * time.Minute
+
+// newAgentLogs makes what imports the logs of agents.
+func (d *Daemon) newAgentLogs(paths config.Paths) {
+	home, getenv := d.opts.home, func(string) string { return "" }
+	if home == "" {
+		home, _ = os.UserHomeDir() // without a home there are no logs
+		getenv = os.Getenv
+	}
+	d.agentLogs = agentimport.New(agentimport.Options{
+		Ingest: d.core.Ingest, Projects: d.core.Projects, Session: d.core.Store.Session, Home: home, Getenv: getenv,
+		State: filepath.Join(paths.Data, "agent-logs.json"), Logger: d.log, Clock: time.Now,
+	})
+}

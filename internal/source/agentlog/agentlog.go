@@ -1,0 +1,242 @@
+// Package agentlog reads the session logs that coding agents keep on disk: Claude Code,
+// Codex, Gemini CLI, Qwen Code and Copilot.
+//
+// Vocabulary. A log is one file of one session. A call is one use of a tool with its
+// result; a call without a result is left out until the result is there. A place is the
+// folder in which a client keeps its logs: nothing outside of it is read, also through
+// links. A problem is a line or file that cannot be read; reading goes on after it.
+package agentlog
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/recalld/recalld/internal/fsx"
+)
+
+// Bounds of a log.
+const (
+	maxLine     = 8 << 20   // bytes; a longer line is skipped and reported
+	maxDocument = 64 << 20  // bytes of a log that is one JSON value
+	maxPending  = 1000      // calls that wait for their results
+	maxWaiting  = 32 << 20  // bytes of their inputs
+	maxProblems = 20        // reported of one log
+	maxText     = 512 << 10 // bytes of one result that are looked at
+)
+
+// Log is one file.
+type Log struct {
+	Client string
+	// Place is the folder that the file must lie in, Name its path below it.
+	Place, Name string
+	Size        int64
+	Changed     time.Time
+}
+
+// Session is what a log says of its session so far.
+type Session struct {
+	ID string
+	// Dir is the folder that the agent worked in.
+	Dir string
+	// Title is the first prompt.
+	Title   string
+	Branch  string
+	Started time.Time
+}
+
+// Call is a use of a tool with its result.
+type Call struct {
+	ID, Tool string
+	Input    json.RawMessage
+	// Response is the result as the client's hooks have it, Error the text of a failure.
+	Response    json.RawMessage
+	Error       string
+	Failed      bool
+	Interrupted bool
+	// At is when the result was there.
+	At time.Time
+}
+
+// Problem is something that cannot be read. Line counts from 1; 0 is the whole file.
+type Problem struct {
+	Line    int
+	Message string
+}
+
+// Contents is what a log holds beside its calls.
+type Contents struct {
+	Session  Session
+	Problems []Problem
+	// More counts problems that are not listed.
+	More int
+}
+
+// reader reads one log.
+type reader struct {
+	Contents
+	call    func(Session, Call) error
+	pending map[string]Call
+	waiting int // bytes of the inputs in pending
+	line    int
+	err     error // of call
+}
+
+// Read reads a log and hands over its calls in the order of their results. The error is
+// that of call, or of opening the file.
+func Read(l Log, call func(Session, Call) error) (Contents, error) {
+	place, err := fsx.OpenRoot(l.Place)
+	if err != nil {
+		return Contents{}, fmt.Errorf("open folder of logs: %w", err)
+	}
+	defer place.Close() // only read
+	f, _, err := fsx.OpenFile(place, l.Name)
+	if err != nil {
+		return Contents{}, fmt.Errorf("open log: %w", err)
+	}
+	defer f.Close() // only read
+	return readFrom(f, l.Client, projectRoot(place, l), call)
+}
+
+// readFrom reads the text of a log. dir is the folder of its session, if a file beside it
+// says so.
+func readFrom(f io.Reader, client, dir string, call func(Session, Call) error) (Contents, error) {
+	r := &reader{call: call, pending: map[string]Call{}}
+	r.Session.Dir = dir
+	of, ok := formats[client]
+	if !ok {
+		return r.Contents, fmt.Errorf("logs of %q cannot be read", client)
+	}
+	in := bufio.NewReaderSize(f, 64<<10)
+	if client == Gemini {
+		if whole, err := r.document(in); whole || err != nil {
+			return r.Contents, err
+		}
+	}
+	for {
+		text, long, err := nextLine(in)
+		if len(text) > 0 || long {
+			r.line++
+		}
+		switch {
+		case long:
+			r.problem("the line has over %d bytes", maxLine)
+		case len(bytes.TrimSpace(text)) == 0:
+		case !bytes.HasSuffix(text, []byte("\n")) && !json.Valid(text):
+			// The client is still writing it.
+		default:
+			if why := of(r, text); why != nil {
+				r.problem("%v", why)
+			}
+		}
+		switch {
+		case r.err != nil:
+			return r.Contents, r.err
+		case errors.Is(err, io.EOF):
+			return r.Contents, nil
+		case err != nil:
+			r.problem("%v", err)
+			return r.Contents, nil
+		}
+	}
+}
+
+// nextLine returns a line with its end, or skips one that is too long.
+func nextLine(in *bufio.Reader) (text []byte, long bool, err error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		if !long {
+			text = append(text, part...)
+		}
+		if len(text) > maxLine {
+			text, long = nil, true
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return text, long, err
+		}
+	}
+}
+
+func (r *reader) problem(format string, args ...any) {
+	if len(r.Problems) >= maxProblems {
+		r.More++
+		return
+	}
+	r.Problems = append(r.Problems, Problem{r.line, fmt.Sprintf(format, args...)})
+}
+
+// asks keeps a call until its result is there.
+func (r *reader) asks(c Call) {
+	if c.ID == "" || c.Tool == "" || len(r.pending) >= maxPending || r.waiting+len(c.Input) > maxWaiting {
+		return
+	}
+	if old, ok := r.pending[c.ID]; ok {
+		r.waiting -= len(old.Input)
+	}
+	c.Input = bytes.Clone(c.Input)
+	r.pending[c.ID] = c
+	r.waiting += len(c.Input)
+}
+
+// answer completes a call with its result and hands it over. A result without a call, or a
+// second one, is left out.
+func (r *reader) answer(id string, complete func(*Call)) {
+	c, ok := r.pending[id]
+	if !ok || r.err != nil {
+		return
+	}
+	delete(r.pending, id)
+	r.waiting -= len(c.Input)
+	complete(&c)
+	if c.At.IsZero() {
+		c.At = r.Session.Started
+	}
+	if r.Session.ID == "" || c.At.IsZero() {
+		return
+	}
+	r.err = r.call(r.Session, c)
+}
+
+// begin keeps the first that is said of the session.
+func (r *reader) begin(s Session) {
+	if r.Session.ID == "" {
+		r.Session.ID = s.ID
+	}
+	if r.Session.Dir == "" {
+		r.Session.Dir = s.Dir
+	}
+	if r.Session.Branch == "" {
+		r.Session.Branch = s.Branch
+	}
+	if r.Session.Started.IsZero() {
+		r.Session.Started = s.Started
+	}
+	if r.Session.Title == "" {
+		r.Session.Title = s.Title
+	}
+}
+
+// head is the part of a long result that is looked at: its begin and its end.
+func head(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return text[:maxText/2] + "\n…\n" + text[len(text)-maxText/2:]
+}
+
+// encode writes a value that is made of strings and numbers.
+func encode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// notExist says that a place is not there.
+func notExist(err error) bool { return errors.Is(err, os.ErrNotExist) }

@@ -1,0 +1,157 @@
+package agentlog
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// read returns what a text says, one line a call.
+func read(t *testing.T, client, text string) (Contents, []string) {
+	t.Helper()
+	var calls []string
+	got, err := readFrom(strings.NewReader(text), client, "", func(s Session, c Call) error {
+		line := fmt.Sprintf("%s %s %s failed=%v %q %s", c.ID, c.Tool, c.Input, c.Failed, c.Error, c.Response)
+		calls = append(calls, line)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got, calls
+}
+
+func fixture(t testing.TB, client string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", client+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestRead reads a log of every client.
+func TestRead(t *testing.T) {
+	for client, want := range map[string]struct {
+		id, title string
+		calls     []string
+	}{
+		Claude: {"0f3a2c1e-1111-2222-3333-444455556666", "install the packages", []string{
+			`toolu_1 Bash {"command":"npm install","description":"Install"} failed=true "Exit code 243\nnpm ERR! code EACCES" `,
+			`toolu_2 Bash {"command":"sudo chown -R me ~/.npm"} failed=false "" {"stdout":"","stderr":"","interrupted":false,"isImage":false}`,
+			`toolu_3 Bash {"command":"npm install","description":"Install"} failed=false "" {"stdout":"added 3 packages","stderr":"","interrupted":false,"isImage":false}`,
+		}},
+		Codex: {"019a-codex-session", "run the tests", []string{
+			`call_1 Bash {"command":"pytest -q"} failed=true "Exit code 2\nModuleNotFoundError: No module named 'yaml'\n" `,
+			`call_2 Bash {"command":"pip install pyyaml"} failed=false "" {"stdout":"ok\n"}`,
+			`call_3 Bash {"command":"pytest -q"} failed=false "" {"stdout":"3 passed\n"}`,
+		}},
+		Gemini: {"gemini-session-1", "build it", []string{
+			`g1 run_shell_command {"command":"make"} failed=true "Exit code 2\nerror: no rule" `,
+			`g2 read_file {"file_path":"/src/shop/a"} failed=true "File not found." `,
+		}},
+		Qwen:    {"qwen-session-1", "build it", []string{`q1 run_shell_command {"command":"make"} failed=false "" {"stdout":"done"}`}},
+		Copilot: {"copilot-session-1", "build it", []string{`c1 bash {"command":"make"} failed=true "Exit code 2\nerror: no rule\n" `}},
+	} {
+		got, calls := read(t, client, fixture(t, client))
+		if got.Session.ID != want.id || got.Session.Title != want.title || len(got.Problems) > 0 {
+			t.Errorf("%s: the session is %+v with problems %v, want %s, %q and none", client, got.Session, got.Problems, want.id, want.title)
+		}
+		if strings.Join(calls, "\n") != strings.Join(want.calls, "\n") {
+			t.Errorf("%s: the calls are\n%s\nwant\n%s", client, strings.Join(calls, "\n"), strings.Join(want.calls, "\n"))
+		}
+	}
+}
+
+// TestReadDamaged: what cannot be read is named by its line, and the rest is read.
+func TestReadDamaged(t *testing.T) {
+	lines := strings.SplitAfter(fixture(t, Claude), "\n")
+	text := "\x00\xff{\n" + `{"type":7}` + "\n" + strings.Repeat("x", maxLine+1) + "\n" + `{"type":"user","message":` + strings.Repeat("[", 20_000) + "\n" +
+		strings.Join(lines, "") + `{"type":"user","messa`
+	got, calls := read(t, Claude, text)
+	var where []int
+	for _, p := range got.Problems {
+		where = append(where, p.Line)
+	}
+	if fmt.Sprint(where) != "[1 2 3 4]" || len(calls) != 3 {
+		t.Errorf("problems are in lines %v and there are %d calls, want lines 1 to 4, no word of the torn last line, and 3 calls", where, len(calls))
+	}
+}
+
+// TestGeminiDocument reads a chat that is one value over several lines.
+func TestGeminiDocument(t *testing.T) {
+	text := "{\n" + `"sessionId":"gemini-old","startTime":"2026-01-15T12:00:00Z","messages":[{"type":"user","content":"go"},{"type":"gemini","toolCalls":[{"id":"1","name":"ls","args":{},"status":"success","timestamp":"2026-01-15T12:00:01Z"}]}]}`
+	got, calls := read(t, Gemini, text)
+	if got.Session.ID != "gemini-old" || len(calls) != 1 || len(got.Problems) > 0 {
+		t.Errorf("the session is %+v with %d calls and problems %v, want gemini-old with 1 and none", got.Session, len(calls), got.Problems)
+	}
+}
+
+// TestFind finds logs, and no links out of the folder.
+func TestFind(t *testing.T) {
+	home := t.TempDir()
+	put := func(name string) string {
+		path := filepath.Join(home, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("{}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	want := []string{".claude/projects/p/a.jsonl", ".codex/sessions/2026/01/15/rollout-a.jsonl", ".copilot/session-state/s/events.jsonl",
+		".gemini/tmp/p/chats/session-1.json", ".qwen/projects/p/chats/s.jsonl"}
+	for _, name := range want {
+		put(name)
+	}
+	put(".claude/projects/p/memory/notes.jsonl")
+	put(".codex/sessions/2026/01/15/other.jsonl")
+	outside := put("outside.jsonl")
+	if err := os.Symlink(outside, filepath.Join(home, ".claude", "projects", "p", "link.jsonl")); err != nil {
+		t.Skipf("this system makes no links: %v", err)
+	}
+	found, err := Find(home, func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range found {
+		name, err := filepath.Rel(home, l.Path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, filepath.ToSlash(name))
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("found %v, want %v", got, want)
+	}
+	link := Log{Client: Claude, Place: filepath.Join(home, ".claude", "projects"), Name: filepath.Join("p", "link.jsonl")}
+	if _, err := Read(link, func(Session, Call) error { return nil }); err == nil {
+		t.Error("a link out of the folder was read")
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, client := range Clients() {
+		f.Add(client, []byte(fixture(f, client)))
+		f.Add(client, []byte(`{"type":"user","payload":[],"message":{"content":{}},"messages":[1],"data":0}`+"\n\x00\n"+strings.Repeat("[", 100)))
+	}
+	f.Fuzz(func(t *testing.T, client string, text []byte) {
+		got, err := readFrom(strings.NewReader(string(text)), client, "", func(s Session, c Call) error {
+			if s.ID == "" || c.ID == "" || c.Tool == "" || c.At.IsZero() {
+				t.Errorf("a call without a name or time: %+v in %+v", c, s)
+			}
+			return nil
+		})
+		if err == nil && len(got.Problems) > maxProblems {
+			t.Errorf("%d problems, at most %d", len(got.Problems), maxProblems)
+		}
+	})
+}

@@ -1,0 +1,138 @@
+package agentlog
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// codexPayload is the payload of a line of Codex's log.
+type codexPayload struct {
+	Type string `json:"type"`
+	// Of session_meta.
+	ID        string    `json:"id"`
+	Cwd       string    `json:"cwd"`
+	Timestamp time.Time `json:"timestamp"`
+	Git       struct {
+		Branch string `json:"branch"`
+	} `json:"git"`
+	// Of items.
+	Name      string          `json:"name"`
+	CallID    string          `json:"call_id"`
+	Arguments string          `json:"arguments"`
+	Input     json.RawMessage `json:"input"`
+	Output    json.RawMessage `json:"output"`
+	Action    struct {
+		Command []string `json:"command"`
+	} `json:"action"`
+	Message json.RawMessage `json:"message"`
+}
+
+func (r *reader) codex(text []byte) error {
+	var l struct {
+		Type      string       `json:"type"`
+		Timestamp time.Time    `json:"timestamp"`
+		Payload   codexPayload `json:"payload"`
+	}
+	var kind struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(text, &kind); err != nil {
+		return err
+	}
+	if kind.Type != "session_meta" && kind.Type != "response_item" && kind.Type != "event_msg" {
+		return nil
+	}
+	if err := json.Unmarshal(text, &l); err != nil {
+		return err
+	}
+	p := l.Payload
+	switch {
+	case l.Type == "session_meta":
+		if p.Timestamp.IsZero() {
+			p.Timestamp = l.Timestamp
+		}
+		r.begin(Session{ID: p.ID, Dir: p.Cwd, Branch: p.Git.Branch, Started: p.Timestamp})
+	case p.Type == "user_message":
+		r.begin(Session{Title: titleOf(textOf(p.Message))})
+	case p.Type == "function_call":
+		r.asks(codexCall(p.CallID, p.Name, json.RawMessage(p.Arguments)))
+	case p.Type == "local_shell_call":
+		r.asks(codexCall(p.CallID, "shell", encode(map[string]any{"command": p.Action.Command})))
+	case p.Type == "custom_tool_call":
+		r.asks(Call{ID: p.CallID, Tool: p.Name, Input: encode(map[string]any{"input": p.Input})})
+	case p.Type == "function_call_output", p.Type == "custom_tool_call_output", p.Type == "local_shell_call_output":
+		r.answer(p.CallID, func(c *Call) { c.At = l.Timestamp; c.codexResult(p.Output) })
+	}
+	return nil
+}
+
+// codexCall names a command as Codex's hooks do: the tool Bash with one command line.
+func codexCall(id, tool string, input json.RawMessage) Call {
+	c := Call{ID: id, Tool: tool, Input: input}
+	switch tool {
+	case "shell", "shell_command", "exec_command", "local_shell", "container.exec":
+	default:
+		return c
+	}
+	var in struct {
+		Command json.RawMessage `json:"command"`
+		Cmd     string          `json:"cmd"`
+	}
+	if json.Unmarshal(input, &in) != nil {
+		return c
+	}
+	var line string
+	var words []string
+	if json.Unmarshal(in.Command, &line) != nil && json.Unmarshal(in.Command, &words) == nil {
+		if line = strings.Join(words, " "); len(words) == 3 && strings.HasSuffix(words[1], "c") && strings.HasPrefix(words[1], "-") {
+			line = words[2] // bash -lc COMMAND
+		}
+	}
+	if line == "" {
+		line = in.Cmd
+	}
+	if line != "" {
+		c.Tool, c.Input = "Bash", encode(map[string]string{"command": line})
+	}
+	return c
+}
+
+// codexResult reads an output: an object with the exit code, or a text that says it.
+func (c *Call) codexResult(raw json.RawMessage) {
+	text := textOf(raw)
+	var out struct {
+		Output   string `json:"output"`
+		Metadata struct {
+			ExitCode int `json:"exit_code"`
+		} `json:"metadata"`
+	}
+	code := 0
+	switch {
+	case strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &out) == nil:
+		text, code = out.Output, out.Metadata.ExitCode
+	case strings.HasPrefix(text, "Exit code: "), strings.HasPrefix(text, "Chunk ID: "), strings.HasPrefix(text, "Wall time: "):
+		said, output, _ := strings.Cut(text, "Output:\n")
+		for line := range strings.SplitSeq(said, "\n") {
+			for _, before := range []string{"Exit code: ", "Process exited with code "} {
+				if n, ok := exitCode(line, before); ok {
+					code = n
+				}
+			}
+		}
+		text = output
+	case strings.HasPrefix(text, "execution error:"), strings.HasPrefix(text, "failed to "), strings.HasPrefix(text, "apply_patch verification failed"):
+		c.Failed, c.Error = true, text
+		return
+	}
+	c.command(text, code)
+}
+
+// command fills in the result of a command as the tool Bash has it.
+func (c *Call) command(output string, code int) {
+	if code != 0 {
+		c.Failed, c.Error = true, "Exit code "+itoa(code)+"\n"+output
+		return
+	}
+	c.Response = encode(map[string]string{"stdout": output})
+}

@@ -1,0 +1,80 @@
+package agentlog
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+func (r *reader) copilot(text []byte) error {
+	var l struct {
+		Type      string          `json:"type"`
+		Timestamp time.Time       `json:"timestamp"`
+		Data      json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(text, &l); err != nil {
+		return err
+	}
+	switch l.Type {
+	case "session.start", "user.message", "tool.execution_start", "tool.execution_complete":
+	default:
+		return nil
+	}
+	var d struct {
+		SessionID string    `json:"sessionId"`
+		StartTime time.Time `json:"startTime"`
+		Context   struct {
+			Cwd    string `json:"cwd"`
+			Branch string `json:"branch"`
+		} `json:"context"`
+		Content    string          `json:"content"`
+		ToolCallID string          `json:"toolCallId"`
+		ToolName   string          `json:"toolName"`
+		Arguments  json.RawMessage `json:"arguments"`
+		Success    bool            `json:"success"`
+		Result     struct {
+			Content string `json:"content"`
+		} `json:"result"`
+		Error struct {
+			Message string `json:"message"`
+			Code    string `json:"code"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(l.Data, &d); err != nil {
+		return err
+	}
+	switch l.Type {
+	case "session.start":
+		if d.StartTime.IsZero() {
+			d.StartTime = l.Timestamp
+		}
+		r.begin(Session{ID: d.SessionID, Dir: d.Context.Cwd, Branch: d.Context.Branch, Started: d.StartTime})
+	case "user.message":
+		r.begin(Session{Title: titleOf(d.Content)})
+	case "tool.execution_start":
+		r.asks(Call{ID: d.ToolCallID, Tool: d.ToolName, Input: d.Arguments})
+	case "tool.execution_complete":
+		r.answer(d.ToolCallID, func(c *Call) {
+			c.At = l.Timestamp
+			switch output, code := copilotExit(head(d.Result.Content)); {
+			case !d.Success:
+				c.Failed, c.Error = true, head(d.Error.Message)
+				c.Interrupted = d.Error.Code == "denied" || d.Error.Code == "rejected"
+			case c.Tool == "bash" || c.Tool == "powershell":
+				c.command(output, code)
+			}
+		})
+	}
+	return nil
+}
+
+// copilotExit takes the exit code out of a command's output, which ends with a line of it:
+// <exited with exit code 1>.
+func copilotExit(text string) (output string, code int) {
+	i := strings.LastIndex(text, "<exited with exit code ")
+	if i < 0 {
+		return text, 0
+	}
+	code, _ = exitCode(text[i:], "<exited with exit code ")
+	return text[:i], code
+}

@@ -1,0 +1,134 @@
+package agentlog
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// geminiMessage is a message of a chat, or in a log of lines also its first line.
+type geminiMessage struct {
+	SessionID string          `json:"sessionId"`
+	StartTime time.Time       `json:"startTime"`
+	Timestamp time.Time       `json:"timestamp"`
+	Type      string          `json:"type"`
+	Content   json.RawMessage `json:"content"`
+	ToolCalls []struct {
+		ID        string          `json:"id"`
+		Name      string          `json:"name"`
+		Args      json.RawMessage `json:"args"`
+		Status    string          `json:"status"`
+		Timestamp time.Time       `json:"timestamp"`
+		Result    json.RawMessage `json:"result"`
+	} `json:"toolCalls"`
+	Messages []json.RawMessage `json:"messages"`
+}
+
+// document reads a chat that is one JSON value over several lines. It says whether it was.
+func (r *reader) document(in *bufio.Reader) (bool, error) {
+	start, _ := in.Peek(in.Size())
+	if first, _, ok := bytes.Cut(start, []byte("\n")); ok && json.Valid(first) {
+		return false, nil
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxDocument+1))
+	switch {
+	case err != nil:
+		r.problem("%v", err)
+		return true, nil
+	case len(text) > maxDocument:
+		r.problem("the file has over %d bytes", maxDocument)
+		return true, nil
+	}
+	if why := r.gemini(text); why != nil {
+		r.problem("%v", why)
+	}
+	return true, r.err
+}
+
+func (r *reader) gemini(text []byte) error {
+	var m geminiMessage
+	if err := json.Unmarshal(text, &m); err != nil {
+		return err
+	}
+	r.begin(Session{ID: m.SessionID, Started: m.StartTime})
+	for _, one := range m.Messages {
+		if err := r.geminiMessage(one); err != nil {
+			return err
+		}
+	}
+	if m.Type == "" {
+		return nil
+	}
+	return r.geminiMessage(text)
+}
+
+func (r *reader) geminiMessage(text []byte) error {
+	var m geminiMessage
+	if err := json.Unmarshal(text, &m); err != nil {
+		return err
+	}
+	if m.Type == "user" {
+		r.begin(Session{Title: titleOf(textOf(m.Content)), Started: m.Timestamp})
+	}
+	for _, t := range m.ToolCalls {
+		if t.Status != "success" && t.Status != "error" && t.Status != "cancelled" {
+			continue
+		}
+		r.asks(Call{ID: t.ID, Tool: t.Name, Input: t.Args})
+		r.answer(t.ID, func(c *Call) {
+			if c.At = t.Timestamp; c.At.IsZero() {
+				c.At = m.Timestamp
+			}
+			c.Interrupted = t.Status == "cancelled"
+			c.parts(t.Result, t.Status != "success")
+		})
+	}
+	return nil
+}
+
+// parts reads the parts of a function's response, which Gemini CLI and Qwen Code share.
+func (c *Call) parts(raw json.RawMessage, failed bool) {
+	var parts []struct {
+		FunctionResponse struct {
+			Response struct {
+				Output string `json:"output"`
+				Error  string `json:"error"`
+			} `json:"response"`
+		} `json:"functionResponse"`
+	}
+	text := ""
+	if json.Unmarshal(raw, &parts) == nil && len(parts) > 0 {
+		if p := parts[0].FunctionResponse.Response; p.Error != "" {
+			text, failed = p.Error, true
+		} else {
+			text = p.Output
+		}
+	}
+	text = head(text)
+	if c.Tool != "run_shell_command" || failed {
+		if c.Failed = failed; failed {
+			c.Error = text
+		}
+		return
+	}
+	// The result of a command lists: Output: …, Exit Code: …
+	code, output := 0, text
+	for line := range strings.SplitSeq(text, "\n") {
+		if n, ok := exitCode(line, "Exit Code: "); ok {
+			code = n
+		}
+	}
+	if _, rest, ok := strings.Cut(text, "Output: "); ok {
+		output = rest
+		for _, end := range []string{"\nError: ", "\nExit Code: ", "\nSignal: ", "\nBackground PIDs: ", "\nProcess Group PGID: "} {
+			output, _, _ = strings.Cut(output, end)
+		}
+	}
+	c.command(output, code)
+}
