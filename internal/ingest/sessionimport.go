@@ -14,8 +14,8 @@ import (
 // ImportSession imports a session and some of its steps from files. It can be repeated:
 // known data changes nothing. The metadata of a session may follow after its steps, and may
 // be imported again after another program has changed it. A session that was started here is
-// not changed. A step may bring an id that is stable over sessions, so that one which is read
-// again in another session is known. Time, content and labels of a step are read; the rest is derived. The steps
+// not changed. The steps of an agent's log bring ids that are stable over sessions, so that
+// one which is read again in another session is known. Time, content and labels of a step are read; the rest is derived. The steps
 // have the session's provenance, "imported" by default. Followed data never changes recorded
 // or imported data. The error is about the session: a *memory.Error if it is not valid.
 func (s *Service) ImportSession(ctx context.Context, project memory.Project, session memory.Session, steps []memory.Record) (Imported, error) {
@@ -84,9 +84,9 @@ func (in *sessionImport) clean(read memory.Record) memory.Record {
 	content := *read.Step
 	in.s.complete(&content, in.s.newCleaner())
 	at := read.Created.UTC().Truncate(time.Millisecond)
-	id := read.ID
-	if id == "" {
-		id = stepID(in.read.Key(), at, content.Tool.Name)
+	id := stepID(in.read.Key(), at, content.Tool.Name)
+	if in.read.Provenance.Agent != "" && read.ID != "" {
+		id = read.ID
 	}
 	if in.read.Provenance.Followed() && at.After(in.now) {
 		at = in.now
