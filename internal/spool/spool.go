@@ -139,12 +139,25 @@ const (
 	Later                // it stays, and so does what follows
 )
 
+// clean removes what writers left that were killed. A writer takes milliseconds.
+func (s Spool) clean() {
+	left, _ := filepath.Glob(filepath.Join(s.dir, "*.part"))
+	for _, path := range left {
+		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > time.Hour {
+			_ = os.Remove(path)
+		}
+	}
+}
+
 // Drain hands out the events, oldest first, until there is none or one is for later. It
 // returns how many are done. Only one process may drain a spool.
 func (s Spool) Drain(take func(event []byte) Verdict) (done int, err error) {
 	names, _, err := s.list()
 	if err != nil {
 		return 0, err
+	}
+	if len(names) > 0 {
+		s.clean()
 	}
 	for _, name := range names {
 		path := filepath.Join(s.dir, name)

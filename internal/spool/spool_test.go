@@ -102,7 +102,11 @@ func TestBadEventsAreSetAside(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, names[1]), text[:len(text)-1], 0o600))
 	must(t, os.WriteFile(filepath.Join(dir, "00000000000000000001-x.event"), nil, 0o600))
 	must(t, os.WriteFile(filepath.Join(dir, "00000000000000000002-x.event"), make([]byte, MaxEvent+1000), 0o600))
-	must(t, os.WriteFile(filepath.Join(dir, "00000000000000000003-x.part"), []byte("half"), 0o600))
+	left, fresh := filepath.Join(dir, "00000000000000000003-x.part"), filepath.Join(dir, "00000000000000000003-y.part")
+	for _, path := range []string{left, fresh} {
+		must(t, os.WriteFile(path, []byte("half"), 0o600))
+	}
+	must(t, os.Chtimes(left, time.Time{}, time.Now().Add(-2*time.Hour)))
 	must(t, os.Mkdir(filepath.Join(dir, "00000000000000000004-x.event"), 0o700))
 	must(t, s.Put(time.Unix(0, 7), []byte("refused by the taker")))
 	var events []string
@@ -116,6 +120,12 @@ func TestBadEventsAreSetAside(t *testing.T) {
 	must(t, err)
 	if want := []string{"good", "refused by the taker"}; !slices.Equal(events, want) {
 		t.Errorf("handed out: %q, want %q", events, want)
+	}
+	if _, err := os.Stat(left); err == nil {
+		t.Error("what a killed writer left is still there")
+	}
+	if _, err := os.Stat(fresh); err != nil {
+		t.Error("what a writer is writing was removed")
 	}
 	if s.Aside() != 4 || s.Waiting() != 0 {
 		t.Errorf("%d are aside and %d wait, want 4 and 0", s.Aside(), s.Waiting())
