@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/recalld/recalld/internal/fsx"
@@ -170,6 +171,17 @@ func (r *reader) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, Problem{r.line, fmt.Sprintf(format, args...)})
 }
 
+// plainTool names recalld's own tools as Claude Code does, whose hooks leave them out: Gemini
+// CLI has mcp_recalld_recall, Copilot recalld-recall.
+func plainTool(name string) string {
+	for _, before := range []string{"mcp_recalld_", "recalld-"} {
+		if own, cut := strings.CutPrefix(name, before); cut {
+			return "mcp__recalld__" + own
+		}
+	}
+	return name
+}
+
 // asks keeps a call until its result is there.
 func (r *reader) asks(c Call) {
 	if c.ID == "" || c.Tool == "" || len(r.pending) >= maxPending || r.waiting+len(c.Input) > maxWaiting {
@@ -178,6 +190,7 @@ func (r *reader) asks(c Call) {
 	if old, ok := r.pending[c.ID]; ok {
 		r.waiting -= len(old.Input)
 	}
+	c.Tool = plainTool(c.Tool)
 	c.Input = bytes.Clone(c.Input)
 	r.pending[c.ID] = c
 	r.waiting += len(c.Input)

@@ -66,6 +66,37 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestReadPresentForms: lines as the clients of November 2026 write them, shortened.
+func TestReadPresentForms(t *testing.T) {
+	for client, test := range map[string]struct{ text, want string }{
+		Codex: {`{"timestamp":"2026-11-23T17:26:41Z","type":"session_meta","payload":{"session_id":"01a20972","id":"01a20972","cwd":"/src/shop"}}
+{"timestamp":"2026-11-23T17:26:43Z","type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{\"cmd\": \"npm ci\"}","call_id":"call_0"}}
+{"timestamp":"2026-11-23T17:26:44Z","type":"response_item","payload":{"type":"function_call_output","call_id":"call_0","output":"Chunk ID: 5fa6c6\nWall time: 1.8288 seconds\nProcess exited with code 243\nOriginal token count: 9\nOutput:\nnpm error EACCES\n"}}
+{"timestamp":"2026-11-23T17:26:45Z","type":"response_item","payload":{"type":"function_call","name":"remember","namespace":"mcp__recalld","arguments":"{}","call_id":"call_1"}}
+{"timestamp":"2026-11-23T17:26:46Z","type":"response_item","payload":{"type":"function_call_output","call_id":"call_1","output":[{"type":"input_text","text":"Wall time: 0.1 seconds\nOutput:"},{"type":"input_text","text":"Remembered."}]}}
+`, `call_0 Bash {"command":"npm ci"} failed=true "Exit code 243\nnpm error EACCES\n" ` + "\n" + `call_1 mcp__recalld__remember {} failed=false`},
+		Copilot: {`{"type":"session.start","data":{"sessionId":"88abb977","startTime":"2026-11-23T17:26:40Z","context":{"cwd":"/src/shop"}},"timestamp":"2026-11-23T17:26:40Z"}
+{"type":"tool.execution_start","data":{"toolCallId":"call_0","toolName":"bash","arguments":{"command":"npm ci"}},"timestamp":"2026-11-23T17:26:46Z"}
+{"type":"tool.execution_complete","data":{"toolCallId":"call_0","shellExecution":{"exitCode":243},"success":true,"result":{"content":"npm error EACCES"}},"timestamp":"2026-11-23T17:26:47Z"}
+{"type":"tool.execution_start","data":{"toolCallId":"call_1","toolName":"recalld-recall","arguments":{"query":"q"},"mcpServerName":"recalld"},"timestamp":"2026-11-23T17:26:48Z"}
+{"type":"tool.execution_complete","data":{"toolCallId":"call_1","success":true,"result":{"content":"x"}},"timestamp":"2026-11-23T17:26:49Z"}
+`, `call_0 bash {"command":"npm ci"} failed=true "Exit code 243\nnpm error EACCES" ` + "\n" + `call_1 mcp__recalld__recall {"query":"q"} failed=false`},
+	} {
+		got, calls := read(t, client, test.text)
+		if text := strings.Join(calls, "\n"); len(got.Problems) > 0 || !strings.HasPrefix(text, test.want) {
+			t.Errorf("%s: the calls are\n%s\nwant\n%s\nand no problems: %v", client, text, test.want, got.Problems)
+		}
+	}
+	c := Call{Tool: "run_shell_command"}
+	c.parts([]byte(`[{"functionResponse":{"id":"call_0","response":{"error":"Command: npm ci\nDirectory: (root)\nOutput: npm error EACCES\nError: (none)\nExit Code: 243\nSignal: (none)"}}}]`), true)
+	if want := "Exit code 243\nnpm error EACCES"; !c.Failed || c.Error != want {
+		t.Errorf("a failed command of Qwen Code: %+v, want the error %q", c, want)
+	}
+	if got := plainTool("mcp_recalld_recall"); got != "mcp__recalld__recall" {
+		t.Errorf("Gemini CLI's name becomes %q", got)
+	}
+}
+
 // TestReadDamaged: what cannot be read is named by its line, and the rest is read.
 func TestReadDamaged(t *testing.T) {
 	lines := strings.SplitAfter(fixture(t, Claude), "\n")

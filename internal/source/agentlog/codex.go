@@ -18,6 +18,7 @@ type codexPayload struct {
 	} `json:"git"`
 	// Of items.
 	Name      string          `json:"name"`
+	Namespace string          `json:"namespace"` // of a tool of an MCP server: mcp__SERVER
 	CallID    string          `json:"call_id"`
 	Arguments string          `json:"arguments"`
 	Input     json.RawMessage `json:"input"`
@@ -56,7 +57,7 @@ func (r *reader) codex(text []byte) error {
 	case p.Type == "user_message":
 		r.begin(Session{Title: titleOf(textOf(p.Message))})
 	case p.Type == "function_call":
-		r.asks(codexCall(p.CallID, p.Name, json.RawMessage(p.Arguments)))
+		r.asks(codexCall(p.CallID, strings.TrimPrefix(p.Namespace+"__"+p.Name, "__"), json.RawMessage(p.Arguments)))
 	case p.Type == "local_shell_call":
 		r.asks(codexCall(p.CallID, "shell", encode(map[string]any{"command": p.Action.Command})))
 	case p.Type == "custom_tool_call":

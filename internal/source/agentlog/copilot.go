@@ -1,6 +1,7 @@
 package agentlog
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -32,7 +33,10 @@ func (r *reader) copilot(text []byte) error {
 		ToolName   string          `json:"toolName"`
 		Arguments  json.RawMessage `json:"arguments"`
 		Success    bool            `json:"success"`
-		Result     struct {
+		Shell      struct {
+			ExitCode int `json:"exitCode"`
+		} `json:"shellExecution"`
+		Result struct {
 			Content string `json:"content"`
 		} `json:"result"`
 		Error struct {
@@ -56,19 +60,21 @@ func (r *reader) copilot(text []byte) error {
 	case "tool.execution_complete":
 		r.answer(d.ToolCallID, func(c *Call) {
 			c.At = l.Timestamp
-			switch output, code := copilotExit(head(d.Result.Content)); {
+			output, code := copilotExit(head(d.Result.Content))
+			switch {
 			case !d.Success:
 				c.Failed, c.Error = true, head(d.Error.Message)
 				c.Interrupted = d.Error.Code == "denied" || d.Error.Code == "rejected"
 			case c.Tool == "bash" || c.Tool == "powershell":
-				c.command(output, code)
+				c.command(output, cmp.Or(d.Shell.ExitCode, code))
 			}
 		})
 	}
 	return nil
 }
 
-// copilotExit takes the exit code out of a command's output, which ends with a line of it:
+// copilotExit takes the exit code out of a command's output. In older versions that ends
+// with a line of it:
 // <exited with exit code 1>.
 func copilotExit(text string) (output string, code int) {
 	i := strings.LastIndex(text, "<exited with exit code ")

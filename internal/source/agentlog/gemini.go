@@ -111,13 +111,13 @@ func (c *Call) parts(raw json.RawMessage, failed bool) {
 		}
 	}
 	text = head(text)
-	if c.Tool != "run_shell_command" || failed {
+	// The result of a command lists Output and Exit Code, of Qwen Code a failed one, too.
+	if c.Tool != "run_shell_command" || failed && !strings.Contains(text, "Exit Code: ") {
 		if c.Failed = failed; failed {
 			c.Error = text
 		}
 		return
 	}
-	// The result of a command lists: Output: …, Exit Code: …
 	code, output := 0, text
 	for line := range strings.SplitSeq(text, "\n") {
 		if n, ok := exitCode(line, "Exit Code: "); ok {
@@ -130,5 +130,7 @@ func (c *Call) parts(raw json.RawMessage, failed bool) {
 			output, _, _ = strings.Cut(output, end)
 		}
 	}
-	c.command(output, code)
+	if c.command(output, code); failed && code == 0 { // ended by a signal
+		c.Failed, c.Error = true, output
+	}
 }
