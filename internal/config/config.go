@@ -181,6 +181,8 @@ type Lessons struct {
 	Log bool `yaml:"log" default:"true"`
 	// Dir is relative to the repository, or absolute for one folder for all.
 	Dir string `yaml:"dir" default:"agent-knowledge/logs"`
+	// Shared has new logs show in git status: the team commits them.
+	Shared bool `yaml:"shared" default:"false"`
 }
 
 // Sessions is how sessions and their steps are kept.

@@ -369,7 +369,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	}
 	d.files, err = repofiles.New(repofiles.Options{
 		Store: d.core.Store, Ingest: d.core.Ingest, Projects: d.core.Recorder, Catalogue: d.core.Catalogue, Steps: d.core.Indexer, Logger: d.log,
-		LessonDir: cfg.Lessons.Dir, SessionDir: cfg.Sessions.Dir, WriteLessons: cfg.Lessons.Log, WriteSessions: cfg.Sessions.Files, WriteHooked: cfg.Sessions.HookFiles,
+		LessonDir: cfg.Lessons.Dir, ShareLessons: cfg.Lessons.Shared, SessionDir: cfg.Sessions.Dir, WriteLessons: cfg.Lessons.Log, WriteSessions: cfg.Sessions.Files, WriteHooked: cfg.Sessions.HookFiles,
 		ReadContext: cfg.Context.Files, Trusted: cfg.Sources.Trusted,
 	})
 	if err != nil {

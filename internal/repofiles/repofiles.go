@@ -51,6 +51,8 @@ type Options struct {
 	// WriteLessons and WriteSessions have stored lessons and steps written to them,
 	// WriteHooked also what hooks recorded.
 	WriteLessons, WriteSessions, WriteHooked bool
+	// ShareLessons has new logs of lessons show in git status, for a team that commits them.
+	ShareLessons bool
 	// ReadContext has context files read.
 	ReadContext bool
 	// Trusted are patterns of folders whose files are read without consent.

@@ -61,6 +61,9 @@ func (w *writer) AppendLesson(ctx context.Context, caller memory.Caller, kept *m
 	if !ok || !w.opts.WriteLessons {
 		return
 	}
+	if !w.opts.ShareLessons {
+		w.exclude(caller, w.opts.LessonDir)
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logPatience)
 	defer cancel()
 	path, err := w.lines.Append(ctx, root, w.opts.LessonDir, line.Repo, line)
@@ -78,6 +81,7 @@ func (w *writer) PutSession(ctx context.Context, caller memory.Caller, s *memory
 	if !ok || !w.writesSession(caller) {
 		return
 	}
+	w.exclude(caller, w.opts.SessionDir)
 	dir, err := sessiondir.WriteSession(root, w.opts.SessionDir, s.Session)
 	s.Dir, s.Warning = dir, w.warning("write session file", err)
 }
@@ -90,6 +94,7 @@ func (w *writer) PutPicture(ctx context.Context, caller memory.Caller, s memory.
 	if !ok || !w.writesSession(caller) {
 		return name, ""
 	}
+	w.exclude(caller, w.opts.SessionDir)
 	stored, err := sessiondir.StoreScreenshot(root, w.opts.SessionDir, s, name)
 	if err != nil {
 		return name, w.warning("store screenshot", err)
@@ -103,6 +108,7 @@ func (w *writer) PutStep(ctx context.Context, caller memory.Caller, s memory.Ses
 	if !ok || !w.writesSession(caller) {
 		return
 	}
+	w.exclude(caller, w.opts.SessionDir)
 	path, err := sessiondir.WriteStep(root, w.opts.SessionDir, s, r)
 	out.File = path
 	if warning := w.warning("write step file", err); warning != "" {
@@ -120,6 +126,7 @@ func (w *writer) AppendAudit(ctx context.Context, caller memory.Caller, project 
 	if !ok {
 		return "", nil
 	}
+	w.exclude(caller, filepath.Join(auditDir, auditName))
 	return fsx.AppendLine(root, auditDir, auditName, line)
 }
 
