@@ -29,6 +29,8 @@ type upResult struct {
 	Found  bool                   `json:"found"`
 	Answer *memory.RecallResponse `json:"answer,omitempty"`
 	Client clientSetup            `json:"client"`
+	// Unconnected are the clients on this machine that do not use recalld yet.
+	Unconnected []string `json:"unconnected,omitempty"`
 	// Waiting are files of the repository that are not read before the user agrees.
 	Waiting *memory.WaitingFiles `json:"waiting_files,omitempty"`
 
@@ -59,6 +61,10 @@ lines for an MCP client.`,
 			result, err := a.up(c.Context(), a.pathArgument(args))
 			if err != nil {
 				return err
+			}
+			_, missing, _ := a.foundClients(&connectFlags{}) // one that cannot be read is connect's to report
+			for _, client := range missing {
+				result.Unconnected = append(result.Unconnected, client.Title)
 			}
 			entry, err := result.Client.json()
 			if err != nil {
@@ -130,6 +136,10 @@ func writeUp(w io.Writer, r *upResult, entry string, fence func(string) string) 
 	}
 	fmt.Fprintln(w, "\nThe daemon keeps running and keeps the index up to date. Run 'recalld stop' to stop it.")
 	fmt.Fprintln(w, "Run 'recalld recall QUESTION' to ask a question of your own.")
+	if len(r.Unconnected) > 0 {
+		fmt.Fprintf(w, "\n%s: not connected yet. Run 'recalld connect --all' to connect, and 'recalld import agents' to take in what they did before.\n",
+			strings.Join(r.Unconnected, ", "))
+	}
 	fmt.Fprintf(w, "\nFor an MCP client:\n\n%s\n", entry)
 	if r.Client.Hint != "" {
 		fmt.Fprintf(w, "\n%s\n", r.Client.Hint)

@@ -33,7 +33,7 @@ Ask with ` + "`recall`" + `, before you search by hand:
 - an error: paste its text as it is; a lesson about the same error comes first
 - a task: "how do I …" in your own words
 - code: an identifier, or a path and a topic
-- what was done before: the ` + "`mm_knowledge_*`" + ` tools; scope ` + "`current`" + ` is this session, ` + "`all`" + ` every session of the project
+- what was done before: ` + "`search_tools`" + ` finds the tools for sessions, steps and tasks, ` + "`call_tool`" + ` calls them
 
 Write with ` + "`remember`" + `, in one or two sentences that help someone who was not there:
 - after an error that took more than one attempt: ` + "`event_type: error`" + `, with the ` + "`command`" + ` and what solved it
