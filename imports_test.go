@@ -114,6 +114,8 @@ var layers = []layer{
 		"it is what tests ask whether to run in full"},
 	{"internal/testkit/golden", nil,
 		"it compares texts with files, whatever they are"},
+	{"internal/testkit/modelserver", nil,
+		"it plays a model's endpoint for any client, and knows no tool"},
 	{"internal/testkit/backend", []string{"embedder/builtin", "index", "index/lexical", "internal/indexer", "internal/ingest", "internal/memory", "internal/project", "internal/recall", "internal/source/code", "internal/store", "worker"},
 		"it opens the real parts for tests of what is above them"},
 	{"internal/git/gittest", nil,
