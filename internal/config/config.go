@@ -271,6 +271,8 @@ type MCP struct {
 	// StaticLists are the beginnings of the names of clients whose model sees only the tools
 	// that were listed when they connected.
 	StaticLists []string `yaml:"static_lists" default:"codex,qwen"`
+	// Project is that of calls without a folder (HTTP without roots) that name none.
+	Project string `yaml:"project"`
 	// StructuredContent sends answers as structured content too, and lists its schemas.
 	StructuredContent string `yaml:"structured_content" default:"off" enum:"off,on"`
 }

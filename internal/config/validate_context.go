@@ -51,6 +51,9 @@ func (m *MCP) validate(v *checks) {
 	if len(m.Prefix) > maxPrefix || !isToolName(m.Prefix) {
 		v.fail("mcp.prefix", fmt.Sprintf("up to %d letters, digits, _ and -", maxPrefix), "%q cannot begin a tool's name", m.Prefix)
 	}
+	if len(m.Project) > maxName {
+		v.fail("mcp.project", fmt.Sprintf("at most %d bytes", maxName), "%d bytes are too many", len(m.Project))
+	}
 	if n := len(m.Toolsets); n == 0 || n > maxToolsets {
 		v.fail("mcp.toolsets", fmt.Sprintf("1–%d", maxToolsets), "%d of them", n)
 	}

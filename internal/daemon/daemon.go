@@ -406,7 +406,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	}
 	d.mcp, err = mcp.NewServer(d, mcp.Options{
 		Version: d.opts.Version, Logger: d.log.With(attrPart, "mcp"), KnowledgePrefix: &cfg.MCP.Prefix, FlowTags: cfg.Sessions.FlowTags,
-		Toolsets: cfg.MCP.Toolsets, StaticLists: cfg.MCP.StaticLists, StructuredContent: cfg.MCP.StructuredContent == "on", Notice: d.notice,
+		Project: cfg.MCP.Project, Toolsets: cfg.MCP.Toolsets, StaticLists: cfg.MCP.StaticLists, StructuredContent: cfg.MCP.StructuredContent == "on", Notice: d.notice,
 	})
 	if err != nil {
 		return err

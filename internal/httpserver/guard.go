@@ -28,7 +28,8 @@ type GuardOptions struct {
 //
 //   - Host must be a loopback name. A page whose own name was made to resolve to
 //     127.0.0.1 (DNS rebinding) sends its name.
-//   - Origin, which browsers set and pages cannot, must be absent or allowed. To
+//   - Origin, which browsers set and pages cannot, must be absent, allowed, or the one
+//     of this server itself, which clients inside a browser's engine send. To
 //     an allowed page its browser hands the answers (CORS), and may ask first
 //     whether it may send what it is about to (a preflight, without token).
 //   - The token keeps out other users of this machine.
@@ -47,7 +48,7 @@ func Guard(next http.Handler, opts GuardOptions) http.Handler {
 		w.Header().Add("Vary", "Origin")
 		origins, page := r.Header["Origin"]
 		// Browsers send one origin; several, an empty one or "null" are refused.
-		if page && (len(origins) != 1 || !slices.Contains(opts.AllowedOrigins, origins[0])) {
+		if page && (len(origins) != 1 || origins[0] != "http://"+r.Host && !slices.Contains(opts.AllowedOrigins, origins[0])) {
 			api.WriteError(w, &memory.Error{Code: memory.CodeForbidden, Field: "Origin", Limit: "the setting tcp.allowed_origins",
 				Message: "this web page may not call"})
 			return

@@ -47,6 +47,7 @@ func TestGuard(t *testing.T) {
 		"an address that begins alike": {host: "127.0.0.1.evil.example", header: http.Header{"Authorization": bearer}, status: 403, field: "Host"},
 		"another address":              {host: "192.168.0.1", header: http.Header{"Authorization": bearer}, status: 403, field: "Host"},
 		"a foreign page":               {header: http.Header{"Authorization": bearer, "Origin": {"https://evil.example"}}, status: 403, field: "Origin"},
+		"the page of this server":      {header: http.Header{"Authorization": bearer, "Origin": {"http://127.0.0.1:7077"}}, host: "127.0.0.1:7077", status: 200},
 		"a page of another port":       {header: http.Header{"Authorization": bearer, "Origin": {"http://localhost:5174"}}, status: 403, field: "Origin"},
 		"an opaque page":               {header: http.Header{"Authorization": bearer, "Origin": {"null"}}, status: 403, field: "Origin"},
 		"an empty origin":              {header: http.Header{"Authorization": bearer, "Origin": {""}}, status: 403, field: "Origin"},

@@ -55,10 +55,10 @@ func (s *Server) callTool(ctx context.Context, request mcpgo.CallToolRequest) (*
 	}
 	handle, known := s.handlers[ownName(asked.Name)]
 	if !known {
-		return refusal(&memory.Error{
+		return refusal(s.reachable(ctx, request.Header, &memory.Error{
 			Code: memory.CodeNotFound, Field: "name", Message: "recalld has no tool " + memory.Quote(asked.Name),
 			Hint: memory.NearNames(ownName(asked.Name), slices.Collect(maps.Keys(s.handlers))) + "; search_tools finds tools by what you want to do",
-		}), nil
+		})), nil
 	}
 	request.Params.Name, request.Params.RawArguments, request.Params.Arguments = asked.Name, unquoted(asked.Arguments), nil
 	return handle(ctx, request)

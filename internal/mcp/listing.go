@@ -37,14 +37,7 @@ func (s *Server) onListed(ctx context.Context, _ any, request *mcpgo.ListToolsRe
 	if result == nil {
 		return
 	}
-	listed := s.first
-	if asked := s.toolsetsOf(request.Header); asked != nil {
-		listed = asked
-	}
-	groups := s.foundBy(ctx).groups
-	result.Tools = slices.DeleteFunc(result.Tools, func(t mcpgo.Tool) bool {
-		return t.Name != CallTool && !listed[t.Name] && !slices.Contains(groups, s.groups[t.Name])
-	})
+	result.Tools = slices.DeleteFunc(result.Tools, func(t mcpgo.Tool) bool { return !s.shows(ctx, request.Header, t.Name) })
 }
 
 // toolsetsOf returns the names of the tools that HeaderToolsets asks for; nil

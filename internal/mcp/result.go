@@ -23,11 +23,14 @@ type call struct {
 	caller    memory.Caller
 	agent     agent
 	requestID string
+	// assumed is what the call is about if it names no project and no session does.
+	assumed assumed
 }
 
 func (s *Server) call(ctx context.Context, header http.Header) call {
 	c := call{caller: s.caller(ctx, header), agent: s.agent(ctx), requestID: header.Get(HeaderRequestID)}
 	c.caller.Session = c.agent.ID
+	c.assumed = s.assume(header, c.caller.Dir)
 	return c
 }
 
@@ -46,8 +49,10 @@ func (s *Server) handler(t ownTool) server.ToolHandlerFunc {
 				result = refusal(memory.Errorf(memory.CodeInternal, "%s failed inside recalld", tool))
 			}
 		}()
-		text, content, err := t.call(ctx, s, s.call(ctx, request.Header), request.Params.RawArguments)
+		c := s.call(ctx, request.Header)
+		text, content, assumed, err := t.call(ctx, s, c, request.Params.RawArguments)
 		if err != nil {
+			err = s.reachable(ctx, request.Header, explainProject(err, c.caller))
 			if memory.CodeOf(err) == memory.CodeInternal && !errors.Is(err, context.Canceled) {
 				s.log.ErrorContext(ctx, "tool failed", slog.String("tool", tool), slog.Any("err", err))
 			}
@@ -58,7 +63,16 @@ func (s *Server) handler(t ownTool) server.ToolHandlerFunc {
 		if content != nil {
 			result.StructuredContent = content
 		}
-		// A block of its own: the text may be JSON. A search has said it itself.
+		// Blocks of their own: the text may be JSON.
+		if assumed {
+			result.Content = append(result.Content, mcpgo.NewTextContent(render.Visible(render.Escape(c.assumed.note()))))
+		}
+		if t.op.Group != service.Knowledge {
+			if how := s.unlisted(ctx, request.Header, text); how != "" {
+				result.Content = append(result.Content, mcpgo.NewTextContent(how+"."))
+			}
+		}
+		// A search has said it itself.
 		if notice := s.opts.Notice(); notice != "" && !strings.Contains(text, memory.RepairCommand) {
 			result.Content = append(result.Content, mcpgo.NewTextContent(render.Visible(notice)))
 		}

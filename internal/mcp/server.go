@@ -40,6 +40,9 @@ const (
 	// HeaderWindow names the client's window, as memory.Caller has it: a bridge that
 	// knows which process runs it says so with every request.
 	HeaderWindow = "Recalld-Window"
+	// HeaderProject names the project of calls that name none, percent-encoded: its name,
+	// id or folder. Any client may send it, with every request.
+	HeaderProject = "Recalld-Project"
 	// HeaderRequestID names one request; it stays the same when the bridge
 	// sends the request again, and a write is then made once.
 	HeaderRequestID = "Recalld-Request-Id"
@@ -67,7 +70,7 @@ type Options struct {
 	// Logger takes what the server has to say; default: discarded.
 	Logger *slog.Logger
 	// RootsTimeout is how long a client may take to say its roots before its
-	// working folder is used; default 2 s.
+	// working folder is used; default 200 ms, for there are clients that never answer.
 	RootsTimeout time.Duration
 	// SessionTTL is how long an idle session is kept; default 24 h. A client
 	// that comes back later initialises again.
@@ -88,6 +91,9 @@ type Options struct {
 	// StaticLists are the beginnings of the names of clients that list tools only when they
 	// connect, "*" for all. Their models reach the others by call_tool.
 	StaticLists []string
+	// Project is that of calls without a folder that name none: its name, id or folder;
+	// empty: they are refused.
+	Project string
 	// Toolsets are the tools that are listed from the start beside the core: core,
 	// knowledge, history, tasks, context, admin, all, or names of single tools. The
 	// others are found by search_tools, and answer without being listed.
@@ -109,7 +115,7 @@ func (o *Options) validate() error {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.RootsTimeout == 0 {
-		o.RootsTimeout = 2 * time.Second
+		o.RootsTimeout = 200 * time.Millisecond
 	}
 	if o.SessionTTL == 0 {
 		o.SessionTTL = 24 * time.Hour
@@ -182,6 +188,7 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 		s.forget(session.SessionID())
 	})
 	hooks.AddAfterListTools(s.onListed)
+	hooks.AddBeforeCallTool(s.redirect)
 	s.mcp = server.NewMCPServer("recalld", opts.Version,
 		server.WithTitle("recalld: memory for coding agents"),
 		server.WithInstructions(instructions(*opts.KnowledgePrefix)),

@@ -232,18 +232,6 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestUnknownToolIsAProtocolError(t *testing.T) {
-	c := connect(t, overHTTP(t, serve(t, &fakeService{}, Options{})))
-	var request mcpgo.CallToolRequest
-	request.Params.Name = "no_such_tool"
-	if _, err := c.CallTool(t.Context(), request); err == nil || !strings.Contains(err.Error(), "no_such_tool") {
-		t.Errorf("error = %v, want one that names the tool", err)
-	}
-	if r := callTool(t, c, "status", `{}`); r.IsError {
-		t.Errorf("the next call failed: %s", textOf(r))
-	}
-}
-
 // TestAdmission: what is not a message is answered without reaching the tools.
 func TestAdmission(t *testing.T) {
 	url := serve(t, &fakeService{}, Options{})

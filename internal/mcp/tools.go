@@ -140,29 +140,29 @@ func noticed(value any) string {
 }
 
 // call carries out the operation of the tool. The content is what a client gets beside the
-// text; nil is nothing.
-func (t ownTool) call(ctx context.Context, s *Server, c call, arguments json.RawMessage) (text string, content json.RawMessage, err error) {
+// text; nil is nothing. assumed says that the call was about c.assumed.
+func (t ownTool) call(ctx context.Context, s *Server, c call, arguments json.RawMessage) (text string, content json.RawMessage, assumed bool, err error) {
 	decoded, err := t.op.Arguments(arguments)
 	if err != nil {
-		return "", nil, err
+		return "", nil, false, err
 	}
 	pointer := reflect.New(t.op.Request())
 	pointer.Elem().Set(reflect.ValueOf(decoded))
-	c.fill(pointer.Elem(), t.op != service.StartSession.Spec)
+	assumed = c.fill(pointer.Elem(), t.op != service.StartSession.Spec)
 	if t.before != nil {
 		if err := t.before(ctx, c, pointer.Interface()); err != nil {
-			return "", nil, err
+			return "", nil, false, err
 		}
 	}
 	if v, ok := pointer.Interface().(interface{ Validate() error }); ok {
 		if err := v.Validate(); err != nil {
-			return "", nil, err
+			return "", nil, false, err
 		}
 	}
 	request := pointer.Elem().Interface()
 	response, err := s.svc.Call(ctx, t.op, request, nil)
 	if err != nil {
-		return "", nil, err
+		return "", nil, false, err
 	}
 	if t.op.Group == service.Knowledge {
 		text = plainJSON(knowledgeAnswer{OK: true, Notice: render.Notice, Result: whole(response)})
@@ -176,7 +176,7 @@ func (t ownTool) call(ctx context.Context, s *Server, c call, arguments json.Raw
 	case isRecall && r.Format == memory.FormatJSON && json.Valid([]byte(text)):
 		content = json.RawMessage(text)
 	}
-	return text, content, nil
+	return text, content, assumed, nil
 }
 
 // structured is an answer as structured content.
@@ -193,17 +193,27 @@ func (t ownTool) structured(request, response any) json.RawMessage {
 	return json.RawMessage(plainJSON(whole(response)))
 }
 
-// fill says in a request who calls, with which id, and, if it should, in which project.
-func (c call) fill(request reflect.Value, project bool) {
+// fill says in a request who calls, with which id, and in which project: that of the
+// agent's session if it should, or the assumed one. It returns true for the latter.
+func (c call) fill(request reflect.Value, ofAgent bool) (assumed bool) {
 	if f := request.FieldByName("RequestID"); f.IsValid() {
 		f.SetString(c.requestID)
 	}
 	if f := request.FieldByName("Caller"); f.IsValid() {
 		f.Set(reflect.ValueOf(c.caller))
 	}
-	if f := request.FieldByName("Project"); f.IsValid() && project {
+	f := request.FieldByName("Project")
+	if !f.IsValid() {
+		return false
+	}
+	if ofAgent {
 		f.SetString(c.agent.project(f.String()))
 	}
+	if f.String() != "" || c.assumed.by == "" {
+		return false
+	}
+	f.SetString(c.assumed.project)
+	return true
 }
 
 // describe is the tool as tools/list shows it, with the schema of its structured content if

@@ -36,6 +36,25 @@ func Escape(text string) string {
 	return mark().ReplaceAllString(text, `$1\$2`)
 }
 
+// OutsideFences returns the lines of a text that lie outside its frames: recalld's own.
+func OutsideFences(text string) string {
+	var b strings.Builder
+	inside := false
+	for line := range strings.Lines(text) {
+		switch strings.TrimSuffix(line, "\n") {
+		case frameOpen:
+			inside = true
+		case frameClose:
+			inside = false
+		default:
+			if !inside {
+				b.WriteString(line)
+			}
+		}
+	}
+	return b.String()
+}
+
 // Bare takes the frames out of a text that others fenced, for people at a terminal:
 // what was escaped is as it was.
 func Bare(text string) string {

@@ -1,0 +1,79 @@
+package mcp
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
+)
+
+// Texts of recalld name its tools, and who reads one may not see the tool: then the text
+// must say that call_tool reaches it.
+
+// shows says whether tools/list shows a tool to the client of a call.
+func (s *Server) shows(ctx context.Context, header http.Header, tool string) bool {
+	if tool == CallTool {
+		return true
+	}
+	listed := s.first
+	if asked := s.toolsetsOf(header); asked != nil {
+		listed = asked
+	}
+	return listed[tool] || slices.Contains(s.foundBy(ctx).groups, s.groups[tool])
+}
+
+// unlisted says how to reach the tools that a text names and its reader does not see;
+// empty if there is none, or the text says it.
+func (s *Server) unlisted(ctx context.Context, header http.Header, text string) string {
+	own := render.OutsideFences(text)
+	words := strings.FieldsFunc(own, notInName)
+	if slices.Contains(words, CallTool) {
+		return ""
+	}
+	var names []string
+	for _, t := range s.tools {
+		// Names without _ are words too, such as status.
+		if strings.Contains(t.name, "_") && slices.Contains(words, t.name) && !s.shows(ctx, header, t.name) {
+			names = append(names, t.name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return CallTool + " {name, arguments} calls " + strings.Join(names, ", ")
+}
+
+// reachable is an error whose text says how to reach the tools that it names.
+func (s *Server) reachable(ctx context.Context, header http.Header, err error) error {
+	e := memory.AsError(err)
+	how := s.unlisted(ctx, header, e.Error()+"\n"+e.Hint)
+	if how == "" {
+		return err
+	}
+	told := *e
+	told.Hint = strings.TrimPrefix(e.Hint+"; "+how, "; ")
+	return &told
+}
+
+// redirect has a call of a tool that does not exist answered by call_tool, which knows
+// the names that clients make up and those that are near.
+func (s *Server) redirect(_ context.Context, _ any, request *mcpgo.CallToolRequest) {
+	name := request.Params.Name
+	if _, known := s.handlers[name]; known || name == CallTool || s.isOther(name) {
+		return
+	}
+	arguments := request.Params.RawArguments
+	if len(arguments) == 0 {
+		arguments = []byte("{}")
+	}
+	request.Params.Name, request.Params.Arguments = CallTool, nil
+	request.Params.RawArguments = []byte(plainJSON(callToolArguments{Name: name, Arguments: arguments}))
+}
+
+// isOther says whether mcp-go has a tool that is not of ownTools.
+func (s *Server) isOther(name string) bool { return s.mcp.GetTool(name) != nil }
