@@ -24,12 +24,13 @@ TREE        ?=
 SET         ?=
 SETS        ?= $(SET)
 OUT         ?=
+ONLY        ?=
 ANSWERS     ?=
 # Runs programs of another processor; Debian and Ubuntu have it in qemu-user-static.
 QEMU        ?= $(shell command -v qemu-aarch64 || command -v qemu-aarch64-static)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture busy hooks damage fuzz golden ollama test-ollama ci clean
+.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture busy hooks damage fuzz agents golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -110,6 +111,9 @@ fuzz: ## fuzz every parser of foreign input, FUZZTIME each
 			(cd "$$dir" && $(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) .) || exit 1; \
 		done || exit 1; \
 	done
+
+agents: ## drive real coding agents from npm through whole turns and write the table in docs/agents.md: make agents [ONLY=codex]
+	RECALLD_TEST_AGENTS=$(or $(ONLY),all) $(if $(ONLY),,RECALLD_AGENTS_TABLE=docs/agents.md) $(GO) test -count 1 -run '^TestAgents$$' -v -timeout 30m ./bench/agents
 
 golden: ## rewrite the golden files; read the difference before you commit it
 	$(GO) test $$(grep -rlE --include='*_test.go' 'flag.Bool\("update"|testkit/golden"' . | grep -v '/training/' | xargs -n1 dirname | sort -u) -update

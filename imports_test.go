@@ -28,6 +28,9 @@ var layers = []layer{
 	{"configs", nil,
 		"it embeds files; what they mean is known by internal/config"},
 
+	{"bench/agents", nil,
+		"it drives agents and recalld from outside, as people do"},
+
 	{"embedder", nil,
 		"it is a contract, which must not know its implementations"},
 	{"embedder/builtin", []string{"embedder", "embedder/builtin/table"},
@@ -138,7 +141,7 @@ var layers = []layer{
 		"a source hands over what it found; where that is kept is not its business"},
 	{"internal/source/watch", []string{"internal/fsx"},
 		"it tells that files have changed; what they are to anybody it does not know"},
-	{"internal/source/agentlog", []string{"internal/fsx"},
+	{"internal/source/agentlog", []string{"internal/fsx", "internal/steptext"},
 		"a source hands over what it found; where that is kept is not its business"},
 	{"internal/agentimport", []string{"internal/fsx", "internal/hook", "internal/ingest", "internal/memory", "internal/redact", "internal/source/agentlog", "internal/steptext"},
 		"it stands between the logs of agents and the write path, shortens steps as hooks do, and reads nothing without consent"},

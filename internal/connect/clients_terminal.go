@@ -87,13 +87,22 @@ func openCode() Client {
 }
 
 // qwenCode reads a project's servers from .mcp.json too, which Claude Code shares; only its
-// own file is written.
+// own file is written. It hides the tools of a server behind its own search unless the
+// entry says alwaysLoadTools.
 func qwenCode() Client {
+	type loaded struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+		Load    bool     `json:"alwaysLoadTools"`
+	}
 	home := func(m Machine) string { return m.env("QWEN_HOME", filepath.Join(m.Home, ".qwen")) }
 	return Client{
 		Name: "qwen-code", Title: "Qwen Code",
 		Docs:     "https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp/",
-		programs: []string{"qwen"}, homes: one(home), server: mcpServers("mcpServers", ""),
+		programs: []string{"qwen"}, homes: one(home),
+		server: func(s Server) edit {
+			return jsonEntry{path: []string{"mcpServers", name}, entry: loaded{s.Command, s.Args, true}}
+		},
 		files: func(m Machine, o Options) files {
 			if o.Scope == Project {
 				return files{server: in(o.Dir, ".qwen/settings.json"), instructions: filepath.Join(o.Dir, "QWEN.md")}

@@ -2,7 +2,6 @@ package agentlog
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 )
@@ -122,17 +121,4 @@ func titleOf(prompt string) string {
 		return ""
 	}
 	return prompt
-}
-
-// exitCode reads the exit status that a client wrote into the text of a result.
-func exitCode(line, before string) (int, bool) {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(line), before)
-	if !ok {
-		return 0, false
-	}
-	var code int
-	if _, err := fmt.Sscanf(strings.TrimSpace(rest), "%d", &code); err != nil {
-		return 0, false
-	}
-	return code, true
 }

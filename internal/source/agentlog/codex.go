@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 // codexPayload is the payload of a line of Codex's log.
@@ -116,7 +118,7 @@ func (c *Call) codexResult(raw json.RawMessage) {
 		said, output, _ := strings.Cut(text, "Output:\n")
 		for line := range strings.SplitSeq(said, "\n") {
 			for _, before := range []string{"Exit code: ", "Process exited with code "} {
-				if n, ok := exitCode(line, before); ok {
+				if n, ok := steptext.ExitCode(line, before); ok {
 					code = n
 				}
 			}

@@ -3,8 +3,9 @@ package agentlog
 import (
 	"cmp"
 	"encoding/json"
-	"strings"
 	"time"
+
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 func (r *reader) copilot(text []byte) error {
@@ -60,7 +61,7 @@ func (r *reader) copilot(text []byte) error {
 	case "tool.execution_complete":
 		r.answer(d.ToolCallID, func(c *Call) {
 			c.At = l.Timestamp
-			output, code := copilotExit(head(d.Result.Content))
+			output, code := steptext.MarkedResult(head(d.Result.Content))
 			switch {
 			case !d.Success:
 				c.Failed, c.Error = true, head(d.Error.Message)
@@ -71,16 +72,4 @@ func (r *reader) copilot(text []byte) error {
 		})
 	}
 	return nil
-}
-
-// copilotExit takes the exit code out of a command's output. In older versions that ends
-// with a line of it:
-// <exited with exit code 1>.
-func copilotExit(text string) (output string, code int) {
-	i := strings.LastIndex(text, "<exited with exit code ")
-	if i < 0 {
-		return text, 0
-	}
-	code, _ = exitCode(text[i:], "<exited with exit code ")
-	return text[:i], code
 }

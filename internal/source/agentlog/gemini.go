@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -118,18 +120,7 @@ func (c *Call) parts(raw json.RawMessage, failed bool) {
 		}
 		return
 	}
-	code, output := 0, text
-	for line := range strings.SplitSeq(text, "\n") {
-		if n, ok := exitCode(line, "Exit Code: "); ok {
-			code = n
-		}
-	}
-	if _, rest, ok := strings.Cut(text, "Output: "); ok {
-		output = rest
-		for _, end := range []string{"\nError: ", "\nExit Code: ", "\nSignal: ", "\nBackground PIDs: ", "\nProcess Group PGID: "} {
-			output, _, _ = strings.Cut(output, end)
-		}
-	}
+	output, code := steptext.ListedResult(text)
 	if c.command(output, code); failed && code == 0 { // ended by a signal
 		c.Failed, c.Error = true, output
 	}

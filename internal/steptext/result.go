@@ -1,0 +1,52 @@
+package steptext
+
+import (
+	"strconv"
+	"strings"
+)
+
+// ListedResult reads the result of a command as Gemini CLI and Qwen Code list it for their
+// model: lines "Output: …", "Exit Code: 1" and others. Where the code is missing, it is 0.
+func ListedResult(text string) (output string, code int) {
+	for line := range strings.SplitSeq(text, "\n") {
+		if n, ok := ExitCode(line, "Exit Code: "); ok {
+			code = n
+		}
+	}
+	_, output, ok := strings.Cut(text, "Output: ")
+	if !ok {
+		return text, code
+	}
+	for _, end := range []string{"\nError: ", "\nExit Code: ", "\nSignal: ", "\nBackground PIDs: ", "\nProcess Group PGID: ", "\n</untrusted_context>"} {
+		output, _, _ = strings.Cut(output, end)
+	}
+	if output == "(empty)" {
+		output = ""
+	}
+	return output, code
+}
+
+// MarkedResult takes the exit code out of the output of a command in Copilot, which ends
+// with <exited with exit code 1>, in newer versions <shellId: 0 completed with exit code 1>.
+func MarkedResult(text string) (output string, code int) {
+	trimmed := strings.TrimRight(text, " \r\n")
+	i := strings.LastIndexByte(trimmed, '<')
+	mark, closed := strings.CutSuffix(trimmed[max(i, 0):], ">")
+	_, number, said := strings.Cut(mark, " with exit code ")
+	code, err := strconv.Atoi(number)
+	if i < 0 || !closed || !said || err != nil || !strings.HasPrefix(mark, "<exited") && !strings.HasPrefix(mark, "<shellId: ") {
+		return text, 0
+	}
+	return text[:i], code
+}
+
+// ExitCode reads the number after a prefix of a line.
+func ExitCode(line, before string) (int, bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(line), before)
+	if !ok {
+		return 0, false
+	}
+	number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	code, err := strconv.Atoi(number)
+	return code, err == nil
+}
