@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -34,26 +35,36 @@ func (a agent) project(given string) string {
 	return given
 }
 
-// agent returns the agent's session that the calling session has started.
-func (s *Server) agent(ctx context.Context) agent {
-	session := server.ClientSessionFromContext(ctx)
-	if session == nil {
+// agent returns the agent's session that the calling session has started, or that the
+// bridge of a client without sessions names.
+func (s *Server) agent(ctx context.Context, header http.Header) agent {
+	id := connectionOf(ctx)
+	if id == "" {
+		if named, ok := parseAgent(header.Get(HeaderAgent)); ok && server.IsModernRequest(ctx) {
+			return named
+		}
 		return agent{}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.agents[session.SessionID()]
+	return s.agents[id]
 }
 
-// setAgent remembers the agent's session that the calling session has started.
+// setAgent remembers the agent's session that the calling session has started, here or,
+// for a client without sessions, in its bridge.
 func (s *Server) setAgent(ctx context.Context, agent agent) {
-	session := server.ClientSessionFromContext(ctx)
-	if session == nil {
+	id := connectionOf(ctx)
+	if id == "" {
+		if w, ok := ctx.Value(answerWriterKey{}).(*answerWriter); ok {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.agent = formatAgent(agent)
+		}
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.agents[session.SessionID()] = agent
+	s.agents[id] = agent
 }
 
 // endAgent lets go of an agent's session that has ended, in every session: the

@@ -24,6 +24,7 @@ type answerWriter struct {
 	begun  bool
 	stream bool // the answer was turned into a stream of events
 	events []string
+	agent  string // the HeaderAgent of a client without sessions
 }
 
 var _ http.Flusher = (*answerWriter)(nil)
@@ -61,7 +62,9 @@ func (w *answerWriter) head() {
 			s.found[session] = found
 		}
 	}
-	if agent, ok := s.agents[session]; ok {
+	if w.agent != "" {
+		w.Header().Set(HeaderAgent, w.agent)
+	} else if agent, ok := s.agents[session]; ok {
 		w.Header().Set(HeaderAgent, formatAgent(agent))
 	}
 	if found, ok := s.found[session]; ok {

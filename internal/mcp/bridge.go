@@ -86,6 +86,7 @@ func RunBridge(ctx context.Context, opts BridgeOptions) error {
 	lines := make(chan line)
 	go readLines(ctx, opts.In, lines)
 	err := b.run(ctx, lines)
+	b.cancels.endStreams()
 	b.inFlight.Wait()
 	b.link.close(ctx)
 	if cause := context.Cause(ctx); err == nil && cause != nil {
@@ -103,6 +104,7 @@ type bridge struct {
 
 	inFlight sync.WaitGroup // messages on their way
 	slots    slots
+	cancels  cancels
 
 	mu  sync.Mutex // guards out: one message a line, whole
 	out io.Writer
@@ -159,14 +161,17 @@ func (b *bridge) take(ctx context.Context, text []byte) {
 	case env.Method == "initialize" || env.Method == "notifications/initialized":
 		// Everything else waits for these, so the reader does too.
 		b.takeMessage(ctx, env, text, b.send)
+	case b.cancels.cancel(env):
 	case env.kind() != kindRequest:
 		// Never refused: requests may wait for this very response.
 		b.inFlight.Go(func() { b.takeMessage(ctx, env, text, b.send) })
 	case !b.slots.take():
 		b.send(busy(env.ID))
 	default:
+		ctx, done := b.cancels.begin(ctx, env)
 		b.inFlight.Go(func() {
 			defer b.slots.release()
+			defer done()
 			b.takeMessage(ctx, env, text, b.send)
 		})
 	}

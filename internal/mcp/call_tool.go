@@ -85,8 +85,11 @@ func unquoted(arguments json.RawMessage) json.RawMessage {
 }
 
 // static says whether the client of a call offers its model only the tools that were
-// listed when it connected.
+// listed when it connected. One without sessions has a list that never changes.
 func (s *Server) static(ctx context.Context) bool {
+	if server.IsModernRequest(ctx) {
+		return true
+	}
 	client, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo)
 	return ok && slices.ContainsFunc(s.opts.StaticLists, func(name string) bool {
 		return name == "*" || strings.HasPrefix(client.GetClientInfo().Name, name)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"unicode/utf8"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
 )
 
 // The JSON-RPC codes in use, from the JSON-RPC 2.0 specification, section 5.1.
@@ -43,6 +45,21 @@ func (e envelope) kind() messageKind {
 	}
 	return kindRequest
 }
+
+// version is the version of the protocol that a message names, as every request does
+// since 2026-07-28; empty if it names none.
+func (e envelope) version() (version string) {
+	var params struct {
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	if json.Unmarshal(e.Params, &params) == nil {
+		_ = json.Unmarshal(params.Meta[mcpgo.MetaKeyProtocolVersion], &version) // absent: stays empty
+	}
+	return version
+}
+
+// modern says whether a message is of a version without sessions.
+func (e envelope) modern() bool { return mcpgo.IsModernProtocol(e.version()) }
 
 // parseEnvelope reads the outside of a message. JSON that is not UTF-8 is
 // refused (RFC 8259, section 8.1): decoding would put replacement characters

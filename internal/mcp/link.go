@@ -112,7 +112,7 @@ func (l *link) deliver(ctx context.Context, out outgoing) error {
 		return err
 	}
 	defer response.Body.Close()
-	if response.StatusCode == http.StatusNotFound && s.id == "" {
+	if response.StatusCode == http.StatusNotFound && s.id == "" && !out.env.modern() {
 		return errNotInitialized
 	}
 	reply := out.reply
@@ -137,10 +137,19 @@ func (l *link) deliver(ctx context.Context, out outgoing) error {
 // agent's session.
 func changesAgent(env envelope) bool {
 	var params struct {
-		Name string `json:"name"`
+		Name      string `json:"name"`
+		Arguments struct {
+			Name string `json:"name"`
+		} `json:"arguments"`
 	}
-	return env.Method == string(mcpgo.MethodToolsCall) && json.Unmarshal(env.Params, &params) == nil &&
-		(params.Name == service.StartSession.Name || params.Name == service.EndSession.Name)
+	if env.Method != string(mcpgo.MethodToolsCall) || json.Unmarshal(env.Params, &params) != nil {
+		return false
+	}
+	name := ownName(params.Name)
+	if name == CallTool {
+		name = ownName(params.Arguments.Name)
+	}
+	return name == service.StartSession.Name || name == service.EndSession.Name
 }
 
 // open makes the session that the client asked for.
@@ -268,6 +277,9 @@ func (l *link) post(ctx context.Context, s *connection, out outgoing) (*http.Res
 	if out.requestID != "" {
 		request.Header.Set(HeaderRequestID, out.requestID)
 	}
+	if agent := l.agent.Load(); out.agent == "" && agent != nil && out.env.modern() {
+		out.agent = *agent
+	}
 	if out.agent != "" {
 		request.Header.Set(HeaderAgent, out.agent)
 	}
@@ -285,14 +297,7 @@ func (l *link) post(ctx context.Context, s *connection, out outgoing) (*http.Res
 // its own protocol version, as in the stateless revision of MCP, is sent
 // under that one.
 func (l *link) identify(request *http.Request, s *connection, env envelope) {
-	var params struct {
-		Meta map[string]json.RawMessage `json:"_meta"`
-	}
-	var version string
-	if json.Unmarshal(env.Params, &params) == nil {
-		_ = json.Unmarshal(params.Meta[mcpgo.MetaKeyProtocolVersion], &version) // absent: stays empty
-	}
-	if version != "" {
+	if version := env.version(); mcpgo.IsModernProtocol(version) {
 		request.Header.Set(mcpgo.HeaderProtocolVersion, version)
 		for name, value := range mcpgo.StandardHeaders(version, mcpgo.MCPMethod(env.Method), env.Params) {
 			request.Header.Set(name, value)
@@ -327,7 +332,12 @@ func (l *link) read(response *http.Response, out outgoing) error {
 	switch response.StatusCode {
 	case http.StatusAccepted:
 		return nil
-	case http.StatusNotFound, http.StatusServiceUnavailable:
+	case http.StatusNotFound:
+		if out.env.modern() { // an unknown method
+			break
+		}
+		fallthrough
+	case http.StatusServiceUnavailable:
 		return fmt.Errorf("%w: HTTP %d", errLost, response.StatusCode)
 	}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))

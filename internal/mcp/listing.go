@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/recalld/recalld/internal/service"
 )
@@ -56,13 +55,9 @@ func (s *Server) toolsetsOf(header http.Header) map[string]bool {
 
 // foundBy returns what the calling session has found.
 func (s *Server) foundBy(ctx context.Context) found {
-	session := server.ClientSessionFromContext(ctx)
-	if session == nil {
-		return found{}
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.found[session.SessionID()]
+	return s.found[connectionOf(ctx)]
 }
 
 // list adds groups to what the calling session is shown, and tells its client when
@@ -85,16 +80,16 @@ func (s *Server) unlist(ctx context.Context) {
 }
 
 func (s *Server) changeFound(ctx context.Context, change func([]service.Group) []service.Group) {
-	session := server.ClientSessionFromContext(ctx)
-	if session == nil {
+	connection := connectionOf(ctx)
+	if connection == "" {
 		return
 	}
 	s.mu.Lock()
-	before := s.found[session.SessionID()]
+	before := s.found[connection]
 	after := change(before.groups)
 	changed := !slices.Equal(before.groups, after)
 	if changed {
-		s.found[session.SessionID()] = found{before.version + 1, after}
+		s.found[connection] = found{before.version + 1, after}
 	}
 	s.mu.Unlock()
 	if changed {

@@ -28,7 +28,7 @@ type call struct {
 }
 
 func (s *Server) call(ctx context.Context, header http.Header) call {
-	c := call{caller: s.caller(ctx, header), agent: s.agent(ctx), requestID: header.Get(HeaderRequestID)}
+	c := call{caller: s.caller(ctx, header), agent: s.agent(ctx, header), requestID: header.Get(HeaderRequestID)}
 	c.caller.Session = c.agent.ID
 	c.assumed = s.assume(header, c.caller.Dir)
 	return c

@@ -83,9 +83,9 @@ func (s *Server) caller(ctx context.Context, header http.Header) memory.Caller {
 		caller.Client = client.GetClientInfo().Name
 	}
 	if caller.Window = header.Get(HeaderWindow); caller.Window == "" {
-		caller.Window = connectionWindow(session)
+		caller.Window = connectionWindow(ctx)
 	}
-	if !hasRoots(session) {
+	if connectionOf(ctx) == "" || !hasRoots(session) {
 		return caller
 	}
 	s.mu.Lock()
@@ -104,11 +104,11 @@ func (s *Server) caller(ctx context.Context, header http.Header) memory.Caller {
 
 // connectionWindow is a window of a connection's own. The sessions that it starts
 // belong to it: a program may have several windows, each with its connection.
-func connectionWindow(session server.ClientSession) string {
-	if session == nil {
-		return ""
+func connectionWindow(ctx context.Context) string {
+	if id := connectionOf(ctx); id != "" {
+		return "connection:" + id
 	}
-	return "connection:" + session.SessionID()
+	return ""
 }
 
 // chooseRoot picks the folder that a question is about: the working folder

@@ -24,7 +24,6 @@ import (
 	"sync"
 	"time"
 
-	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/recalld/recalld/internal/service"
@@ -208,9 +207,6 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 		server.WithStateful(true),
 		server.WithSessionIdleTTL(opts.SessionTTL),
 		server.WithStreamableHTTPLogger(opts.Logger),
-		// The stateless revision has no sessions, so no roots and no tools of
-		// a session; clients of it negotiate down.
-		server.WithStreamableHTTPProtocolVersions(mcpgo.LegacyProtocolVersions()...),
 	)
 	return s, nil
 }

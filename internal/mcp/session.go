@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mark3labs/mcp-go/server"
-
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 )
 
 func ofWindow(ctx context.Context, _ call, r *memory.StartSessionRequest) error {
-	r.Caller.Window = connectionWindow(server.ClientSessionFromContext(ctx))
+	if window := connectionWindow(ctx); window != "" {
+		r.Caller.Window = window
+	}
 	return nil
 }
 
-func startedText(ctx context.Context, s *Server, _ call, request memory.StartSessionRequest, state *memory.SessionState) string {
+func startedText(ctx context.Context, s *Server, c call, request memory.StartSessionRequest, state *memory.SessionState) string {
 	s.setAgent(ctx, agent{state.Key(), request.Project != ""})
 	s.list(ctx, service.History) // what is needed next, though the call was not listed
 	var text strings.Builder
@@ -25,6 +25,9 @@ func startedText(ctx context.Context, s *Server, _ call, request memory.StartSes
 		fmt.Fprintf(&text, " on branch %s", state.Git.Branch)
 	}
 	text.WriteString(".")
+	if connectionOf(ctx) == "" && c.caller.Window == "" { // nothing joins the calls to come to it
+		text.WriteString(" Give its id as sessionId in later calls.")
+	}
 	writeNotes(&text, state.Redacted, state.Warning)
 	return text.String()
 }
