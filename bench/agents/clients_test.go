@@ -47,7 +47,7 @@ var clients = []client{
 		shell: "exec_command", arguments: func(command string) map[string]any { return map[string]any{"cmd": command} },
 		env: func(string) []string { return []string{"OPENAI_API_KEY=none"} },
 		args: func(endpoint, prompt string) []string {
-			return []string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox",
+			return []string{"exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox",
 				"-c", "model_provider=scripted", "-c", "model=gpt-5",
 				"-c", `model_providers.scripted={name="scripted",base_url="` + endpoint + `/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`, prompt}
 		},

@@ -39,6 +39,8 @@ type connectResult struct {
 	// Tools is how many tools the server listed when it was started to check it.
 	Tools int          `json:"tools,omitempty"`
 	Files []fileResult `json:"files"`
+	// Note is what the user has to do before the hooks run.
+	Note string `json:"note,omitempty"`
 	// Error says why this client of several was left as it was.
 	Error *memory.Error `json:"error,omitempty"`
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/recalld/recalld/internal/connect"
 	"github.com/recalld/recalld/internal/memory"
@@ -89,6 +90,9 @@ func (a *App) connectClients(ctx context.Context, clients []connect.Client, f *c
 		if !f.remove {
 			setup := a.clientSetup()
 			r.Server = &setup
+			if slices.ContainsFunc(p.changes, func(c connect.Change) bool { return c.What == "hooks" && !c.None() }) {
+				r.Note = p.client.HooksNote
+			}
 		}
 		err := p.err
 		if err == nil {
@@ -240,6 +244,9 @@ func writeConnected(w io.Writer, r *connectResult, f *connectFlags) {
 		fmt.Fprintf(w, "\n%s is connected. Restart it, then ask it something that recalld knows.\n", r.Client)
 	default:
 		fmt.Fprintf(w, "\n%s is already connected.\n", r.Client)
+	}
+	if r.Note != "" {
+		fmt.Fprintln(w, r.Note)
 	}
 	if r.Server != nil && r.Server.Hint != "" {
 		fmt.Fprintf(w, "\n%s\n", r.Server.Hint)

@@ -31,7 +31,8 @@ const (
 	adviseDeadline = 300 * time.Millisecond
 	// hookDebug names the file that takes a line for every hook that failed.
 	hookDebug = "RECALLD_HOOK_DEBUG"
-	// projectDirEnv says where Claude Code was started.
+	// projectDirEnv says where Claude Code was started; Gemini CLI, Qwen Code and Copilot
+	// set it too.
 	projectDirEnv = "CLAUDE_PROJECT_DIR"
 )
 
@@ -89,7 +90,7 @@ func (a *App) hook(ctx context.Context, args []string) (err error) {
 		// A client whose pipe breaks may take that for a failure.
 		_, _ = io.Copy(io.Discard, a.opts.In)
 	}
-	req, err := hook.Parse(client, event, payload, hook.Environment{ProjectDir: a.opts.Getenv(projectDirEnv), Window: a.opts.Window()})
+	req, err := hook.Parse(client, event, payload, hook.Environment{ProjectDir: a.opts.Getenv(projectDirEnv), Window: a.opts.Window(), Tail: tailOf})
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (a *App) hook(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	out, err := hook.Advice(event, answer)
+	out, err := hook.Advice(client, event, answer)
 	if err != nil || out == nil {
 		return err
 	}
@@ -154,6 +155,23 @@ func (a *App) askHooked(ctx context.Context, cfg config.Config, req hook.Request
 		return answer, err
 	}
 	return service.Recall.Do(ctx, daemon, *req.Recall) // what became of the record is no matter of the answer
+}
+
+// maxTail is how much of a transcript's end is read, in bytes.
+const maxTail = 256 << 10
+
+// tailOf reads the end of a file.
+func tailOf(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() { // a pipe would never end
+		return nil, errors.Join(err, errors.New("it is no file"))
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read
+	return io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-maxTail), maxTail))
 }
 
 // readPayload reads one JSON value, or what there is if that is none, up to one byte

@@ -50,7 +50,7 @@ func Apply(c Change, now time.Time, created *Created, byClient func() bool) (don
 	if done.target, err = follow(c.Path); err != nil {
 		return Applied{}, err
 	}
-	ours := c.After == nil && created.has(done.target)
+	ours := c.goes && created.has(done.target)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, undo(c, done, created))

@@ -15,7 +15,7 @@ func claudeCode() Client {
 		Name: "claude-code", Title: "Claude Code",
 		Docs:     "https://code.claude.com/docs/en/mcp#mcp-installation-scopes, https://code.claude.com/docs/en/settings",
 		programs: []string{"claude"}, homes: one(home), server: mcpServers("mcpServers", "stdio"),
-		hooks: func(o Options) edit { return newClaudeHooks(o) },
+		hooks: hooksOf("claude-code", hookTimeout, "UserPromptSubmit", claudeEvents...),
 		own: func(s Server) []string {
 			return slices.Concat([]string{"mcp", "add", "--scope", "user", name, "--", s.Command}, s.Args)
 		},
@@ -37,11 +37,14 @@ func codex() Client {
 		Docs:     "https://developers.openai.com/codex/mcp, https://developers.openai.com/codex/guides/agents-md",
 		programs: []string{"codex"}, homes: one(home),
 		server: func(s Server) edit { return tomlTable{s} },
+		// Codex runs no hook before its user has trusted it.
+		HooksNote: "Codex asks about new hooks when it starts: trust them, or nothing is recorded.",
+		hooks:     hooksOf("codex", hookTimeout, "UserPromptSubmit", "SessionStart", "PostToolUse", "SessionEnd"),
 		files: func(m Machine, o Options) files {
 			if o.Scope == Project {
 				return files{server: in(o.Dir, ".codex/config.toml"), instructions: filepath.Join(o.Dir, "AGENTS.md")}
 			}
-			return files{server: in(home(m), "config.toml"), instructions: filepath.Join(home(m), "AGENTS.md")}
+			return files{in(home(m), "config.toml"), filepath.Join(home(m), "hooks.json"), filepath.Join(home(m), "AGENTS.md")}
 		},
 	}
 }
@@ -52,11 +55,13 @@ func geminiCLI() Client {
 		Name: "gemini-cli", Title: "Gemini CLI",
 		Docs:     "https://geminicli.com/docs/tools/mcp-server, https://geminicli.com/docs/get-started/configuration",
 		programs: []string{"gemini"}, homes: one(home), server: mcpServers("mcpServers", ""),
+		hooks: hooksOf("gemini-cli", 1000*hookTimeout, "BeforeAgent", "SessionStart", "AfterTool", "SessionEnd"), // it counts milliseconds
 		files: func(m Machine, o Options) files {
 			if o.Scope == Project {
 				return files{server: in(o.Dir, ".gemini/settings.json"), instructions: filepath.Join(o.Dir, "GEMINI.md")}
 			}
-			return files{server: in(home(m), "settings.json"), instructions: filepath.Join(home(m), "GEMINI.md")}
+			settings := filepath.Join(home(m), "settings.json")
+			return files{[]string{settings}, settings, filepath.Join(home(m), "GEMINI.md")}
 		},
 	}
 }
@@ -72,7 +77,7 @@ func openCode() Client {
 	return Client{
 		Name: "opencode", Title: "OpenCode",
 		Docs:     "https://opencode.ai/docs/mcp-servers, https://opencode.ai/docs/rules",
-		programs: []string{"opencode"}, homes: one(home),
+		programs: []string{"opencode"}, homes: one(home), hooks: openCodeHooks,
 		server: func(s Server) edit {
 			return jsonEntry{path: []string{"mcp", name}, newer: []string{"mcp", "servers", name},
 				entry: local{"local", append([]string{s.Command}, s.Args...), true}}
@@ -81,7 +86,7 @@ func openCode() Client {
 			if o.Scope == Project {
 				return files{server: in(o.Dir, "opencode.json", "opencode.jsonc"), instructions: filepath.Join(o.Dir, "AGENTS.md")}
 			}
-			return files{server: in(home(m), "opencode.json", "opencode.jsonc"), instructions: filepath.Join(home(m), "AGENTS.md")}
+			return files{in(home(m), "opencode.json", "opencode.jsonc"), filepath.Join(home(m), "plugins", "recalld.js"), filepath.Join(home(m), "AGENTS.md")}
 		},
 	}
 }
@@ -103,11 +108,13 @@ func qwenCode() Client {
 		server: func(s Server) edit {
 			return jsonEntry{path: []string{"mcpServers", name}, entry: loaded{s.Command, s.Args, true}}
 		},
+		hooks: hooksOf("qwen-code", hookTimeout, "UserPromptSubmit", claudeEvents...),
 		files: func(m Machine, o Options) files {
 			if o.Scope == Project {
 				return files{server: in(o.Dir, ".qwen/settings.json"), instructions: filepath.Join(o.Dir, "QWEN.md")}
 			}
-			return files{server: in(home(m), "settings.json"), instructions: filepath.Join(home(m), "QWEN.md")}
+			settings := filepath.Join(home(m), "settings.json")
+			return files{[]string{settings}, settings, filepath.Join(home(m), "QWEN.md")}
 		},
 	}
 }
@@ -125,7 +132,7 @@ func copilotCLI() Client {
 	return Client{
 		Name: "copilot-cli", Title: "Copilot CLI",
 		Docs:     "https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
-		programs: []string{"copilot"}, homes: one(home),
+		programs: []string{"copilot"}, homes: one(home), hooks: copilotHooks,
 		server: func(s Server) edit {
 			return jsonEntry{path: []string{"mcpServers", name}, entry: local{"local", s.Command, s.Args, []string{"*"}}}
 		},
@@ -133,7 +140,7 @@ func copilotCLI() Client {
 			if o.Scope == Project {
 				return files{server: in(o.Dir, ".github/mcp.json"), instructions: filepath.Join(o.Dir, "AGENTS.md")}
 			}
-			return files{server: in(home(m), "mcp-config.json"), instructions: filepath.Join(home(m), "copilot-instructions.md")}
+			return files{in(home(m), "mcp-config.json"), filepath.Join(home(m), "hooks", "recalld.json"), filepath.Join(home(m), "copilot-instructions.md")}
 		},
 	}
 }

@@ -141,6 +141,8 @@ type Change struct {
 	Before, After []byte
 	// follows says that an earlier change of the same plan is to the same file.
 	follows bool
+	// goes says that a later change of the same plan deletes the file.
+	goes bool
 	// exact says that the file becomes what it was before recalld was in it. drops are the
 	// backups that are not needed once recalld is out of the file.
 	exact bool
@@ -245,6 +247,9 @@ func plan(parts []part, do func(edit, []byte) ([]byte, error)) ([]Change, error)
 			return nil, err
 		}
 		changes = append(changes, c)
+	}
+	for i, c := range changes {
+		changes[i].goes = changes[lastOf(changes, c.Path)].After == nil
 	}
 	return changes, nil
 }

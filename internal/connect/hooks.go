@@ -6,42 +6,55 @@ import (
 	"strings"
 )
 
-// claudeHooks keeps the hooks that Claude Code runs: commands in its settings, by event.
-// The form is documented at code.claude.com/docs, "Hooks reference": an event has groups,
-// each with a matcher and its hooks. Other hooks stay unchanged, also in a group with ours.
-type claudeHooks struct {
+// groupedHooks keeps the hooks that a client runs: commands in its settings, by event, in the
+// form of Claude Code that others have taken over (code.claude.com/docs, "Hooks reference"):
+// an event has groups, each with a matcher and its hooks. Other hooks stay unchanged, also in
+// a group with ours.
+type groupedHooks struct {
 	// command is the program with its arguments, up to the event.
 	command string
+	// mark identifies our hooks, whatever program runs them.
+	mark string
 	// rest are the arguments after the event.
 	rest   string
 	events []string
+	// timeout is when the client stops a hook, in its unit. The hook has its own, shorter
+	// limit.
+	timeout int
 }
 
-var _ edit = claudeHooks{}
+var _ edit = groupedHooks{}
 
-const (
-	// hookMark identifies our hooks, whatever program runs them.
-	hookMark = " hook claude-code "
-	// hookTimeout is the number of seconds after which Claude Code stops a hook. The hook
-	// has its own, shorter limit. Claude Code's default is a minute.
-	hookTimeout = 5
-)
+// hookTimeout is in seconds, which most clients count in. Their defaults are a minute or
+// longer; Codex allows 3 at the end of a session.
+const hookTimeout = 3
 
-// The events with hooks, by Claude Code's names. A failed tool has a separate event.
-var (
-	hookEvents   = []string{"SessionStart", "PostToolUse", "PostToolUseFailure", "SessionEnd"}
-	promptEvents = []string{"UserPromptSubmit"}
-)
+// claudeEvents are the events with hooks, by Claude Code's names. A failed tool has a
+// separate event.
+var claudeEvents = []string{"SessionStart", "PostToolUse", "PostToolUseFailure", "SessionEnd"}
 
-func newClaudeHooks(o Options) claudeHooks {
-	h := claudeHooks{command: shellWord(o.Server.Command) + hookMark, events: hookEvents}
+// hookCommand returns the program that hooks of a client run, up to the event, and what
+// comes after it.
+func hookCommand(client string, o Options) (command, rest string) {
 	for _, arg := range o.Server.Args[1:] {
-		h.rest += " " + shellWord(arg)
+		rest += " " + shellWord(arg)
 	}
-	if o.Prompts {
-		h.events = slices.Concat(hookEvents, promptEvents)
+	return shellWord(o.Server.Command) + hookMark(client), rest
+}
+
+func hookMark(client string) string { return " hook " + client + " " }
+
+// hooksOf returns the edit for the hooks of a client, with the event of prompts if it is
+// asked for.
+func hooksOf(client string, timeout int, prompt string, events ...string) func(Options) edit {
+	return func(o Options) edit {
+		h := groupedHooks{mark: hookMark(client), events: events, timeout: timeout}
+		h.command, h.rest = hookCommand(client, o)
+		if o.Prompts {
+			h.events = slices.Concat(events, []string{prompt})
+		}
+		return h
 	}
-	return h
 }
 
 // hook is one command of a group.
@@ -56,8 +69,8 @@ type group struct {
 	Hooks []hook `json:"hooks"`
 }
 
-func (h claudeHooks) want(event string) hook {
-	return hook{"command", h.command + event + h.rest, hookTimeout}
+func (h groupedHooks) want(event string) hook {
+	return hook{"command", h.command + event + h.rest, h.timeout}
 }
 
 // place is the position of one hook.
@@ -72,7 +85,7 @@ func (p place) path() []string {
 }
 
 // Put implements edit.
-func (h claudeHooks) Put(text []byte) ([]byte, error) {
+func (h groupedHooks) Put(text []byte) ([]byte, error) {
 	ours, err := h.find(text)
 	if err != nil {
 		return nil, err
@@ -99,7 +112,7 @@ func (h claudeHooks) Put(text []byte) ([]byte, error) {
 }
 
 // Take implements edit.
-func (h claudeHooks) Take(text []byte) ([]byte, error) {
+func (h groupedHooks) Take(text []byte) ([]byte, error) {
 	ours, err := h.find(text)
 	if err != nil {
 		return nil, err
@@ -113,7 +126,7 @@ func (h claudeHooks) Take(text []byte) ([]byte, error) {
 }
 
 // find lists our hooks, in the order of events and places.
-func (h claudeHooks) find(text []byte) ([]place, error) {
+func (h groupedHooks) find(text []byte) ([]place, error) {
 	value, _, err := jsonGet(text, []string{"hooks"})
 	if err != nil {
 		return nil, err
@@ -128,7 +141,7 @@ func (h claudeHooks) find(text []byte) ([]place, error) {
 			for j, value := range hooks {
 				one, _ := value.(map[string]any)
 				command, _ := one["command"].(string)
-				if strings.Contains(command, hookMark) && strings.Contains(command, name) {
+				if strings.Contains(command, h.mark) && strings.Contains(command, name) {
 					all = append(all, place{event, i, j, command})
 				}
 			}

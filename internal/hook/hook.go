@@ -47,32 +47,17 @@ type Environment struct {
 	ProjectDir string
 	// Window is the client's window, as memory.Caller has it.
 	Window string
+	// Tail reads the end of a file that the payload names, its transcript.
+	Tail func(path string) ([]byte, error)
 }
 
 // Parse reads a client's payload for an event. An error names what is missing or invalid.
 func Parse(client, event string, payload []byte, env Environment) (Request, error) {
-	if client != claudeCode {
+	c, ok := clientOf(client)
+	if !ok {
 		return Request{}, fmt.Errorf("client %q has no hooks", client)
 	}
-	r, err := parseClaude(event, payload, env)
-	r.byHook()
-	return r, err
-}
-
-// byHook marks the callers of the requests.
-func (r *Request) byHook() {
-	if r.Start != nil {
-		r.Start.Caller.Hook = true
-	}
-	if r.Step != nil {
-		r.Step.Caller.Hook = true
-	}
-	if r.End != nil {
-		r.End.Caller.Hook = true
-	}
-	if r.Recall != nil {
-		r.Recall.Caller.Hook = true
-	}
+	return c.parse(event, payload, env)
 }
 
 // MaxRuns bounds how often one session is resumed after its end.

@@ -14,8 +14,8 @@ import (
 
 const session = "0f3a2c1e-1111-2222-3333-444455556666"
 
-// payload is what Claude Code says at every event, with what it says at this one.
-func payload(rest string) []byte {
+// say is what Claude Code says at every event, with what it says at this one.
+func say(rest string) []byte {
 	return fmt.Appendf(nil, `{"session_id":%q,"transcript_path":"/t.jsonl","cwd":"/src/shop","permission_mode":"default"%s}`, session, rest)
 }
 
@@ -69,7 +69,7 @@ func TestParseSteps(t *testing.T) {
 			memory.RecordStepRequest{Tool: memory.StepTool{Name: "Shell"}, Outcome: memory.Outcome{Error: &memory.StepError{Code: "exit 2", Message: "oops"}}, Advise: true}},
 	} {
 		test.want.SessionID, test.want.Open, test.want.Caller = session, true, caller
-		got, err := Parse("claude-code", test.event, payload(test.rest), Environment{})
+		got, err := Parse("claude-code", test.event, say(test.rest), Environment{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -99,7 +99,7 @@ func TestParseOthers(t *testing.T) {
 			Recall: &memory.RecallRequest{Query: "why does npm fail?\nIt did not yesterday.", Kinds: []memory.Kind{memory.Lesson}, Limit: 3, MaxTokens: 400, Caller: caller},
 		}},
 	} {
-		got, err := Parse("claude-code", test.event, payload(test.rest), Environment{})
+		got, err := Parse("claude-code", test.event, say(test.rest), Environment{})
 		if diff := cmp.Diff(test.want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
@@ -108,7 +108,7 @@ func TestParseOthers(t *testing.T) {
 	if err != nil || got.Start.SessionID != "claude-code-ab" || got.Start.Caller.Session != "claude-code-ab" {
 		t.Errorf("a session with a short id is %+v (%v), want it lengthened by the client's name", got.Start, err)
 	}
-	got, err = Parse("claude-code", "SessionStart", payload(""), Environment{ProjectDir: "/src"})
+	got, err = Parse("claude-code", "SessionStart", say(""), Environment{ProjectDir: "/src"})
 	if err != nil || got.Start.Caller.Dir != "/src" {
 		t.Errorf("the project's folder is not taken: %v, %v", got.Start, err)
 	}
@@ -120,8 +120,8 @@ func TestParseRefuses(t *testing.T) {
 		payload       []byte
 		want          string
 	}{
-		"another client":    {"emacs", "SessionStart", payload(""), "emacs"},
-		"another event":     {"claude-code", "PreCompact", payload(""), "PreCompact"},
+		"another client":    {"emacs", "SessionStart", say(""), "emacs"},
+		"another event":     {"claude-code", "PreCompact", say(""), "PreCompact"},
 		"empty":             {"claude-code", "SessionStart", nil, "read payload"},
 		"garbage":           {"claude-code", "SessionStart", []byte("\x00\xff{"), "read payload"},
 		"a list":            {"claude-code", "SessionStart", []byte("[]"), "read payload"},
@@ -129,12 +129,12 @@ func TestParseRefuses(t *testing.T) {
 		"a session outside": {"claude-code", "SessionStart", []byte(`{"session_id":"../../etc","cwd":"/x"}`), "session_id"},
 		"a short session":   {"claude-code", "SessionStart", []byte(`{"session_id":".","cwd":"/x"}`), "dot"},
 		"no folder":         {"claude-code", "SessionStart", []byte(`{"session_id":"abcdef"}`), "cwd"},
-		"no tool":           {"claude-code", "PostToolUse", payload(""), "tool_name"},
-		"another type":      {"claude-code", "PostToolUse", payload(`,"tool_name":7`), "read payload"},
-		"huge":              {"claude-code", "PostToolUse", payload(`,"x":"` + strings.Repeat("x", MaxPayload) + `"`), "over"},
-		"our own tool":      {"claude-code", "PostToolUse", payload(`,"tool_name":"mcp__recalld__recall"`), ErrNothing.Error()},
-		"an empty prompt":   {"claude-code", "UserPromptSubmit", payload(`,"prompt":"  "`), ErrNothing.Error()},
-		"a slash command":   {"claude-code", "UserPromptSubmit", payload(`,"prompt":"/clear"`), ErrNothing.Error()},
+		"no tool":           {"claude-code", "PostToolUse", say(""), "tool_name"},
+		"another type":      {"claude-code", "PostToolUse", say(`,"tool_name":7`), "read payload"},
+		"huge":              {"claude-code", "PostToolUse", say(`,"x":"` + strings.Repeat("x", MaxPayload) + `"`), "over"},
+		"our own tool":      {"claude-code", "PostToolUse", say(`,"tool_name":"mcp__recalld__recall"`), ErrNothing.Error()},
+		"an empty prompt":   {"claude-code", "UserPromptSubmit", say(`,"prompt":"  "`), ErrNothing.Error()},
+		"a slash command":   {"claude-code", "UserPromptSubmit", say(`,"prompt":"/clear"`), ErrNothing.Error()},
 	} {
 		got, err := Parse(test.client, test.event, test.payload, Environment{})
 		if err == nil || !strings.Contains(err.Error(), test.want) || got != (Request{}) {
@@ -162,7 +162,7 @@ func TestParseShortens(t *testing.T) {
 		if name == "long error" {
 			event = "PostToolUseFailure"
 		}
-		got, err := Parse("claude-code", event, payload(rest), Environment{})
+		got, err := Parse("claude-code", event, say(rest), Environment{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -188,7 +188,7 @@ func TestParseShortens(t *testing.T) {
 
 func TestAdvice(t *testing.T) {
 	answer := &memory.RecallResponse{Text: "**Relevant Memories (1):**\n\n1. [2026-01-15] npm <fails>: use \"npm ci\"\n", Items: []memory.Item{{}}}
-	out, err := Advice("PostToolUseFailure", answer)
+	out, err := Advice("claude-code", "PostToolUseFailure", answer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,12 +202,12 @@ func TestAdvice(t *testing.T) {
 		!strings.Contains(got.Specific.Context, "\n<recalld note=") {
 		t.Errorf("it is %s (%v), want the text fenced", out, err)
 	}
-	out, err = Advice("UserPromptSubmit", &memory.RecallResponse{Text: "(incomplete: …)", Incomplete: true, Why: "the memory is\nstill loading"})
+	out, err = Advice("claude-code", "UserPromptSubmit", &memory.RecallResponse{Text: "(incomplete: …)", Incomplete: true, Why: "the memory is\nstill loading"})
 	if err != nil || json.Unmarshal(out, &got) != nil || !strings.Contains(got.Specific.Context, "could not search all of its memory (the memory is still loading)") || strings.Contains(got.Specific.Context, "\n") {
 		t.Errorf("of a search that was not complete it is %s (%v), want one line that says so and why", out, err)
 	}
 	for name, empty := range map[string]*memory.RecallResponse{"none": nil, "no items": {Text: "Nothing relevant."}, "no text": {Items: []memory.Item{{}}}} {
-		if out, err := Advice("PostToolUse", empty); out != nil || err != nil {
+		if out, err := Advice("claude-code", "PostToolUse", empty); out != nil || err != nil {
 			t.Errorf("%s: %q, %v; want nothing", name, out, err)
 		}
 	}
@@ -222,13 +222,17 @@ func TestRun(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add("PostToolUse", payload(`,"tool_name":"Bash","tool_input":{"command":"ls"},"tool_response":{"stdout":"a"}`))
-	f.Add("PostToolUseFailure", payload(`,"tool_name":"Bash","error":"Exit code 1\nx","is_interrupt":true`))
-	f.Add("UserPromptSubmit", payload(`,"prompt":"x"`))
-	f.Add("SessionEnd", payload(`,"reason":"exit"`))
-	f.Add("PostToolUse", []byte("{"))
-	f.Fuzz(func(t *testing.T, event string, text []byte) {
-		got, err := Parse("claude-code", event, text, Environment{})
+	for _, client := range []string{"codex", "gemini-cli", "qwen-code", "opencode"} {
+		f.Add(client, "PostToolUse", say(`,"tool_name":"run_shell_command","tool_input":{"command":"ls"},"tool_response":{"llmContent":"Output: a\nExit Code: 1"}`))
+	}
+	f.Add("copilot-cli", "postToolUse", []byte(`{"sessionId":"4464e30c","cwd":"/s","toolName":"bash","toolArgs":"{}","toolResult":{"resultType":"success","textResultForLlm":"<exited with exit code 1>"}}`))
+	f.Add("claude-code", "PostToolUse", say(`,"tool_name":"Bash","tool_input":{"command":"ls"},"tool_response":{"stdout":"a"}`))
+	f.Add("claude-code", "PostToolUseFailure", say(`,"tool_name":"Bash","error":"Exit code 1\nx","is_interrupt":true`))
+	f.Add("claude-code", "UserPromptSubmit", say(`,"prompt":"x"`))
+	f.Add("claude-code", "SessionEnd", say(`,"reason":"exit"`))
+	f.Add("claude-code", "PostToolUse", []byte("{"))
+	f.Fuzz(func(t *testing.T, client, event string, text []byte) {
+		got, err := Parse(client, event, text, Environment{})
 		if err != nil {
 			if got != (Request{}) {
 				t.Errorf("beside %v there is %v", err, got)
