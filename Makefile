@@ -1,6 +1,8 @@
 # .ci/run calls the same targets.
 GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+CYCLONEDX   ?= github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
+GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.1.4
 FUZZTIME    ?= 10s
 BENCH       ?= .
 BENCHTIME   ?= 1s
@@ -114,6 +116,28 @@ fuzz: ## fuzz every parser of foreign input, FUZZTIME each
 
 agents: ## drive real coding agents from npm through whole turns and write the table in docs/agents.md: make agents [ONLY=codex]
 	RECALLD_TEST_AGENTS=$(or $(ONLY),all) $(if $(ONLY),,RECALLD_AGENTS_TABLE=docs/agents.md) $(GO) test -count 1 -run '^TestAgents$$' -v -timeout 30m ./bench/agents
+
+licenses: ## compare the licences of all modules in the program with docs/licenses.csv
+	$(GO) test -count 1 -run License .
+
+sbom: build ## write the modules in bin/recalld as bin/recalld.cdx.json (CycloneDX)
+	$(GO) run $(CYCLONEDX) bin -json -output bin/recalld.cdx.json bin/recalld
+
+# The second build is made in a copy, in a folder with another name, and compiles everything
+# anew. It has no commit to name, so neither names one.
+reproducible: ## build twice, in two folders and with two caches, and compare the bytes
+	@dir=$$(mktemp -d) && trap 'chmod -R u+w "$$dir"; rm -rf "$$dir"' EXIT && mkdir "$$dir/another-folder" && \
+	git ls-files -z --cached --others --exclude-standard | xargs -0 tar -cf - | tar -xf - -C "$$dir/another-folder" && \
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o "$$dir/one" ./cmd/recalld && \
+	(cd "$$dir/another-folder" && GOCACHE="$$dir/cache" CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o "$$dir/two" ./cmd/recalld) && \
+	cmp "$$dir/one" "$$dir/two" && echo "two builds have the same bytes"
+
+# An answer that there are vulnerabilities fails; that there is no answer is said.
+vulncheck: ## compare the program with the Go vulnerability database, if it can be reached
+	@out=$$($(GO) run $(GOVULNCHECK) ./cmd/recalld 2>&1); code=$$?; echo "$$out"; \
+	if test $$code -ne 0 && echo "$$out" | grep -q 'fetching vulnerabilities:'; then \
+		echo "not checked: known vulnerabilities, for want of https://vuln.go.dev"; \
+	else exit $$code; fi
 
 golden: ## rewrite the golden files; read the difference before you commit it
 	$(GO) test $$(grep -rlE --include='*_test.go' 'flag.Bool\("update"|testkit/golden"' . | grep -v '/training/' | xargs -n1 dirname | sort -u) -update

@@ -265,6 +265,8 @@ var homes = []home{
 		"what systems tell of changes differs, and is made good for in one place"},
 	{"github.com/google/go-cmp", []string{"worker/workertest", "internal/testkit/golden"},
 		"a difference is shown by tests"},
+	{"github.com/google/licensecheck", nil,
+		"a test classifies the license files of modules"},
 	{"github.com/santhosh-tekuri/jsonschema/v6", nil,
 		"tests hold tool answers against the schemas that are published"},
 }
@@ -272,4 +274,4 @@ var homes = []home{
 // testLibraries may be imported by test files everywhere.
 // mcp-go: its client is what tests speak to a whole daemon with. badger: plain
 // transactions are what a benchmark holds durable writes against.
-var testLibraries = []string{"github.com/dgraph-io/badger/v4", "github.com/google/go-cmp", "github.com/mark3labs/mcp-go", "github.com/santhosh-tekuri/jsonschema/v6"}
+var testLibraries = []string{"github.com/dgraph-io/badger/v4", "github.com/google/go-cmp", "github.com/google/licensecheck", "github.com/mark3labs/mcp-go", "github.com/santhosh-tekuri/jsonschema/v6"}
