@@ -31,9 +31,11 @@ type script struct {
 	begun   bool
 	// instructed is set if the client gives recalld's instructions to its model.
 	instructed bool
-	direct     int
-	answers    []modelserver.Result
-	faults     []string
+	// briefed is set if the model is told the brief of the session's start.
+	briefed bool
+	direct  int
+	answers []modelserver.Result
+	faults  []string
 	// deferred are the names of recalld's tools that the client's own search found.
 	deferred []string
 	searched bool
@@ -91,6 +93,7 @@ func (s *script) answer(r modelserver.Request) modelserver.Reply {
 		}
 	}
 	s.instructed = s.instructed || bytes.Contains(r.Body, []byte("Ask it with recall before you start a task"))
+	s.briefed = s.briefed || bytes.Contains(r.Body, []byte("for the start of this session"))
 	if len(r.Results) > s.results {
 		s.results = len(r.Results)
 		s.check(r.Results[len(r.Results)-1])

@@ -15,15 +15,12 @@ const (
 // table writes the rows in Markdown, and under it what is not green.
 func table(rows []row) string {
 	var b strings.Builder
-	fmt.Fprintln(&b, "| client | version | lists at first | calls | of them by name | its model is shown | hooks record | finds the lesson of another |")
-	fmt.Fprintln(&b, "|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(&b, "| client | version | lists at first | calls | of them by name | its model is shown | hooks record | brief at the start | finds the lesson of another |")
+	fmt.Fprintln(&b, "|---|---|---|---|---|---|---|---|---|")
 	for _, r := range rows {
-		found := "no"
-		if r.found {
-			found = "yes"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %d | %d of %d | %d | %s | %s | %s |\n",
-			r.title, r.version, r.listed, r.called, len(everyTool(r.client, ""))-2, r.direct, r.shown, r.hooks, found)
+		said := map[bool]string{true: "yes", false: "no"}
+		fmt.Fprintf(&b, "| %s | %s | %d | %d of %d | %d | %s | %s | %s | %s |\n",
+			r.title, r.version, r.listed, r.called, len(everyTool(r.client, ""))-2, r.direct, r.shown, r.hooks, said[r.briefed], said[r.found])
 	}
 	for _, r := range rows {
 		for _, fault := range r.faults {

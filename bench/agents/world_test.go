@@ -35,6 +35,7 @@ type row struct {
 	direct    int
 	shown     string
 	hooks     string
+	briefed   bool
 	found     bool
 	leftovers int
 	faults    []string
@@ -234,6 +235,7 @@ func (w *world) lessonOf(c, teller client, r *row) {
 	s := &script{prompt: "Ask for the lesson of another",
 		steps: []step{{tool: "recall", arguments: map[string]any{"query": "where is the ledger of the measurement of " + teller.title + " kept"}, want: lesson(teller)}}}
 	faults := w.turn(c, s)
+	r.briefed = s.briefed
 	r.faults = append(r.faults, faults...)
 	r.found = len(faults) == 0
 }

@@ -50,6 +50,8 @@ type Recall interface {
 	Alike(a, b string) bool
 	// Then returns the texts that a receipt's items had.
 	Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.PastText
+	// Proven returns the lessons of a project that have worked best.
+	Proven(ctx context.Context, project memory.Project, caller memory.Caller, n int) ([]memory.Item, error)
 	// SummarizeSession summarizes the steps of a session.
 	SummarizeSession(ctx context.Context, req memory.SummarizeRequest) (*memory.Summary, error)
 }

@@ -24,7 +24,7 @@ const (
 	// recordDeadline bounds a hook that records: the client waits for it after
 	// every tool. With the start of the process it stays under 50 ms.
 	recordDeadline = 40 * time.Millisecond
-	// adviseDeadline bounds a hook that is answered with lessons: a step that
+	// adviseDeadline bounds a hook that is answered: the start of a session, a step that
 	// failed, which is rare and where a lesson saves minutes, or a prompt. It
 	// leaves room for a model that is late: recall waits 250 ms for one and then
 	// answers without.
@@ -95,7 +95,7 @@ func (a *App) hook(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	deadline := recordDeadline
-	if req.Recall != nil || req.Step != nil && req.Step.Advise {
+	if req.Brief != nil || req.Recall != nil || req.Step != nil && req.Step.Advise {
 		deadline = adviseDeadline
 	}
 	if req.Step != nil && req.Step.Timestamp.IsZero() {
@@ -107,11 +107,14 @@ func (a *App) hook(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	answer, err := a.askHooked(ctx, cfg, req)
+	advice, brief, err := a.askHooked(ctx, cfg, req)
 	if err != nil {
 		return err
 	}
-	out, err := hook.Advice(client, event, answer)
+	out, err := hook.Advice(client, event, advice)
+	if brief != nil {
+		out, err = hook.Brief(client, event, brief)
+	}
 	if err != nil || out == nil {
 		return err
 	}
@@ -122,7 +125,7 @@ func (a *App) hook(ctx context.Context, args []string) (err error) {
 
 // askHooked records an event and asks what it asks. An event that the daemon does not take
 // in time waits in the spool, and so do those after it until the daemon has taken it.
-func (a *App) askHooked(ctx context.Context, cfg config.Config, req hook.Request) (*memory.RecallResponse, error) {
+func (a *App) askHooked(ctx context.Context, cfg config.Config, req hook.Request) (advice *memory.RecallResponse, brief *memory.Brief, err error) {
 	event, records := req.Event(rand.Text())
 	waiting := spool.In(cfg.Paths().Spool)
 	behind := records && waiting.Waiting() > 0
@@ -139,22 +142,25 @@ func (a *App) askHooked(ctx context.Context, cfg config.Config, req hook.Request
 		if records {
 			err = keep(err)
 		}
-		return nil, err
+		return nil, nil, err
 	}
 	defer daemon.Close()
-	var answer *memory.RecallResponse
 	switch {
 	case behind:
 		err = keep(nil)
 	case records:
-		if answer, err = event.Apply(ctx, daemon); err != nil && !hook.IsFinal(err) {
+		if advice, err = event.Apply(ctx, daemon); err != nil && !hook.IsFinal(err) {
 			err = keep(err)
 		}
 	}
-	if req.Recall == nil {
-		return answer, err
+	// What became of the record is no matter of the answer.
+	switch {
+	case req.Recall != nil:
+		advice, err = service.Recall.Do(ctx, daemon, *req.Recall)
+	case req.Brief != nil:
+		brief, err = service.Brief.Do(ctx, daemon, *req.Brief)
 	}
-	return service.Recall.Do(ctx, daemon, *req.Recall) // what became of the record is no matter of the answer
+	return advice, brief, err
 }
 
 // maxTail is how much of a transcript's end is read, in bytes.

@@ -60,8 +60,9 @@ func TestHookRecords(t *testing.T) {
 	b := newBench(t, map[string]any{
 		service.RecordStep.Name: &memory.StepRecorded{Advice: &memory.RecallResponse{Text: "1. use sudo", Items: []memory.Item{{}}}},
 		service.Recall.Name:     &memory.RecallResponse{Text: "1. use npm ci", Items: []memory.Item{{}}},
+		service.Brief.Name:      &memory.Brief{Text: "Blocked: no key"},
 	})
-	if out := b.hookRun("SessionStart", hookPayload(`,"source":"startup"`)); out != "" {
+	if out := b.hookRun("SessionStart", hookPayload(`,"source":"startup"`)); !strings.Contains(out, `"hookEventName":"SessionStart","additionalContext":"Blocked: no key"`) {
 		t.Errorf("a start prints %q", out)
 	}
 	if r := request[memory.StartSessionRequest](t, b, service.StartSession.Name); r.SessionID != hookSession || r.Caller.Client != "claude-code" || r.Caller.Dir != "/src/shop" {

@@ -38,6 +38,12 @@ func (d *Daemon) TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (
 	return d.core.Working.TaskWindow(ctx, req)
 }
 
+// Brief carries out service.Brief.
+func (d *Daemon) Brief(ctx context.Context, req memory.BriefRequest) (*memory.Brief, error) {
+	d.ready(ctx, req.Caller)
+	return d.core.Session.Brief(ctx, req)
+}
+
 // LoadTasks carries out service.LoadTasks.
 func (d *Daemon) LoadTasks(ctx context.Context, req memory.LoadTasksRequest) (*memory.TasksLoaded, error) {
 	d.files.See(req.Caller.Dir)

@@ -43,6 +43,7 @@ func (d *Daemon) bind() (err error) {
 		service.Bind(service.BlockTask, d.BlockTask),
 		service.Bind(service.UnblockTask, d.UnblockTask),
 		service.Bind(service.TaskWindow, d.TaskWindow),
+		service.Bind(service.Brief, d.Brief),
 		service.Bind(service.TaskHistory, d.TaskHistory),
 		service.Bind(service.LoadTasks, d.LoadTasks),
 

@@ -27,13 +27,15 @@ const (
 	promptTokens  = 400
 )
 
-// Request is the request of an event: one field is set, or both Start and Recall, for a
-// prompt that may be the first of its session.
+// Request is the request of an event: one field is set, or Start with Brief, or with Recall
+// for a prompt that may be the first of its session.
 type Request struct {
 	Start  *memory.StartSessionRequest
 	Step   *memory.RecordStepRequest
 	End    *memory.EndSessionRequest
 	Recall *memory.RecallRequest
+	// Brief asks what the model should know at the start, beside Start.
+	Brief *memory.BriefRequest
 }
 
 // ErrNothing is returned by Parse for an event that needs no request: one of recalld's own

@@ -73,7 +73,10 @@ func (c client) parse(event string, text []byte, env Environment) (Request, erro
 	}
 	switch moment {
 	case starts:
-		return Request{Start: &memory.StartSessionRequest{SessionID: p.SessionID, Resume: true, Caller: caller}}, nil
+		return Request{
+			Start: &memory.StartSessionRequest{SessionID: p.SessionID, Resume: true, Caller: caller},
+			Brief: &memory.BriefRequest{Caller: caller},
+		}, nil
 	case ends:
 		return Request{End: &memory.EndSessionRequest{SessionID: p.SessionID, Caller: caller}}, nil
 	case asks:
@@ -200,6 +203,14 @@ func Advice(client, event string, a *memory.RecallResponse) ([]byte, error) {
 		intro = "recalld, from earlier work in this project, about this error:\n\n"
 	}
 	return additional(client, event, intro+strings.TrimSpace(render.Fence(render.Bare(a.Text))))
+}
+
+// Brief formats a brief for the model; nil if there is none.
+func Brief(client, event string, b *memory.Brief) ([]byte, error) {
+	if b == nil || b.Text == "" {
+		return nil, nil
+	}
+	return additional(client, event, strings.TrimSpace(b.Text))
 }
 
 // additional formats a text as context that the client passes to its model.

@@ -107,6 +107,9 @@ var (
 		Title:       "Change the session context",
 		Description: "Add rules, references and tools to the session's context, or take some out. Any registered entry can be, whatever its include mode. Adding what is there changes nothing."})
 	// Not idempotent: each call is a turn of the session.
+	Brief = define[memory.BriefRequest, memory.Brief](Spec{Name: "brief", Path: "/v1/brief", ReadOnly: true, Stored: true,
+		Title:       "Brief of a project",
+		Description: "Say in a few lines what an agent should know when a session starts: blockers, lessons that have worked, last tasks. Empty if there is nothing. Hooks hand it to the model."})
 	Assemble = define[memory.AssembleRequest, memory.Assembled](Spec{Name: "assemble_context", Path: "/v1/context/assemble", Group: Contexts, Stored: true,
 		Title:       "Assemble a context",
 		Description: `Build the context of one request: the session's context, the rules, references and tools that are relevant to the message, lessons, steps and code, recent tasks and blockers, within a token budget. Returns it as text for a prompt, and records what was handed out, what was withheld, and why. For hosts, once a request.`})

@@ -1,0 +1,24 @@
+package memory
+
+// BriefRequest asks for what an agent should know when a session starts.
+type BriefRequest struct {
+	MaxTokens int    `json:"max_tokens,omitempty" limit:"50-1000" default:"200" desc:"Most tokens of the text."`
+	Project   string `json:"project,omitempty" limit:"0-4096"`
+	Caller    Caller `json:"caller,omitzero"`
+}
+
+// Validate checks the limits and fills in the defaults.
+func (r *BriefRequest) Validate() error { return check(r) }
+
+// Brief holds the active blockers of a project, its last tasks, and lessons that have
+// worked, as many as the text has room for. A project without any has an empty one.
+type Brief struct {
+	Project     string `json:"project"`
+	ProjectName string `json:"project_name"`
+	// Text is the brief for a model, marked as data.
+	Text     string `json:"text"`
+	Tokens   int    `json:"tokens"`
+	Blockers int    `json:"blockers"`
+	Tasks    int    `json:"tasks"`
+	Lessons  int    `json:"lessons"`
+}

@@ -1,0 +1,57 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+const (
+	// provenRate is the lower bound of Wilson's interval from which a lesson counts as
+	// proven: two successes of two (.34), three of four (.30), ten of twenty (.30).
+	provenRate = .299
+	// maxProvenReads bounds the lessons that are looked at, the newest first.
+	maxProvenReads = 1000
+)
+
+// Proven returns the lessons of a project with the best record of outcomes, at most n; none
+// that was read from a repository's file, and none whose code has changed or is gone.
+func (s *Service) Proven(ctx context.Context, project memory.Project, caller memory.Caller, n int) ([]memory.Item, error) {
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	type proven struct {
+		rec   memory.Record
+		bound float64
+	}
+	var all []proven
+	ids := s.opts.Corpus.RecordIDs(memory.Selection{Project: project.ID, Kinds: []memory.Kind{memory.Lesson}})
+	for _, id := range ids[:min(len(ids), maxProvenReads)] {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		rec, err := s.opts.Corpus.Record(id)
+		if err != nil || rec.Event == nil || rec.Event.Rate == nil || rec.Provenance.Followed() {
+			continue // forgotten since, or without outcomes
+		}
+		if bound := wilson(float64(rec.Event.Rate.Successes), float64(rec.Event.Rate.Attempts)); bound >= provenRate {
+			all = append(all, proven{rec, bound})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b proven) int { return cmp.Compare(b.bound, a.bound) })
+	l := s.lookAtAnchors(ctx, caller.Dir, 4*n)
+	var items []memory.Item
+	for _, p := range all {
+		if len(items) == n {
+			break
+		}
+		if s.opts.Anchors != nil && len(p.rec.Event.Anchors) > 0 &&
+			memory.WorstAnchor(l.check(p.rec.Project, p.rec.Event.Anchors)).Outdated() {
+			continue
+		}
+		items = append(items, s.lessonItem(&p.rec))
+	}
+	return items, nil
+}

@@ -1,0 +1,87 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// The most that a brief holds of each kind, and the characters of a line.
+const (
+	briefBlockers = 3
+	briefTasks    = 3
+	briefLine     = 160
+)
+
+// briefIntro stands before the frame.
+const briefIntro = "recalld, for the start of this session (more: recall):\n\n"
+
+// Brief writes what an agent should know when a session starts: the newest blockers, lessons
+// that have worked, and the last tasks, in this order as far as there is room. It fills in
+// how many of each are in the text.
+func Brief(window *memory.TaskWindow, lessons []memory.Item, maxTokens int) memory.Brief {
+	var out memory.Brief
+	room := MaxBytes(maxTokens) - len(briefIntro) - FrameBytes
+	var parts []string
+	add := func(title string, lines []string) (n int) {
+		var b strings.Builder
+		for _, line := range lines {
+			line = "- " + Characters(line, briefLine) + "\n"
+			size := len(Escape(Visible(line)))
+			if n == 0 {
+				size += len(title) + 1
+			}
+			if size > room {
+				break
+			}
+			if n == 0 {
+				b.WriteString(title + "\n")
+			}
+			room -= size
+			b.WriteString(line)
+			n++
+		}
+		if n > 0 {
+			parts = append(parts, b.String())
+		}
+		return n
+	}
+	var lines []string
+	for _, x := range newest(window.Blockers, briefBlockers) {
+		lines = append(lines, fmt.Sprintf("%s: %s", SafeLine(x.TaskID), SafeLine(x.Reason)))
+	}
+	out.Blockers = add("Blocked:", lines)
+	lines = nil
+	for _, x := range lessons {
+		line := SafeLine(x.Lesson)
+		if x.Context != "" {
+			line = SafeLine(x.Context) + ": " + line
+		}
+		lines = append(lines, fmt.Sprintf("%s (%s, %s)", Characters(line, briefLine-40), ShortID(x.ID), x.SuccessRate))
+	}
+	out.Lessons = add("Worked before:", lines)
+	lines = nil
+	for _, x := range newest(window.Tasks, briefTasks) {
+		line := SafeLine(x.TaskID)
+		if x.RequiresContext && x.Intent != "" {
+			line += ": " + Characters(SafeLine(x.Intent), briefLine/2)
+		}
+		lines = append(lines, line+" "+TaskOutcome(x.ValidationReport))
+	}
+	out.Tasks = add("Last tasks:", lines)
+	if len(parts) > 0 {
+		out.Text = briefIntro + Fence(strings.Join(parts, ""))
+		out.Tokens = Tokens(out.Text)
+	}
+	return out
+}
+
+// newest returns the last n of a list, the last one first.
+func newest[T any](list []T, n int) []T {
+	var out []T
+	for i := len(list) - 1; i >= max(0, len(list)-n); i-- {
+		out = append(out, list[i])
+	}
+	return out
+}
