@@ -117,6 +117,9 @@ fuzz: ## fuzz every parser of foreign input, FUZZTIME each
 agents: ## drive real coding agents from npm through whole turns and write the table in docs/agents.md: make agents [ONLY=codex]
 	RECALLD_TEST_AGENTS=$(or $(ONLY),all) $(if $(ONLY),,RECALLD_AGENTS_TABLE=docs/agents.md) $(GO) test -count 1 -run '^TestAgents$$' -v -timeout 30m ./bench/agents
 
+secrets: ## plant 500 secrets of 40 kinds, and count what is found, missed and a false alarm
+	RECALLD_TEST_LONG=1 $(GO) test -count 1 -run '^(TestCorpus|TestFalseAlarms)$$' -v ./internal/redact
+
 licenses: ## compare the licences of all modules in the program with docs/licenses.csv
 	$(GO) test -count 1 -run License .
 

@@ -62,7 +62,8 @@ func setting(name string) []string {
 func same(form string) []string { return []string{form, form, form, form, form} }
 
 // leakKinds are the 40 kinds of the corpus. They were written down before anything was
-// measured, and a kind that is missed stays.
+// measured, and a kind that is missed stays. The form of one, Hugging Face, was wrong then: its
+// tokens have no digits.
 func leakKinds() []leakKind {
 	alnum := func(prefix string, n int) func(maker) string {
 		return func(m maker) string { return prefix + m.alnum(n) }
@@ -119,7 +120,7 @@ func leakKinds() []leakKind {
 		{"private key (PEM)", func(m maker) string { return m.alnum(64) },
 			same("-----BEGIN " + "RSA PRIVATE KEY-----\n%s\n-----END " + "RSA PRIVATE KEY-----\n")},
 		{"Hugging Face token", func(m maker) string {
-			return "h" + "f_" + m.of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 17) + m.of("ABCDEFghijkl", 17)
+			return "h" + "f_" + strings.Map(noDigit, m.of("abcdefghijklmnopqrstuvwxyzABCDEFGH", 34))
 		}, around},
 		{"Databricks token", hex("da"+"pi", 32), around},
 		{"Telegram bot token", func(m maker) string { return m.of(digits, 10) + ":A" + "A" + m.alnum(33) }, around},
@@ -200,7 +201,7 @@ func TestCorpus(t *testing.T) {
 		fmt.Fprintf(&table, "| %s | %d | %d | %s |\n", kind, byKind[kind].found, byKind[kind].missed, strings.Join(slices.Sorted(maps.Keys(where[kind])), ", "))
 	}
 	for _, p := range places {
-		fmt.Fprintf(&table, "| all in a %s | %d | %d | |\n", p.name, byPlace[p.name].found, byPlace[p.name].missed)
+		fmt.Fprintf(&table, "| %s, all kinds | %d | %d | |\n", p.name, byPlace[p.name].found, byPlace[p.name].missed)
 	}
 	fmt.Fprintf(&table, "| all | %d | %d | |", 500-missed, missed)
 	t.Log("\n" + table.String())
@@ -210,7 +211,7 @@ func TestCorpus(t *testing.T) {
 }
 
 // mostMissed is how many secrets of the corpus were missed when it was measured last.
-const mostMissed = 500
+const mostMissed = 17
 
 // TestFalseAlarms counts what the rules for code and those for texts find in Go's own
 // source without tests, which has no secrets, by MB.
@@ -258,6 +259,22 @@ func TestFalseAlarms(t *testing.T) {
 		t.Logf("rules for %s: %d alarms in %.1f MB of %d files, %.2f per MB: %v", name, n, float64(size)/1e6, files, float64(n)/float64(size)*1e6, alarms[name])
 		if most := float64(size) / 1e6; float64(n) > most {
 			t.Errorf("rules for %s: %d alarms in %.1f MB, want at most one per MB", name, n, most)
+		}
+	}
+}
+
+// TestSentences holds that words which are no secrets stay where passwords are told, and that
+// text which is hostile to the rules with a look behind is read within its bounds.
+func TestSentences(t *testing.T) {
+	for _, text := range []string{
+		"the password of the user is wrong", "the password for the new build is required", "password 'sha256' is the method",
+		"the password of the", "password of is ", "password of a b c d e f is maple#1234", "q~", "Q~", "7Q~short", "é7Q~" + strings.Repeat("a", 200),
+		`os.Setenv("API_KEY", key)`, `os.Setenv("API_KEY", "changeme")`, `os.Setenv("LANG", "C.UTF-8#12345")`, "see http://host/#user:x@y", "http://host#user:word@x",
+	} {
+		for name, clean := range map[string]func(string) (string, int){"texts": Redact, "code": Code} {
+			if got, n := clean(text); n != 0 {
+				t.Errorf("%s: %q becomes %q, want it unchanged", name, text, got)
+			}
 		}
 	}
 }

@@ -236,12 +236,16 @@ func findPassword(text string, at int) (int, int, bool) {
 		i++
 	}
 	name := i
-	for _, verb := range [...]string{" is ", " was "} {
-		if rest, ok := strings.CutPrefix(line[name:], verb); ok {
+	told := name + aboutLen(line[name:])
+	for _, verb := range [...]string{" is ", " was ", " \"", " '", " `"} {
+		if rest, ok := strings.CutPrefix(line[told:], verb); ok {
 			word := strings.TrimLeft(rest, "\"'`")
 			start := len(line) - len(word)
 			word, _, _ = strings.Cut(word, " ")
-			return passwordIn(line, at, start, start+len(strings.TrimRight(word, "\"'`.,;:!?")), isTold)
+			return passwordIn(line, at, start, start+len(strings.TrimRight(word, "\"'`.,;:!?")), func(s string) bool {
+				// What is only quoted may be the name of a hash: it needs a sign too.
+				return isTold(s) && (strings.HasSuffix(verb, " ") || kindsOf(s).signs > 0)
+			})
 		}
 	}
 	i = skipSpace(line, i)
@@ -263,6 +267,37 @@ func findPassword(text string, at int) (int, int, bool) {
 		return passwordIn(line, at, start, end, func(s string) bool { return len(s) >= 4 && !strings.HasPrefix(s, "/") })
 	}
 	return passwordIn(line, at, start, end, isTold)
+}
+
+// aboutLen returns how long " of the staging database" is, which may stand between the word
+// password and its verb: a preposition and at most five words.
+func aboutLen(line string) int {
+	end := 0
+	for _, preposition := range [...]string{" of ", " for ", " to ", " on "} {
+		if strings.HasPrefix(line, preposition) {
+			end = len(preposition) - 1
+		}
+	}
+	if end == 0 {
+		return 0
+	}
+	for range 5 {
+		if rest := line[end:]; strings.HasPrefix(rest, " is ") || strings.HasPrefix(rest, " was ") {
+			return end
+		}
+		n := 1
+		for end+n < len(line) && (isWordByte(line[end+n]) || line[end+n] == '-') {
+			n++
+		}
+		if n == 1 || end+n >= len(line) || line[end+n] != ' ' {
+			return 0
+		}
+		end += n
+	}
+	if rest := line[end:]; strings.HasPrefix(rest, " is ") || strings.HasPrefix(rest, " was ") {
+		return end
+	}
+	return 0
 }
 
 // passwordIn returns line[start:end], which begins at text[at:], if it passes.

@@ -49,6 +49,11 @@ func formats() []*rule {
 		{what: "gitlab-token", keywords: []string{"glpat-", "gldt-", "glrt-", "glcbt-", "glptt-"}, find: token(`gl(?:pat|dt|rt|cbt|ptt)-[A-Za-z0-9_\-]{20,300}`)},
 		{what: "slack-token", keywords: []string{"xoxa-", "xoxb-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-"}, find: token(`xox[abeoprs]-[A-Za-z0-9-]{10,250}`)},
 		{what: "slack-webhook", keywords: []string{"hooks.slack.com/"}, find: token(`hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{40,80}`)},
+		{what: "discord-webhook", keywords: []string{"discord.com/api/webhooks/", "discordapp.com/api/webhooks/"}, find: token(`discord(?:app)?\.com/api/webhooks/[0-9]{15,20}/[A-Za-z0-9_-]{60,80}`)},
+		{what: "databricks-token", keywords: []string{"dapi"}, find: token(`dapi[0-9a-f]{32}(?:-[0-9])?`)},
+		{what: "vault-token", keywords: []string{"hvs.", "hvb."}, find: token(`hv[sb]\.[A-Za-z0-9_-]{24,300}`, looksMade)},
+		{what: "azure-secret", keywords: []string{"q~"}, find: findAzure},
+		{what: "secret", keywords: []string{"setenv("}, find: after(setenv, isReal, isSecretString)},
 		{what: "npm-token", keywords: []string{"npm_"}, find: token(`npm_[A-Za-z0-9]{36}`)},
 		{what: "docker-token", keywords: []string{"dckr_pat_", "dckr_oat_"}, find: token(`dckr_[po]at_[A-Za-z0-9_-]{27,}`)},
 		{what: "pypi-token", keywords: []string{"pypi-ageichlwas5vcmc"}, find: token(`pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,1000}`)},
@@ -205,6 +210,37 @@ func findTelegram(text string, at int) (int, int, bool) {
 	return start, end, true
 }
 
+// setenv is a call that sets a variable with the name of a secret: os.Setenv("API_KEY", "…").
+const setenv = `(?i)setenv\(\s{0,8}["'][a-z0-9_]{0,60}(?:secret|token|passw|api_?key|access_?key|private_?key|credential)[a-z0-9_]{0,40}["'],\s{0,8}["']([^"'\s]{8,500})["']`
+
+// findAzure finds a client secret of Azure AD, around its third to fifth character: three of
+// any kind, a digit, "Q~" and 31 to 34 others.
+func findAzure(text string, at int) (int, int, bool) {
+	const before, least, most = 4, 31, 34
+	in := func(i int) bool {
+		return i >= 0 && i < len(text) && (isWordByte(text[i]) || strings.IndexByte("~.-", text[i]) >= 0)
+	}
+	start, end := at-before, at+len("Q~")
+	for i := start; i < at; i++ {
+		if !in(i) {
+			return 0, 0, false
+		}
+	}
+	if text[at] != 'Q' || !isDigit(text[at-1]) || start > 0 && isWordByte(text[start-1]) {
+		return 0, 0, false
+	}
+	for end < len(text) && in(end) && end-at <= most+2 {
+		end++
+	}
+	for end > at && text[end-1] == '.' { // of the sentence
+		end--
+	}
+	if n := end - at - 2; n < least || n > most {
+		return 0, 0, false
+	}
+	return start, end, true
+}
+
 // looksMixed reports whether a text has letters of both cases.
 func looksMixed(s string) bool { return strings.ToLower(s) != s && strings.ToUpper(s) != s }
 
@@ -215,10 +251,10 @@ func findURLPassword(text string, at int) (int, int, bool) {
 	}
 	start := at + len("://")
 	rest := text[start:min(len(text), start+window)]
-	if i := strings.IndexAny(rest, " \t\r\n\"'`<>/?#\\"); i >= 0 {
+	if i := strings.IndexAny(rest, " \t\r\n\"'`<>/?\\"); i >= 0 {
 		rest = rest[:i]
 	}
-	// A password may contain "@"; the host does not.
+	// A password may contain "@" and, though it should not, "#"; user and host do not.
 	userinfo, host := rest, ""
 	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
 		userinfo, host = rest[:i], rest[i+1:]
@@ -226,7 +262,7 @@ func findURLPassword(text string, at int) (int, int, bool) {
 		return 0, 0, false
 	}
 	user, password, ok := strings.Cut(userinfo, ":")
-	if !ok || host == "" || strings.Contains(user, "[") || isPlaceholder(password) {
+	if !ok || host == "" || strings.ContainsAny(user, "[#") || isPlaceholder(password) {
 		return 0, 0, false
 	}
 	start += len(user) + 1
