@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -40,4 +41,21 @@ func windowOf(pid int, look func(pid int) (process, bool)) string {
 		pid = p.parent
 	}
 	return ""
+}
+
+// Gone says that the process of a window has ended. It is false for what is no window of
+// this form.
+func Gone(window string) bool { return goneOf(window, lookAt) }
+
+func goneOf(window string, look func(pid int) (process, bool)) bool {
+	parts := strings.SplitN(window, ":", 3)
+	if len(parts) != 3 || parts[0] != "process" {
+		return false
+	}
+	pid, err := strconv.Atoi(parts[1])
+	if err != nil || pid <= 1 {
+		return false
+	}
+	p, ok := look(pid)
+	return !ok || p.started != parts[2]
 }

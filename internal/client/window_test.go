@@ -62,3 +62,18 @@ func TestWindow(t *testing.T) {
 		t.Errorf("run directly, by a shell, and by a shell that stays: windows %q, want one for all", windows)
 	}
 }
+
+func TestGone(t *testing.T) {
+	look := func(pid int) (process, bool) { return process{parent: 1, started: "100"}, pid == 7 }
+	for window, want := range map[string]bool{
+		"process:7:100": false, "process:7:99": true, "process:8:100": true,
+		"": false, "process:x:100": false, "process:1:100": false, "tab:8:100": false,
+	} {
+		if got := goneOf(window, look); got != want {
+			t.Errorf("%q is gone: %t", window, got)
+		}
+	}
+	if own := Window(); own != "" && Gone(own) {
+		t.Error("the process that runs the tests is gone")
+	}
+}

@@ -520,6 +520,7 @@ func (d *Daemon) work(ctx context.Context) error {
 	parts.Go(func() { d.models.Run(ctx) })
 	d.pool.Start()
 	parts.Go(func() { d.drainSpool(ctx) })
+	parts.Go(func() { d.endSessions(ctx) })
 	if every := d.opts.Config.FollowEvery; every > 0 {
 		parts.Go(func() { d.files.Follow(ctx, every) })
 	}

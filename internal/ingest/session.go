@@ -33,7 +33,7 @@ func (s *Service) StartSession(ctx context.Context, req memory.StartSessionReque
 	c := s.newCleaner()
 	c.text(&req.Goal, memory.MaxGoalText)
 	session := memory.Session{
-		ID: req.SessionID, Project: project.ID, Client: s.client(req.Caller), Window: req.Caller.Window, CreatedAt: s.now(),
+		ID: req.SessionID, Project: project.ID, Client: s.client(req.Caller), Window: req.Caller.Window, Hooked: req.Caller.Hook, CreatedAt: s.now(),
 		Goal: req.Goal, FlowTags: union(nil, req.FlowTags, memory.MaxTags), Tags: c.list(req.Tags),
 		Build: c.json(req.Build), Launch: c.json(req.Launch), Screenshots: req.Screenshots, Git: git,
 	}
@@ -146,8 +146,8 @@ func (s *Service) client(caller memory.Caller) string {
 // resume adds newer metadata to an open session, and says whether that changed it. In
 // another window the session starts again.
 func resume(old *memory.Session, now memory.Session) (changed bool) {
-	if old.Goal == "" && now.Goal != "" {
-		old.Goal, changed = now.Goal, true
+	if now.Goal != "" && now.Goal != old.Goal && (old.Goal == "" || old.Derived) {
+		old.Goal, old.Derived, changed = now.Goal, now.Derived, true
 	}
 	if tags := union(old.Tags, now.Tags, memory.MaxTags); len(tags) > len(old.Tags) {
 		old.Tags, changed = tags, true
@@ -181,28 +181,50 @@ func toolTag(name string) []string {
 // maxTitle bounds the goal that a session gets of its first step, in characters.
 const maxTitle = 120
 
-// recognise fills in metadata by which a person recognises a session of hooks: a title from
-// its first step if no prompt gave one, and the tools that it used. It returns only what
-// the session lacks.
+// recognise fills in metadata by which a person recognises a session of hooks: the tools that
+// it used, and a title if no prompt gave one. It returns only what the session lacks.
 func recognise(session memory.Session, step memory.StepContent) memory.Session {
-	known := memory.Session{Window: session.Window, CreatedAt: session.CreatedAt}
+	known := memory.Session{Window: session.Window, CreatedAt: session.CreatedAt, Hooked: session.Hooked}
 	if n := len(session.Tags); n < maxToolTags+1 {
 		known.Tags = toolTag(step.Tool.Name)
 	}
-	if session.Goal == "" {
-		known.Goal = step.Tool.Name
-		if target := steptext.Target(step.Tool.Target); target != "" {
-			known.Goal += " " + target
-		} else if text := commandOf(step.Tool.Input); text != "" {
-			known.Goal += ": " + text
-		}
-		line, _, _ := strings.Cut(known.Goal, "\n")
-		if runes := []rune(line); len(runes) > maxTitle {
-			line = string(runes[:maxTitle-1]) + "…"
-		}
-		known.Goal = line
+	if session.Goal == "" || session.Derived {
+		known.Goal, known.Derived = derivedTitle(session, step), true
 	}
 	return known
+}
+
+// maxTitleFiles bounds the files that a title names.
+const maxTitleFiles = 3
+
+// derivedTitle is the title of a session without one: its branch and the files that it
+// edited first, or its first step as long as it has edited none.
+func derivedTitle(session memory.Session, step memory.StepContent) string {
+	before := "edited "
+	if session.Git != nil && session.Git.Branch != "" {
+		before = session.Git.Branch + ": "
+	}
+	title := session.Goal
+	if file := steptext.Edited(step.Tool); file != "" && step.Outcome.OK {
+		files, edits := strings.CutPrefix(session.Goal, before)
+		if !edits || !session.Derived {
+			title = before + file
+		} else if list := strings.Split(files, ", "); len(list) < maxTitleFiles && !slices.Contains(list, file) {
+			title += ", " + file
+		}
+	} else if title == "" {
+		title = step.Tool.Name
+		if target := steptext.Target(step.Tool.Target); target != "" {
+			title += " " + target
+		} else if text := commandOf(step.Tool.Input); text != "" {
+			title += ": " + text
+		}
+		title, _, _ = strings.Cut(title, "\n")
+	}
+	if runes := []rune(title); len(runes) > maxTitle {
+		title = string(runes[:maxTitle-1]) + "…"
+	}
+	return title
 }
 
 // commandOf is the command of a tool's input, if it has one.

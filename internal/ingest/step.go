@@ -168,7 +168,7 @@ func (w *stepWrite) session(ctx context.Context) (session memory.Session, opened
 			at = t.UTC().Truncate(time.Millisecond)
 		}
 		return memory.Session{
-			ID: id, Project: w.project.ID, Client: w.s.client(caller), Window: caller.Window, CreatedAt: at, Git: w.s.git(ctx, w.project.ID, caller),
+			ID: id, Project: w.project.ID, Client: w.s.client(caller), Window: caller.Window, Hooked: caller.Hook, CreatedAt: at, Git: w.s.git(ctx, w.project.ID, caller),
 		}, true, nil
 	}
 	if err != nil {

@@ -23,6 +23,10 @@ type Session struct {
 	Window    string    `json:"window,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
 	EndedAt   time.Time `json:"endedAt,omitzero"`
+	// Derived says that the goal was made from steps, and gives way to one that is told.
+	Derived bool `json:"derivedGoal,omitempty"`
+	// Hooked says that it was opened by a client's hooks: it ends when the client is gone.
+	Hooked bool `json:"hooked,omitempty"`
 	// ResumedAt is when its client last took it up again.
 	ResumedAt time.Time `json:"resumedAt,omitzero"`
 	Goal      string    `json:"goal,omitempty"`

@@ -37,6 +37,24 @@ func (s *Store) CurrentSession(project string, caller memory.Caller) (memory.Ses
 	return all.of(of)
 }
 
+// OpenSessions returns the sessions that have not ended. Callers must not change what they
+// point to.
+func (s *Store) OpenSessions() ([]memory.Session, error) {
+	// An owner without sessions has them read.
+	if _, _, err := s.CurrentSession("", memory.Caller{}); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []memory.Session
+	for _, list := range s.current {
+		for _, x := range list {
+			all = append(all, *x)
+		}
+	}
+	return all, nil
+}
+
 // keepOpen caches open sessions that were read when sessionsAt was at, unless sessions
 // have changed since. It is called with mu held.
 func (s *Store) keepOpen(all openSessions, at uint64) {
