@@ -31,7 +31,7 @@ type Call struct {
 	limit time.Duration
 }
 
-// The calls for files; see log for the other. Both run ls-files, a builtin that reads the index and the ignore files and
+// The calls for files; see log for the other. They run ls-files, a builtin that reads the index and the ignore files and
 // looks at the names in the worktree. Without -m, --eol and --recurse-submodules it reads
 // no content of a worktree file and no attributes, so it runs no filter and no textconv. It
 // does not write the index, so it runs no hook. It prints to a pipe, so it starts no pager,
@@ -39,6 +39,8 @@ type Call struct {
 var (
 	// Files lists the files that git tracks and those that it would track.
 	Files = Call{[]string{"ls-files", "-z", "--cached", "--others", "--exclude-standard"}, 30 * time.Second}
+	// Tracked lists the files that git tracks.
+	Tracked = Call{[]string{"ls-files", "-z", "--cached"}, 10 * time.Second}
 	// TrackedIgnored lists the files that git tracks although its ignore rules
 	// exclude them.
 	TrackedIgnored = Call{[]string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard"}, 2 * time.Second}

@@ -2,9 +2,11 @@ package code
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/git"
@@ -20,7 +22,7 @@ func (s *Sandboxes) rulesOf(root string) func(context.Context) watch.Rules {
 		rules := &liveRules{root: root, opts: opts}
 		id, err := project.Identify(root)
 		if err == nil && id.GitDir != "" {
-			rules.tracked = trackedAnyway(ctx, root, opts.Git)
+			rules.tracked = trackedAnyway(ctx, root, opts)
 		}
 		rules.own = newIgnores(nil, recalldIgnore, nil)
 		rules.git = newIgnores(nil, ".gitignore", excludes(id))
@@ -41,7 +43,7 @@ type liveRules struct {
 // skip reports whether a folder need not be watched, or a file does not matter.
 func (l *liveRules) skip(name string, dir bool) bool {
 	if dir {
-		if l.opts.skipDir(path.Base(name)) {
+		if base := path.Base(name); l.opts.skipDir(base) && !(l.tracked[name] && slices.Contains(outputDirs, base)) {
 			return true
 		}
 		if _, err := os.Lstat(filepath.Join(l.root, filepath.FromSlash(name), ".git")); err == nil {
@@ -65,21 +67,18 @@ func (l *liveRules) skip(name string, dir bool) bool {
 // the next full rescan.
 const maxTracked = 20_000
 
-// trackedAnyway asks git for the files that it tracks although its rules exclude them,
-// and returns them with their folders. Without an answer the rules decide.
-func trackedAnyway(ctx context.Context, root, program string) map[string]bool {
-	if program == "none" {
+// trackedAnyway asks git for the files that it tracks although its rules exclude them, or
+// although they are in a folder for output, and returns them with their folders. Without an
+// answer the rules decide.
+func trackedAnyway(ctx context.Context, root string, opts *Options) map[string]bool {
+	if opts.Git == "none" {
 		return nil
 	}
-	tracked := map[string]bool{}
-	_, err := git.List(ctx, program, root, git.TrackedIgnored, nil, func(name string) error {
-		for ; name != "." && name != "" && !tracked[name] && len(tracked) < maxTracked; name = path.Dir(name) {
-			tracked[name] = true
-		}
-		return nil
-	})
-	if err != nil {
-		return nil
+	tracked := listTracked(ctx, root, opts.Git, git.TrackedIgnored, nil, func(string) bool { return true })
+	outputs := trackedOutputs(ctx, root, opts, nil)
+	if tracked == nil {
+		return outputs
 	}
+	maps.Copy(tracked, outputs)
 	return tracked
 }

@@ -102,6 +102,8 @@ type walker struct {
 	visit func(Entry) error
 	own   *ignores // .recalldignore
 	git   *ignores // .gitignore, if git is not used
+	// outputs are the tracked files in folders for output, and their folders.
+	outputs map[string]bool
 
 	// dir is the folder of the last file. Files come folder by folder.
 	dirName string
@@ -134,6 +136,10 @@ func (w *walker) file(name string) error {
 		return nil // git's index still lists it
 	default:
 		w.skip(name, reason)
+		return nil
+	}
+	if w.outputs[w.dirName] && !w.outputs[name] && inOutput(w.dirName) { // beside tracked files
+		w.skip(name, SkipDir)
 		return nil
 	}
 	if reason := w.opts.skipName(name); reason != "" {
@@ -184,7 +190,7 @@ func (w *walker) enter(name string) SkipReason {
 	w.closeDir()
 	w.dirName, w.dirSkip = name, ""
 	for part := range strings.SplitSeq(name, "/") {
-		if w.opts.skipDir(part) {
+		if w.opts.skipDir(part) && !(w.outputs[name] && slices.Contains(outputDirs, part)) {
 			w.dirSkip = SkipDir
 			return w.dirSkip
 		}

@@ -302,3 +302,61 @@ func TestSkipText(t *testing.T) {
 		}
 	}
 }
+
+// TestTrackedOutputs: sources that git tracks in folders called build, dist, out or target
+// are walked and watched; what tools wrote beside them is not, nor what is vendored.
+func TestTrackedOutputs(t *testing.T) {
+	const source = "package x\n\nfunc X() {}\n"
+	root := tree(t, map[string]string{
+		"main.go": source, "build/rules.go": source, "pkg/dist/sub/send.go": source, "target/target.go": source,
+		"build/node_modules/dep/dep.go": source, "vendor/dist/v.go": source,
+		".gitignore": "*.made.go\n",
+	})
+	gitInit(t, root)
+	for _, name := range []string{"build/other.go", "build/cache/c.go", "pkg/dist/bundle.go", "out/o.go", "dist/d.go", "build/x.made.go", "new.go"} {
+		put(t, root, name, source)
+	}
+	want := []string{".gitignore", "build/rules.go", "main.go", "new.go", "pkg/dist/sub/send.go", "target/target.go"}
+	walked := func(opts Options, only []string) (names []string, skipped map[string]SkipReason) {
+		t.Helper()
+		skipped = map[string]SkipReason{}
+		opts = settings(opts)
+		if err := opts.validate(); err != nil {
+			t.Fatal(err)
+		}
+		opts.Skipped = func(s Skip) { skipped[s.Path] = s.Reason }
+		_, err := walk(t.Context(), root, only, &opts, func(e Entry) error { names = append(names, e.Path); return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(names)
+		return names, skipped
+	}
+	names, skipped := walked(Options{}, nil)
+	if !slices.Equal(names, want) {
+		t.Errorf("walked are %v, want %v", names, want)
+	}
+	for _, name := range []string{"build/other.go", "build/cache/c.go", "pkg/dist/bundle.go", "out/o.go", "dist/d.go"} {
+		if skipped[name] != SkipDir {
+			t.Errorf("%s is skipped for %q", name, skipped[name])
+		}
+	}
+	some, _ := walked(Options{}, []string{"build/rules.go", "build/other.go", "main.go"})
+	if want := []string{"build/rules.go", "main.go"}; !slices.Equal(some, want) {
+		t.Errorf("of changed files walked are %v, want %v", some, want)
+	}
+	if names, _ := walked(Options{Git: "none"}, nil); slices.Contains(names, "build/rules.go") {
+		t.Errorf("without git walked are %v", names)
+	}
+	opts := settings(Options{})
+	if err := opts.validate(); err != nil {
+		t.Fatal(err)
+	}
+	s := &Sandboxes{opts: SandboxesOptions{Run: opts}}
+	rules := s.rulesOf(root)(t.Context())
+	for name, want := range map[string]bool{"build": false, "pkg/dist": false, "pkg/dist/sub": false, "target": false, "dist": true, "out": true, "vendor": true, "build/node_modules": true} {
+		if got := rules.Skip(name, true); got != want {
+			t.Errorf("skip of the folder %s: %t", name, got)
+		}
+	}
+}

@@ -1,8 +1,11 @@
 package code
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/recalld/recalld/internal/git"
@@ -17,6 +20,7 @@ func (w *walker) walkGit(root string, only []string) error {
 		return git.ErrNotAsked
 	}
 	w.View = "git"
+	w.outputs = trackedOutputs(w.ctx, root, w.opts, only)
 	if only == nil {
 		return w.listGit(root, nil)
 	}
@@ -45,4 +49,51 @@ func (w *walker) listGit(root string, only []string) error {
 	// Git warns about folders that it cannot open and continues.
 	w.Incomplete = w.Incomplete || warned
 	return err
+}
+
+// outputDirs are the folders that tools write to, of which some repositories keep sources.
+var outputDirs = []string{"build", "dist", "out", "target"}
+
+// inOutput says that a path leads through such a folder.
+func inOutput(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if slices.Contains(outputDirs, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// trackedOutputs returns the files that git tracks in folders for output, and their folders:
+// they are sources, whatever the folder is called. Of a walk of some files it asks only for
+// these. Without an answer the folders are skipped.
+func trackedOutputs(ctx context.Context, root string, opts *Options, only []string) map[string]bool {
+	if only != nil {
+		only = slices.DeleteFunc(slices.Clone(only), func(name string) bool { return !inOutput(name) })
+		if len(only) == 0 || len(only) > maxPathspecs {
+			return nil
+		}
+	}
+	if opts.Git == "none" || !slices.ContainsFunc(outputDirs, opts.skipDir) {
+		return nil
+	}
+	return listTracked(ctx, root, opts.Git, git.Tracked, only, inOutput)
+}
+
+// listTracked lists files of a call of git with their folders, those that are wanted.
+func listTracked(ctx context.Context, root, program string, call git.Call, only []string, wanted func(name string) bool) map[string]bool {
+	tracked := map[string]bool{}
+	_, err := git.List(ctx, program, root, call, only, func(name string) error {
+		if !wanted(name) {
+			return nil
+		}
+		for ; name != "." && name != "" && !tracked[name] && len(tracked) < maxTracked; name = path.Dir(name) {
+			tracked[name] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	return tracked
 }
