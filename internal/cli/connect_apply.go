@@ -7,9 +7,12 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/recalld/recalld/internal/connect"
+	"github.com/recalld/recalld/internal/git"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/project"
 )
 
 // chosenClients are the client that was named, or all that were found.
@@ -181,10 +184,27 @@ func (a *App) applyPlan(ctx context.Context, p planned, m connect.Machine, o con
 			return err
 		}
 		steps = append(steps, step{change, done})
-		file.Backup = done.Backup
+		if file.Backup = done.Backup; file.Backup != "" && o.Scope == connect.Project {
+			excludeBackups(o.Dir, file.Backup)
+		}
 		r.Files = append(r.Files, file)
 	}
 	return nil
+}
+
+// excludeBackups lists the backups of a file in a repository in its info/exclude. Without
+// that they show in git status, which is no reason to fail.
+func excludeBackups(dir, backup string) {
+	id, err := project.Identify(dir)
+	if err != nil || id.CommonDir == "" {
+		return
+	}
+	name, err := filepath.Rel(id.Root, backup)
+	file, _, ok := strings.Cut(filepath.ToSlash(name), ".recalld-")
+	if err != nil || !ok || !filepath.IsLocal(name) {
+		return
+	}
+	_ = git.Exclude(id.CommonDir, "/"+file+".recalld-*.bak")
 }
 
 // printSnippets prints what goes into each file.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -97,6 +98,44 @@ func TestConnectProject(t *testing.T) {
 	}
 	if exists(filepath.Join(home, ".cursor")) {
 		t.Error("the user's files were touched")
+	}
+}
+
+// TestConnectLeavesTheRepositoryClean: the backup of a file of the repository does not show
+// in git status.
+func TestConnectLeavesTheRepositoryClean(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is needed: install it and put it on PATH")
+	}
+	b, _, dir := connectBench(t)
+	git := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.org"}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	for name, text := range map[string]string{".mcp.json": `{"mcpServers": {"other": {"command": "x"}}}`, ".claude/settings.local.json": `{"model": "x"}`} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git("init", "-q")
+	git("add", ".")
+	git("commit", "-qm", "first")
+	b.ok("connect", "claude-code", "--project")
+	if backups, err := filepath.Glob(filepath.Join(dir, ".mcp.json.recalld-*.bak")); err != nil || len(backups) != 1 {
+		t.Fatalf("the backups are %v, %v", backups, err)
+	}
+	if got := git("status", "--porcelain"); strings.Contains(got, "??") {
+		t.Errorf("git status says\n%s", got)
 	}
 }
 

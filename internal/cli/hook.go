@@ -163,8 +163,9 @@ func (a *App) askHooked(ctx context.Context, cfg config.Config, req hook.Request
 	return advice, brief, err
 }
 
-// maxTail is how much of a transcript's end is read, in bytes.
-const maxTail = 256 << 10
+// maxTail is how much of a transcript's end is read, in bytes: the last line holds the
+// output that the payload has, too.
+const maxTail = 2 * hook.MaxPayload
 
 // tailOf reads the end of a file.
 func tailOf(path string) ([]byte, error) {

@@ -30,6 +30,7 @@ function run(event, payload) {
 export const Recalld = async ({ directory }) => {
   const parents = new Map() // sessions of subagents, with the session that started them
   const briefs = new Map() // what a session's model is told at its start
+  const lessons = new Map() // what it is told about its last prompt
   const begun = new Map() // calls of tools, with their inputs and times
   const session = (id) => parents.get(id) ?? id
   const say = (id, rest) => ({ session_id: session(id), cwd: directory, ...rest })
@@ -48,12 +49,11 @@ export const Recalld = async ({ directory }) => {
     "chat.message": async ({ sessionID }, { parts }) => {
       const text = parts.find((part) => part.type === "text" && !part.synthetic)?.text
       if (!prompts || !text) return
-      const context = await run("UserPromptSubmit", say(sessionID, { prompt: text }))
-      if (context) briefs.set(sessionID, [briefs.get(sessionID), context].filter(Boolean).join("\n\n"))
+      lessons.set(sessionID, await run("UserPromptSubmit", say(sessionID, { prompt: text })))
     },
     "experimental.chat.system.transform": async ({ sessionID }, { system }) => {
-      const brief = briefs.get(sessionID)
-      if (brief && !system[0]?.startsWith("You are a title generator")) system.push(brief)
+      if (system[0]?.startsWith("You are a title generator")) return
+      for (const text of [briefs.get(sessionID), lessons.get(sessionID)]) if (text) system.push(text)
     },
     "tool.execute.before": async ({ callID }) => {
       begun.set(callID, Date.now())
