@@ -33,7 +33,7 @@ func (s *Service) Proven(ctx context.Context, project memory.Project, caller mem
 			return nil, ctx.Err()
 		}
 		rec, err := s.opts.Corpus.Record(id)
-		if err != nil || rec.Event == nil || rec.Event.Rate == nil || rec.Provenance.Followed() {
+		if err != nil || rec.Event == nil || rec.Provenance.Followed() || !counted(rec.Event) {
 			continue // forgotten since, or without outcomes
 		}
 		if bound := wilson(float64(rec.Event.Rate.Successes), float64(rec.Event.Rate.Attempts)); bound >= provenRate {
@@ -54,4 +54,16 @@ func (s *Service) Proven(ctx context.Context, project memory.Project, caller mem
 		items = append(items, s.lessonItem(&p.rec))
 	}
 	return items, nil
+}
+
+// counted says that an outcome was counted since a rate was stated: what is only stated
+// proves nothing.
+func counted(e *memory.Event) bool {
+	var stated *memory.Observation
+	for i, o := range e.Observations {
+		if o.Rate != nil && (stated == nil || !o.At.Before(stated.At)) {
+			stated = &e.Observations[i]
+		}
+	}
+	return e.Rate != nil && (stated == nil || *stated.Rate != *e.Rate)
 }
