@@ -24,7 +24,10 @@ type answerWriter struct {
 	begun  bool
 	stream bool // the answer was turned into a stream of events
 	events []string
-	agent  string // the HeaderAgent of a client without sessions
+	// resource and wrong are what reading one came to; see onRead.
+	resource []mcpgo.ResourceContents
+	wrong    error
+	agent    string // the HeaderAgent of a client without sessions
 }
 
 var _ http.Flusher = (*answerWriter)(nil)

@@ -188,10 +188,15 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 	})
 	hooks.AddAfterListTools(s.onListed)
 	hooks.AddBeforeCallTool(s.redirect)
+	hooks.AddBeforeReadResource(s.onRead)
 	s.mcp = server.NewMCPServer("recalld", opts.Version,
 		server.WithTitle("recalld: memory for coding agents"),
 		server.WithInstructions(instructions(*opts.KnowledgePrefix)),
 		server.WithToolCapabilities(true),
+		server.WithResourceCapabilities(false, false),
+		server.WithPromptCapabilities(false),
+		server.WithCompletions(),
+		server.WithResourceCompletionProvider(completions{s}),
 		server.WithHooks(hooks),
 	)
 	for _, t := range tools {
@@ -200,6 +205,8 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 		s.mcp.AddTool(t.describe(opts.StructuredContent), s.handlers[t.name])
 	}
 	s.mcp.AddTool(describeCallTool(), s.callTool)
+	s.addResources()
+	s.addPrompts()
 	s.mcp.AddNotificationHandler("notifications/initialized", s.onRootsKnown)
 	s.mcp.AddNotificationHandler("notifications/roots/list_changed", s.onRootsKnown)
 
