@@ -52,6 +52,8 @@ type Recall interface {
 	Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.PastText
 	// Proven returns the lessons of a project that have worked best.
 	Proven(ctx context.Context, project memory.Project, caller memory.Caller, n int) ([]memory.Item, error)
+	// LastSteps returns the newest steps of a session.
+	LastSteps(ctx context.Context, req memory.LastStepsRequest) (*memory.StepList, error)
 	// SummarizeSession summarizes the steps of a session.
 	SummarizeSession(ctx context.Context, req memory.SummarizeRequest) (*memory.Summary, error)
 }

@@ -93,8 +93,8 @@ func (a *App) connectClients(ctx context.Context, clients []connect.Client, f *c
 		if !f.remove {
 			setup := a.clientSetup()
 			r.Server = &setup
-			if slices.ContainsFunc(p.changes, func(c connect.Change) bool { return c.What == "hooks" && !c.None() }) {
-				r.Note = p.client.HooksNote
+			if slices.ContainsFunc(p.changes, func(c connect.Change) bool { return !c.None() }) {
+				r.Note = p.client.Note
 			}
 		}
 		err := p.err

@@ -3,14 +3,19 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
 	"github.com/recalld/recalld/configs"
+	"github.com/recalld/recalld/internal/git"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/source/lessonlog"
@@ -29,7 +34,44 @@ func (a *App) connectRepository(ctx context.Context, f *connectFlags) error {
 	if err := a.offerIndex(ctx, root, f.index); err != nil {
 		return err
 	}
+	if err := a.offerSharing(root); err != nil {
+		return err
+	}
 	return a.offerTrust(ctx, root)
+}
+
+// offerSharing asks once whether the lessons of a repository go into its git history. The
+// answer is in its file info/exclude, where recalld finds it when it makes the folder.
+func (a *App) offerSharing(root string) error {
+	if !a.opts.Interactive || a.json {
+		return nil
+	}
+	cfg, err := a.Config()
+	if err != nil || !cfg.Lessons.Log || cfg.Lessons.Shared || filepath.IsAbs(cfg.Lessons.Dir) {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(root, cfg.Lessons.Dir)); !errors.Is(err, fs.ErrNotExist) {
+		return nil // it is shared, or not, by what git knows of it
+	}
+	id, err := project.Identify(root)
+	if err != nil || id.CommonDir == "" {
+		return err
+	}
+	pattern := "/" + path.Clean(filepath.ToSlash(cfg.Lessons.Dir))
+	if said, err := git.MentionsExclude(id.CommonDir, pattern); err != nil || said {
+		return err
+	}
+	yes, err := a.confirm(fmt.Sprintf("\nLessons are also written to %s. Share them with your team, in git?", cfg.Lessons.Dir))
+	if err != nil {
+		return err
+	}
+	if yes {
+		pattern = "!" + pattern
+	}
+	if err := git.Exclude(id.CommonDir, pattern); err != nil {
+		return fmt.Errorf("keep the answer: %w", err)
+	}
+	return nil
 }
 
 // offerIndex queues a repository for indexing if that is wanted: a flag says so, or the

@@ -233,6 +233,37 @@ func TestConnectChecksFirst(t *testing.T) {
 	b.ok("connect", "codex", "--dry-run") // starts nothing
 }
 
+// TestConnectAsksAboutSharing once, and keeps the answer where git and the daemon read it.
+func TestConnectAsksAboutSharing(t *testing.T) {
+	for answer, want := range map[string]string{"y\n": "!/agent-knowledge/logs\n", "n\n": "/agent-knowledge/logs\n", "": "/agent-knowledge/logs\n"} {
+		b, _, repo := connectBench(t)
+		b.fake.Answers = map[string]any{"repos": &memory.RepoList{Repos: []memory.SandboxState{{Sandbox: memory.Sandbox{Root: repo}}}}}
+		excluded := func() string {
+			text, _ := os.ReadFile(filepath.Join(repo, ".git", "info", "exclude"))
+			return string(text)
+		}
+		if b.ok("connect", "codex"); excluded() != "" {
+			t.Errorf("without a terminal it writes %q", excluded())
+		}
+		b.opts.Interactive, b.opts.In = true, strings.NewReader(answer)
+		if _, errs, _ := b.run("connect", "codex"); !strings.Contains(errs, "Share them with your team") || excluded() != want {
+			t.Errorf("%q writes %q: %s", answer, excluded(), errs)
+		}
+		if _, errs, _ := b.run("connect", "codex"); strings.Contains(errs, "Share") || excluded() != want {
+			t.Errorf("it asks again: %s, %q", errs, excluded())
+		}
+	}
+	b, _, repo := connectBench(t)
+	if err := os.MkdirAll(filepath.Join(repo, "agent-knowledge", "logs"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.fake.Answers = map[string]any{"repos": &memory.RepoList{Repos: []memory.SandboxState{{Sandbox: memory.Sandbox{Root: repo}}}}}
+	b.opts.Interactive, b.opts.In = true, strings.NewReader("y\n")
+	if _, errs, _ := b.run("connect", "codex"); strings.Contains(errs, "Share") {
+		t.Errorf("it asks about a folder that exists: %s", errs)
+	}
+}
+
 // TestConnectIndexes: a flag has the repository indexed, and a person is asked once.
 func TestConnectIndexes(t *testing.T) {
 	b, _, repo := connectBench(t)
@@ -244,7 +275,7 @@ func TestConnectIndexes(t *testing.T) {
 	if out := b.ok("connect", "codex", "--index"); !strings.Contains(out, "Queued "+repo) {
 		t.Errorf("with the flag it says\n%s", out)
 	}
-	b.opts.Interactive, b.opts.In = true, strings.NewReader("y\n")
+	b.opts.Interactive, b.opts.In = true, strings.NewReader("y\nn\n")
 	if out, errs, _ := b.run("connect", "codex"); !strings.Contains(errs, "is not indexed") || !strings.Contains(out, "Queued") {
 		t.Errorf("at a terminal it says\n%s%s", out, errs)
 	}

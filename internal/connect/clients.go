@@ -34,8 +34,8 @@ type Client struct {
 	server func(Server) edit
 	// hooks returns the edit for its hooks; nil if it has no hooks.
 	hooks func(Options) edit
-	// HooksNote says what a user has to do before the hooks run.
-	HooksNote string
+	// Note says what a user has to do before all of it works.
+	Note string
 	// own are the arguments with which the client's program adds a server for the user; nil
 	// if it is not used.
 	own func(Server) []string

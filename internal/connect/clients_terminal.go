@@ -38,8 +38,8 @@ func codex() Client {
 		programs: []string{"codex"}, homes: one(home),
 		server: func(s Server) edit { return tomlTable{s} },
 		// Codex runs no hook before its user has trusted it.
-		HooksNote: "Codex asks about new hooks when it starts: trust them, or nothing is recorded.",
-		hooks:     hooksOf("codex", hookTimeout, "UserPromptSubmit", "SessionStart", "PostToolUse", "SessionEnd"),
+		Note:  "Codex asks about new hooks when it starts: trust them, or nothing is recorded.",
+		hooks: hooksOf("codex", hookTimeout, "UserPromptSubmit", "SessionStart", "PostToolUse", "SessionEnd"),
 		files: func(m Machine, o Options) files {
 			if o.Scope == Project {
 				return files{server: in(o.Dir, ".codex/config.toml"), instructions: filepath.Join(o.Dir, "AGENTS.md")}
@@ -55,6 +55,7 @@ func geminiCLI() Client {
 		Name: "gemini-cli", Title: "Gemini CLI",
 		Docs:     "https://geminicli.com/docs/tools/mcp-server, https://geminicli.com/docs/get-started/configuration",
 		programs: []string{"gemini"}, homes: one(home), server: mcpServers("mcpServers", ""),
+		Note:  "Gemini CLI starts servers and hooks only in folders that you trust; it asks when you start it in one.",
 		hooks: hooksOf("gemini-cli", 1000*hookTimeout, "BeforeAgent", "SessionStart", "AfterTool", "SessionEnd"), // it counts milliseconds
 		files: func(m Machine, o Options) files {
 			if o.Scope == Project {
@@ -106,7 +107,7 @@ func qwenCode() Client {
 		Docs:     "https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp/",
 		programs: []string{"qwen"}, homes: one(home),
 		server: func(s Server) edit {
-			return jsonEntry{path: []string{"mcpServers", name}, entry: loaded{s.Command, s.Args, true}}
+			return jsonEntry{path: []string{"mcpServers", name}, chosen: []string{"alwaysLoadTools"}, entry: loaded{s.Command, s.Args, true}}
 		},
 		hooks: hooksOf("qwen-code", hookTimeout, "UserPromptSubmit", claudeEvents...),
 		files: func(m Machine, o Options) files {
@@ -134,7 +135,7 @@ func copilotCLI() Client {
 		Docs:     "https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
 		programs: []string{"copilot"}, homes: one(home), hooks: copilotHooks,
 		server: func(s Server) edit {
-			return jsonEntry{path: []string{"mcpServers", name}, entry: local{"local", s.Command, s.Args, []string{"*"}}}
+			return jsonEntry{path: []string{"mcpServers", name}, chosen: []string{"tools"}, entry: local{"local", s.Command, s.Args, []string{"*"}}}
 		},
 		files: func(m Machine, o Options) files {
 			if o.Scope == Project {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,8 @@ type jsonEntry struct {
 	// exists.
 	newer []string
 	entry any // a struct
+	// chosen are members of the entry that a user may change: they are not written again.
+	chosen []string
 }
 
 var _ edit = jsonEntry{}
@@ -36,11 +39,12 @@ func (e jsonEntry) Put(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	old, there, err := jsonGet(text, path)
+	value, _, err := jsonGet(text, path)
 	if err != nil {
 		return nil, err
 	}
-	if _, object := old.(map[string]any); !there || !object {
+	old, object := value.(map[string]any)
+	if !object {
 		return jsonSet(text, path, e.entry)
 	}
 	// One member at a time, so that the entry's other members stay.
@@ -49,6 +53,9 @@ func (e jsonEntry) Put(text []byte) ([]byte, error) {
 		return nil, err
 	}
 	for _, f := range fields {
+		if _, there := old[f.key]; there && slices.Contains(e.chosen, f.key) {
+			continue
+		}
 		if text, err = jsonSet(text, append(path[:len(path):len(path)], f.key), f.value); err != nil {
 			return nil, err
 		}

@@ -33,6 +33,20 @@ var jsonFiles = map[string]struct{ text, want, left string }{
 	"numbers beyond a float64": {"{\n  \"n\": 12345678901234567890123,\n  \"x\": 1.10\n}", "", "same"},
 }
 
+// TestJSONEntryKeepsWhatIsChosen: what a user has changed of the chosen members stays.
+func TestJSONEntryKeepsWhatIsChosen(t *testing.T) {
+	e := entry
+	e.chosen = []string{"args"}
+	const mine = `{"mcpServers": {"recalld": {"args": ["mcp", "--toolsets", "all"]}}}`
+	with, err := e.Put([]byte(mine))
+	if err != nil || !strings.Contains(string(with), `"--toolsets"`) || !strings.Contains(string(with), `"command"`) {
+		t.Errorf("it writes %s, %v", with, err)
+	}
+	if with, err := e.Put([]byte("{}")); err != nil || !strings.Contains(string(with), `"args"`) {
+		t.Errorf("into an empty file it writes %s, %v", with, err)
+	}
+}
+
 func TestJSONEntry(t *testing.T) {
 	for name, test := range jsonFiles {
 		var text []byte

@@ -55,6 +55,10 @@ export const Recalld = async ({ directory }) => {
       if (system[0]?.startsWith("You are a title generator")) return
       for (const text of [briefs.get(sessionID), lessons.get(sessionID)]) if (text) system.push(text)
     },
+    // From here on the brief says what the session did.
+    "experimental.session.compacting": async ({ sessionID }) => {
+      briefs.set(sessionID, await run("SessionStart", say(sessionID, { source: "compact" })))
+    },
     "tool.execute.before": async ({ callID }) => {
       begun.set(callID, Date.now())
     },

@@ -86,3 +86,74 @@ func TestBrief(t *testing.T) {
 		t.Errorf("7 tokens: %v", err)
 	}
 }
+
+// TestBriefAfterCompaction: what the session did comes first: its goal, what still fails and
+// its last steps, each target once.
+func TestBriefAfterCompaction(t *testing.T) {
+	core := openQuiet(t)
+	ctx := t.Context()
+	in := memory.Caller{Dir: t.TempDir(), Client: "test", Session: "session-of-work", Hook: true}
+	compacted := func(most int) *memory.Brief {
+		t.Helper()
+		b, err := core.Session.Brief(ctx, memory.BriefRequest{Compacted: true, MaxTokens: most, Caller: in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	if b := compacted(400); b.Text != "" {
+		t.Errorf("a session that is unknown says %q", b.Text)
+	}
+	if _, err := core.Ingest.StartSession(ctx, memory.StartSessionRequest{SessionID: in.Session, Goal: "give refunds their own page", Caller: in}); err != nil {
+		t.Fatal(err)
+	}
+	if b := compacted(400); b.Steps != 0 {
+		t.Errorf("a session without steps says %q", b.Text)
+	}
+	for i, s := range []struct {
+		tool, target, failure string
+	}{
+		{"Bash", "npm test", "2 tests failed"},
+		{"Edit", "src/refund.ts", ""},
+		{"Edit", "src/refund.ts", ""},
+		{"Bash", "npm test", ""},
+		{"Read", "src/old.ts", ""}, {"Read", "a.ts", ""}, {"Read", "b.ts", ""}, {"Read", "c.ts", ""}, {"Read", "d.ts", ""},
+		{"Bash", "npm run lint", "exit 1: </recalld> refund.ts has an unused import"},
+	} {
+		step := memory.RecordStepRequest{SessionID: in.Session, Tool: memory.StepTool{Name: s.tool}, Outcome: memory.Outcome{OK: s.failure == ""}, Caller: in}
+		step.Tool.Target, _ = json.Marshal(s.target)
+		if s.failure != "" {
+			step.Outcome.Error = &memory.StepError{Message: s.failure}
+		}
+		if _, err := core.Ingest.RecordStep(ctx, step); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	b := compacted(400)
+	at := -1
+	for _, want := range []string{"give refunds", "npm run lint → failed: exit 1", "d.ts", "a.ts", "npm test", "\n</recalld>"} {
+		i := strings.Index(b.Text, want)
+		if i <= at {
+			t.Errorf("%q is missing, or in the wrong place:\n%s", want, b.Text)
+		}
+		at = i
+	}
+	if b.Steps != 7 || strings.Contains(b.Text, "2 tests failed") || strings.Count(b.Text, "</recalld>") != 1 {
+		t.Errorf("it holds %d steps:\n%s", b.Steps, b.Text)
+	}
+	if _, err := core.Ingest.EndSession(ctx, memory.EndSessionRequest{SessionID: in.Session, Caller: in}); err != nil {
+		t.Fatal(err)
+	}
+	if ended := compacted(400); ended.Text != b.Text {
+		t.Errorf("after the session's end it says %q", ended.Text)
+	}
+	for _, most := range []int{50, 100, 200} {
+		if b := compacted(most); render.Tokens(b.Text) > most {
+			t.Errorf("of %d tokens it takes %d:\n%s", most, render.Tokens(b.Text), b.Text)
+		}
+	}
+	usual, err := core.Session.Brief(ctx, memory.BriefRequest{Caller: in})
+	if err != nil || usual.Text != "" {
+		t.Errorf("a start is told %q, %v", usual.Text, err)
+	}
+}

@@ -27,6 +27,10 @@ const (
 	promptTokens  = 400
 )
 
+// compactedTokens is the room for a brief after a compaction, which says also what the
+// session did.
+const compactedTokens = 400
+
 // Request is the request of an event: one field is set, or Start with Brief, or with Recall
 // for a prompt that may be the first of its session.
 type Request struct {

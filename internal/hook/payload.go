@@ -38,7 +38,9 @@ type payload struct {
 	IsInterrupt bool    `json:"is_interrupt"`
 	DurationMs  float64 `json:"duration_ms"`
 	Prompt      string  `json:"prompt"`
-	Transcript  string  `json:"transcript_path"`
+	// Source says why a session starts.
+	Source     string `json:"source"`
+	Transcript string `json:"transcript_path"`
 }
 
 func (c client) parse(event string, text []byte, env Environment) (Request, error) {
@@ -73,10 +75,11 @@ func (c client) parse(event string, text []byte, env Environment) (Request, erro
 	}
 	switch moment {
 	case starts:
-		return Request{
-			Start: &memory.StartSessionRequest{SessionID: p.SessionID, Resume: true, Caller: caller},
-			Brief: &memory.BriefRequest{Caller: caller},
-		}, nil
+		brief := &memory.BriefRequest{Caller: caller}
+		if p.Source == "compact" {
+			brief.Compacted, brief.MaxTokens = true, compactedTokens
+		}
+		return Request{Start: &memory.StartSessionRequest{SessionID: p.SessionID, Resume: true, Caller: caller}, Brief: brief}, nil
 	case ends:
 		return Request{End: &memory.EndSessionRequest{SessionID: p.SessionID, Caller: caller}}, nil
 	case asks:

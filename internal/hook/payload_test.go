@@ -92,8 +92,9 @@ func TestParseOthers(t *testing.T) {
 		event, rest string
 		want        Request
 	}{
-		"a start": {"SessionStart", `,"source":"startup"`, Request{Start: &memory.StartSessionRequest{SessionID: session, Resume: true, Caller: caller}, Brief: &memory.BriefRequest{Caller: caller}}},
-		"an end":  {"SessionEnd", `,"reason":"exit"`, Request{End: &memory.EndSessionRequest{SessionID: session, Caller: caller}}},
+		"a start after a compaction": {"SessionStart", `,"source":"compact"`, Request{Start: &memory.StartSessionRequest{SessionID: session, Resume: true, Caller: caller}, Brief: &memory.BriefRequest{Compacted: true, MaxTokens: 400, Caller: caller}}},
+		"a start":                    {"SessionStart", `,"source":"startup"`, Request{Start: &memory.StartSessionRequest{SessionID: session, Resume: true, Caller: caller}, Brief: &memory.BriefRequest{Caller: caller}}},
+		"an end":                     {"SessionEnd", `,"reason":"exit"`, Request{End: &memory.EndSessionRequest{SessionID: session, Caller: caller}}},
 		"a prompt": {"UserPromptSubmit", `,"prompt":" why does npm fail?\nIt did not yesterday. "`, Request{
 			Start:  &memory.StartSessionRequest{SessionID: session, Goal: "why does npm fail?", Resume: true, Caller: caller},
 			Recall: &memory.RecallRequest{Query: "why does npm fail?\nIt did not yesterday.", Kinds: []memory.Kind{memory.Lesson}, Limit: 3, MaxTokens: 400, Caller: caller},

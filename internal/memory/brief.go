@@ -2,7 +2,9 @@ package memory
 
 // BriefRequest asks for what an agent should know when a session starts.
 type BriefRequest struct {
-	MaxTokens int    `json:"max_tokens,omitempty" limit:"50-1000" default:"200" desc:"Most tokens of the text."`
+	MaxTokens int `json:"max_tokens,omitempty" limit:"50-1000" default:"200" desc:"Most tokens of the text."`
+	// Compacted says that the model has lost the conversation of the caller's session.
+	Compacted bool   `json:"compacted,omitempty" desc:"The conversation was compacted: what the caller's session did comes first."`
 	Project   string `json:"project,omitempty" limit:"0-4096"`
 	Caller    Caller `json:"caller,omitzero"`
 }
@@ -11,7 +13,7 @@ type BriefRequest struct {
 func (r *BriefRequest) Validate() error { return check(r) }
 
 // Brief holds the active blockers of a project, its last tasks, and lessons that have
-// worked, as many as the text has room for. A project without any has an empty one.
+// worked, as many as the text has room for; after a compaction first what the session did. A project without any has an empty one.
 type Brief struct {
 	Project     string `json:"project"`
 	ProjectName string `json:"project_name"`
@@ -21,4 +23,5 @@ type Brief struct {
 	Blockers int    `json:"blockers"`
 	Tasks    int    `json:"tasks"`
 	Lessons  int    `json:"lessons"`
+	Steps    int    `json:"steps,omitempty"`
 }

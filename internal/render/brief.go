@@ -11,16 +11,19 @@ import (
 const (
 	briefBlockers = 3
 	briefTasks    = 3
+	briefFailures = 2
+	briefSteps    = 6
 	briefLine     = 160
 )
 
 // briefIntro stands before the frame.
 const briefIntro = "recalld, for the start of this session (more: recall):\n\n"
 
-// Brief writes what an agent should know when a session starts: the newest blockers, lessons
-// that have worked, and the last tasks, in this order as far as there is room. It fills in
-// how many of each are in the text.
-func Brief(window *memory.TaskWindow, lessons []memory.Item, maxTokens int) memory.Brief {
+// Brief writes what an agent should know when a session starts: what the session did before
+// its conversation was compacted (steps, the newest first), the newest blockers, lessons that
+// have worked, and the last tasks, in this order as far as there is room. It fills in how
+// many of each are in the text.
+func Brief(steps []memory.StepView, window *memory.TaskWindow, lessons []memory.Item, maxTokens int) memory.Brief {
 	var out memory.Brief
 	room := MaxBytes(maxTokens) - len(briefIntro) - FrameBytes
 	var parts []string
@@ -47,7 +50,12 @@ func Brief(window *memory.TaskWindow, lessons []memory.Item, maxTokens int) memo
 		}
 		return n
 	}
-	var lines []string
+	lines, failures := briefOf(steps)
+	if len(steps) > 0 && steps[0].SessionGoal != "" {
+		add("This session:", []string{SafeLine(steps[0].SessionGoal)})
+	}
+	out.Steps = add("Still failing in it:", failures) + add("Its last steps, newest first:", lines)
+	lines = nil
 	for _, x := range newest(window.Blockers, briefBlockers) {
 		lines = append(lines, fmt.Sprintf("%s: %s", SafeLine(x.TaskID), SafeLine(x.Reason)))
 	}
@@ -75,6 +83,28 @@ func Brief(window *memory.TaskWindow, lessons []memory.Item, maxTokens int) memo
 		out.Tokens = Tokens(out.Text)
 	}
 	return out
+}
+
+// briefOf writes the last steps, and the failures that no later success of the same tool on
+// the same target has mended, each once.
+func briefOf(steps []memory.StepView) (last, failures []string) {
+	type use struct{ tool, target string }
+	seen := map[use]bool{}
+	for _, x := range steps {
+		u := use{x.Tool, x.Target}
+		if x.Provenance != nil || seen[u] {
+			continue // of another's file, or done again since
+		}
+		seen[u] = true
+		line := SafeLine(x.Tool + " " + x.Target)
+		switch {
+		case x.OK && len(last) < briefSteps:
+			last = append(last, line)
+		case !x.OK && len(failures) < briefFailures:
+			failures = append(failures, Characters(line, briefLine/2)+" → "+SafeLine(StepOutcome(memory.Outcome{Error: x.Error})))
+		}
+	}
+	return last, failures
 }
 
 // newest returns the last n of a list, the last one first.
