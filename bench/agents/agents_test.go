@@ -79,11 +79,21 @@ func install(t *testing.T, dir string, chosen []client) string {
 	if _, err := command(t.Context(), "", nil, "go", "build", "-trimpath", "-o", own, "github.com/recalld/recalld/cmd/recalld"); err != nil {
 		t.Fatal(err)
 	}
-	var missing []string
+	packages := map[string]string{}
 	for _, c := range chosen {
-		manifest, err := os.ReadFile(filepath.Join(dir, "node_modules", filepath.FromSlash(c.pkg), "package.json"))
-		if err != nil || !bytes.Contains(manifest, []byte(`"version": "`+c.version+`"`)) {
-			missing = append(missing, c.pkg+"@"+c.version)
+		packages[c.pkg] = c.version
+	}
+	return own + string(os.PathListSeparator) + npm(t, dir, packages)
+}
+
+// npm installs packages, by name and version, into the folder, and returns the folder of
+// their programs. The test is skipped where that cannot be done.
+func npm(t *testing.T, dir string, packages map[string]string) string {
+	var missing []string
+	for name, version := range packages {
+		manifest, err := os.ReadFile(filepath.Join(dir, "node_modules", filepath.FromSlash(name), "package.json"))
+		if err != nil || !bytes.Contains(manifest, []byte(`"version": "`+version+`"`)) {
+			missing = append(missing, name+"@"+version)
 		}
 	}
 	if len(missing) > 0 {
@@ -94,7 +104,7 @@ func install(t *testing.T, dir string, chosen []client) string {
 			t.Skipf("not run: npm and its registry are needed: %v", err)
 		}
 	}
-	return own + string(os.PathListSeparator) + filepath.Join(dir, "node_modules", ".bin")
+	return filepath.Join(dir, "node_modules", ".bin")
 }
 
 // command runs a program and returns what it printed on both outputs.

@@ -16,7 +16,9 @@ type agent struct {
 	t     *testing.T
 	in    io.WriteCloser
 	lines *bufio.Scanner
-	next  int
+	// notified are the methods of the notifications so far.
+	notified []string
+	next     int
 }
 
 // newAgent starts the bridge in a folder and initialises.
@@ -64,6 +66,7 @@ func (a *agent) call(method, params string) json.RawMessage {
 	for a.lines.Scan() {
 		var message struct {
 			ID     int
+			Method string
 			Result json.RawMessage
 			Error  json.RawMessage
 		}
@@ -71,7 +74,8 @@ func (a *agent) call(method, params string) json.RawMessage {
 			a.t.Fatalf("the bridge wrote something else than JSON-RPC: %v in %q", err, a.lines.Text())
 		}
 		switch {
-		case message.ID != a.next: // a notification
+		case message.ID != a.next:
+			a.notified = append(a.notified, message.Method)
 		case message.Error != nil:
 			a.t.Fatalf("%s: %s", method, message.Error)
 		default:
@@ -119,6 +123,11 @@ func TestE2EAgents(t *testing.T) {
 	}
 	if r := second.tool("recall", `{"query":"q","limit":51}`); !r.IsError || !strings.Contains(r.Content[0].Text, "limit") {
 		t.Errorf("a limit over 50 is answered with %+v, want an error that names it", r)
+	}
+
+	raw := first.call("tools/call", `{"name":"index_repo","arguments":{"wait":true},"_meta":{"progressToken":7}}`)
+	if !strings.Contains(string(raw), "Indexed "+dir) || !slices.Contains(first.notified, "notifications/progress") {
+		t.Errorf("indexing answers %s after %v", raw, first.notified)
 	}
 
 	// The daemon goes away under both, and comes back with what it knew.

@@ -30,7 +30,11 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, op *service.Spec
 		return
 	}
 	lines := &lineWriter{w: w}
-	response, err := h.svc.Call(r.Context(), op, request, func(p any) { lines.send("progress", p) })
+	var progress func(any)
+	if op.Progress() != nil {
+		progress = func(p any) { lines.send("progress", p) }
+	}
+	response, err := h.svc.Call(r.Context(), op, request, progress)
 	switch {
 	case err != nil && lines.begun:
 		lines.send("error", outward(err))

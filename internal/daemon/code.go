@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -10,10 +11,59 @@ import (
 )
 
 // IndexRepo carries out service.IndexRepo.
-func (d *Daemon) IndexRepo(ctx context.Context, req memory.IndexRequest) (*memory.IndexQueued, error) {
+func (d *Daemon) IndexRepo(ctx context.Context, req memory.IndexRequest, report func(memory.Progress)) (*memory.IndexQueued, error) {
+	asked := time.Now().Truncate(time.Millisecond) // no stored time is finer
 	queued, err := d.sandboxes.IndexRepo(ctx, req)
 	d.files.Wake() // it may be one that it has not looked at
-	return queued, err
+	if err == nil && req.Wait {
+		queued.Indexed, err = d.waitIndexed(ctx, queued, asked, report)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return queued, nil
+}
+
+// The pause between two looks at a run, and how many looks in a row may find it neither
+// running nor queued before it counts as dropped.
+const (
+	indexPoll = 100 * time.Millisecond
+	maxIdle   = 20
+)
+
+// waitIndexed waits for the end of a run that began after it was asked for.
+func (d *Daemon) waitIndexed(ctx context.Context, queued *memory.IndexQueued, asked time.Time, report func(memory.Progress)) (*memory.IndexedSize, error) {
+	for idle := 0; ; {
+		repos, err := d.sandboxes.Repos(ctx)
+		if err != nil {
+			return nil, err
+		}
+		at := slices.IndexFunc(repos, func(r memory.SandboxState) bool { return r.ID == queued.Sandbox })
+		if at < 0 {
+			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: "the repository was forgotten while it was indexed"}
+		}
+		r := repos[at]
+		switch {
+		case !r.IndexedAt.Before(asked):
+			return &memory.IndexedSize{Files: r.Files, Chunks: r.Chunks}, nil
+		case !r.LastErrorAt.Before(asked):
+			return nil, &memory.Error{Code: memory.CodeUnavailable, Message: fmt.Sprintf("indexing %s failed: %s", r.Root, r.LastError), Hint: "it is tried again in the background; status shows it"}
+		case r.Progress != nil && r.Progress.Phase == "paused":
+			return nil, &memory.Error{Code: memory.CodeConflict, Message: "indexing is paused", Hint: "'recalld resume' resumes it"}
+		case r.Progress != nil:
+			idle = 0
+			report(*r.Progress)
+		case idle == maxIdle:
+			return nil, &memory.Error{Code: memory.CodeUnavailable, Message: fmt.Sprintf("indexing %s gave way to other work", r.Root), Hint: "ask again; the setting queue.depth says how much may wait"}
+		default:
+			idle++
+		}
+		select {
+		case <-time.After(indexPoll):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // Pause carries out service.Pause. To pause all is to embed nothing either.

@@ -62,7 +62,7 @@ func (d *Daemon) bind() (err error) {
 		service.Bind(service.Receipts, d.Receipts),
 		service.BindStream(service.Replay, d.Replay),
 
-		service.Bind(service.IndexRepo, d.IndexRepo),
+		service.BindReporting(service.IndexRepo, d.IndexRepo),
 		service.Bind(service.Status, noRequest(d.Status)),
 		service.Bind(service.Repos, inList(d.sandboxes.Repos, func(l []memory.SandboxState) memory.RepoList { return memory.RepoList{Repos: l} })),
 		service.Bind(service.Skipped, d.sandboxes.Skipped),

@@ -3,10 +3,13 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	mcpclient "github.com/mark3labs/mcp-go/client"
@@ -141,5 +144,97 @@ func callTool(t *testing.T, agent *mcpclient.Client, name string, arguments map[
 	must(t, err)
 	if err := json.Unmarshal(text, answer); err != nil {
 		t.Fatalf("%s answered %s: %v", name, text, err)
+	}
+}
+
+// TestIndexRepoWaits: a client that waits is told how far the run is, and gets the size of
+// the index; one that gives up ends the waiting, not the run.
+func TestIndexRepoWaits(t *testing.T) {
+	s, address, token := serveTCP(t)
+	agent, err := open(t, address, token)
+	must(t, err)
+	var mu sync.Mutex
+	var told []mcp.JSONRPCNotification
+	agent.OnNotification(func(n mcp.JSONRPCNotification) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, n)
+	})
+	dir := t.TempDir()
+	for i := range 3000 {
+		must(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("file%d.go", i)), fmt.Appendf(nil, "package p\n\n// F%d sorts the drawers.\nfunc F%[1]d() {}\n", i), 0o600))
+	}
+	call := mcp.CallToolRequest{Params: mcp.CallToolParams{Name: "index_repo", Arguments: map[string]any{"path": dir, "wait": true},
+		Meta: &mcp.Meta{ProgressToken: "how far"}}}
+
+	gone, cancel := context.WithCancel(t.Context())
+	go func() { // as soon as it runs
+		for gone.Err() == nil {
+			if list, err := service.Repos.Do(t.Context(), s, service.None{}); err == nil && len(list.Repos) > 0 {
+				cancel()
+			}
+		}
+	}()
+	if result, err := agent.CallTool(gone, call); err == nil {
+		t.Errorf("a call that was given up is answered with %+v", result)
+	}
+
+	mu.Lock()
+	told = nil
+	mu.Unlock()
+	result, err := agent.CallTool(t.Context(), call)
+	must(t, err)
+	if text := result.Content[0].(mcp.TextContent).Text; result.IsError || !strings.Contains(text, "Indexed "+dir) || !strings.Contains(text, "3000 files") {
+		t.Errorf("it answers %+v", result)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	last := -1.0
+	for _, n := range told {
+		if n.Method != "notifications/progress" {
+			continue
+		}
+		done, _ := n.Params.AdditionalFields["progress"].(float64)
+		if n.Params.AdditionalFields["progressToken"] != "how far" || done <= last {
+			t.Errorf("after %v it tells %+v", last, n.Params.AdditionalFields)
+		}
+		last = done
+	}
+	if last < 0 {
+		t.Error("no progress was told")
+	}
+}
+
+// TestWaitingForPausedIndexing: it is not waited for.
+func TestWaitingForPausedIndexing(t *testing.T) {
+	s := serve(t, newConfig(t))
+	_, err := service.Pause.Do(t.Context(), s, memory.PauseRequest{})
+	must(t, err)
+	_, err = service.IndexRepo.Do(t.Context(), s, memory.IndexRequest{Path: shop(t), Wait: true})
+	if memory.CodeOf(err) != memory.CodeConflict {
+		t.Errorf("it answers %v", err)
+	}
+}
+
+// TestLogsToClients: a client that asks for warnings is told why an answer is not whole,
+// another is not.
+func TestLogsToClients(t *testing.T) {
+	_, address, token := serveTCP(t)
+	for level, want := range map[mcp.LoggingLevel]bool{mcp.LoggingLevelWarning: true, mcp.LoggingLevelError: false} {
+		agent, err := open(t, address, token)
+		must(t, err)
+		logged := make(chan string, 10)
+		agent.OnNotification(func(n mcp.JSONRPCNotification) {
+			if n.Method == "notifications/message" {
+				logged <- fmt.Sprint(n.Params.AdditionalFields["data"])
+			}
+		})
+		//lint:ignore SA1019 versions before 2026-07-28 have it, and clients speak them
+		must(t, agent.SetLevel(t.Context(), mcp.SetLevelRequest{Params: mcp.SetLevelParams{Level: level}}))
+		_, err = agent.CallTool(t.Context(), mcp.CallToolRequest{Params: mcp.CallToolParams{Name: "recall", Arguments: map[string]any{"query": ""}}})
+		must(t, err)
+		if got := len(logged) > 0; got != want {
+			t.Errorf("at level %s it logs %v", level, got)
+		}
 	}
 }

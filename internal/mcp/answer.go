@@ -22,6 +22,7 @@ type answerWriter struct {
 
 	mu     sync.Mutex // guards what follows, and keeps events whole
 	begun  bool
+	sent   bool // with the first notification
 	stream bool // the answer was turned into a stream of events
 	events []string
 	// resource and wrong are what reading one came to; see onRead.
@@ -42,6 +43,39 @@ func tell(ctx context.Context, notification string) {
 		defer w.mu.Unlock()
 		w.events = append(w.events, notification)
 	}
+}
+
+// send sends a notification to the client of a call at once. A client that takes no stream
+// of events does not get it.
+func send(ctx context.Context, method string, params any) {
+	w, ok := ctx.Value(answerWriterKey{}).(*answerWriter)
+	if !ok || !strings.Contains(w.request.Header.Get("Accept"), eventStream) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events = append(w.events, plainJSON(map[string]any{"jsonrpc": mcpgo.JSONRPC_VERSION, "method": method, "params": params}))
+	if !w.begun {
+		w.Header().Set("Content-Type", "application/json") // of which head makes a stream
+		w.head()
+		w.ResponseWriter.WriteHeader(http.StatusOK)
+		w.sent = true
+	}
+	if w.stream || w.answers(eventStream) {
+		_ = w.sendEvents() // the client has gone: the call ends with its context
+		_ = http.NewResponseController(w.ResponseWriter).Flush()
+	}
+}
+
+// sendEvents writes the notifications that wait. Callers hold w.mu.
+func (w *answerWriter) sendEvents() error {
+	for _, event := range w.events {
+		if _, err := w.ResponseWriter.Write(eventOf([]byte(event))); err != nil {
+			return err
+		}
+	}
+	w.events = nil
+	return nil
 }
 
 // head sets the headers of an answer, and its type where events go with it. In an
@@ -91,7 +125,9 @@ func (w *answerWriter) WriteHeader(status int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.head()
-	w.ResponseWriter.WriteHeader(status)
+	if !w.sent {
+		w.ResponseWriter.WriteHeader(status)
+	}
 }
 
 // Write sends a part of the answer: mcp-go writes a whole message, or a whole event
@@ -100,13 +136,10 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.head()
-	if w.answers(eventStream) { // other answers cannot carry events
-		for _, event := range w.events {
-			if _, err := w.ResponseWriter.Write(eventOf([]byte(event))); err != nil {
-				return 0, err
-			}
+	if w.stream || w.answers(eventStream) { // other answers cannot carry events
+		if err := w.sendEvents(); err != nil {
+			return 0, err
 		}
-		w.events = nil
 	}
 	if !w.stream {
 		return w.ResponseWriter.Write(b)

@@ -56,13 +56,13 @@ func (s *Server) addResources() {
 // where no resource is known by an address, so one that does not exist gets another.
 func (s *Server) onRead(ctx context.Context, _ any, request *mcpgo.ReadResourceRequest) {
 	w, ok := ctx.Value(answerWriterKey{}).(*answerWriter)
-	if !ok {
+	if !ok || !strings.HasPrefix(request.Params.URI, resourceScheme) {
 		return
 	}
 	text, err := s.readResource(ctx, request.Params.URI, request.Header)
 	if err != nil {
 		if e := memory.AsError(err); e.Code == memory.CodeNotFound || e.Code == memory.CodeInvalidInput && e.Field != "project" {
-			request.Params.URI = "unknown:" + request.Params.URI
+			request.Params.URI += ": " + e.Message // no template has a space
 		}
 		w.wrong = err
 		return

@@ -25,6 +25,8 @@ type call struct {
 	requestID string
 	// assumed is what the call is about if it names no project and no session does.
 	assumed assumed
+	// report passes on how far the call is; nil if the client did not ask for that.
+	report func(any)
 }
 
 func (s *Server) call(ctx context.Context, header http.Header) call {
@@ -50,12 +52,14 @@ func (s *Server) handler(t ownTool) server.ToolHandlerFunc {
 			}
 		}()
 		c := s.call(ctx, request.Header)
+		c.report = reporter(ctx, request)
 		text, content, assumed, err := t.call(ctx, s, c, request.Params.RawArguments)
 		if err != nil {
 			err = s.reachable(ctx, request.Header, explainProject(err, c.caller))
 			if memory.CodeOf(err) == memory.CodeInternal && !errors.Is(err, context.Canceled) {
 				s.log.ErrorContext(ctx, "tool failed", slog.String("tool", tool), slog.Any("err", err))
 			}
+			warn(ctx, memory.AsError(err).Error())
 			return refusal(err), nil
 		}
 		// Clients print texts to terminals.
@@ -75,6 +79,7 @@ func (s *Server) handler(t ownTool) server.ToolHandlerFunc {
 		// A search has said it itself.
 		if notice := s.opts.Notice(); notice != "" && !strings.Contains(text, memory.RepairCommand) {
 			result.Content = append(result.Content, mcpgo.NewTextContent(render.Visible(notice)))
+			warn(ctx, notice)
 		}
 		return result, nil
 	}

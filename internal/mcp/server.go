@@ -16,6 +16,8 @@ package mcp
 
 import (
 	"context"
+	_ "embed"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,10 +26,16 @@ import (
 	"sync"
 	"time"
 
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/recalld/recalld/internal/service"
 )
+
+// icon is what clients show beside the server's title.
+//
+//go:embed icon.svg
+var icon []byte
 
 // Path is where the daemon serves MCP.
 const Path = "/mcp"
@@ -191,6 +199,8 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 	hooks.AddBeforeReadResource(s.onRead)
 	s.mcp = server.NewMCPServer("recalld", opts.Version,
 		server.WithTitle("recalld: memory for coding agents"),
+		server.WithIcons(mcpgo.Icon{Src: "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(icon), MIMEType: "image/svg+xml", Sizes: []string{"any"}}),
+		server.WithLogging(),
 		server.WithInstructions(instructions(*opts.KnowledgePrefix)),
 		server.WithToolCapabilities(true),
 		server.WithResourceCapabilities(false, false),
@@ -207,6 +217,7 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 	s.mcp.AddTool(describeCallTool(), s.callTool)
 	s.addResources()
 	s.addPrompts()
+	s.addFixtures()
 	s.mcp.AddNotificationHandler("notifications/initialized", s.onRootsKnown)
 	s.mcp.AddNotificationHandler("notifications/roots/list_changed", s.onRootsKnown)
 

@@ -160,9 +160,12 @@ func (t ownTool) call(ctx context.Context, s *Server, c call, arguments json.Raw
 		}
 	}
 	request := pointer.Elem().Interface()
-	response, err := s.svc.Call(ctx, t.op, request, nil)
+	response, err := s.svc.Call(ctx, t.op, request, c.report)
 	if err != nil {
 		return "", nil, false, err
+	}
+	if a, ok := response.(*memory.RecallResponse); ok && len(a.Degraded) > 0 {
+		warn(ctx, render.Degraded(a.Degraded))
 	}
 	if t.op.Group == service.Knowledge {
 		text = plainJSON(knowledgeAnswer{OK: true, Notice: render.Notice, Result: whole(response)})

@@ -178,7 +178,10 @@ type IndexRequest struct {
 	SandboxRoot  string    `json:"sandbox_root,omitempty" limit:"0-4096" text:"exact" desc:"Another name of path."`
 	ChangedFiles []string  `json:"changed_files,omitempty" limit:"0-10000" each:"1-4096" desc:"Only these files, relative to the folder; default: all that changed."`
 	RequestedAt  time.Time `json:"requested_at,omitzero" text:"exact" desc:"When it was asked for; default: now."`
-	Caller       Caller    `json:"caller,omitzero"`
+	// Wait has it answered when the run has ended. A caller that gives up ends the waiting,
+	// not the run.
+	Wait   bool   `json:"wait,omitempty" desc:"Answer when it is indexed, with its size; default: at once."`
+	Caller Caller `json:"caller,omitzero"`
 }
 
 // Validate checks the limits and fills in the path.
@@ -189,7 +192,7 @@ func (r *IndexRequest) relations(string) error {
 	return Text("path", r.Path, 1, MaxPathText)
 }
 
-// IndexQueued is answered at once.
+// IndexQueued is answered at once, unless the request waits.
 type IndexQueued struct {
 	Job string `json:"job"`
 	// Position is the number of jobs ahead of it.
@@ -199,6 +202,14 @@ type IndexQueued struct {
 	ProjectName string `json:"project_name"`
 	Sandbox     string `json:"sandbox"`
 	Root        string `json:"root" desc:"The folder that is indexed."`
+	// Indexed is the size of the index when the run was waited for.
+	Indexed *IndexedSize `json:"indexed,omitempty" desc:"The index, if it was waited for."`
+}
+
+// IndexedSize is what the index of a folder holds.
+type IndexedSize struct {
+	Files  int `json:"files"`
+	Chunks int `json:"chunks"`
 }
 
 // Progress is how far an indexing run is.

@@ -37,6 +37,14 @@ func BindStream[Request, Progress, Response any](
 	}}
 }
 
+// BindReporting binds a handler that reports progress to an operation that is no stream:
+// callers in this process see the progress, over HTTP there is one answer.
+func BindReporting[Request, Progress, Response any](
+	op Operation[Request, Response], handle func(context.Context, Request, func(Progress)) (*Response, error),
+) Binding {
+	return BindStream(Stream[Request, Progress, Response](op), handle)
+}
+
 func anyOf[Response any](response *Response, err error) (any, error) {
 	if err != nil {
 		return nil, err
