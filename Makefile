@@ -32,7 +32,7 @@ ANSWERS     ?=
 QEMU        ?= $(shell command -v qemu-aarch64 || command -v qemu-aarch64-static)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture busy hooks damage fuzz agents conformance golden ollama test-ollama ci clean
+.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture busy hooks damage fuzz agents agentlogs conformance golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -116,6 +116,9 @@ fuzz: ## fuzz every parser of foreign input, FUZZTIME each
 
 agents: ## drive real coding agents from npm through whole turns and write the table in docs/agents.md: make agents [ONLY=codex]
 	RECALLD_TEST_AGENTS=$(or $(ONLY),all) $(if $(ONLY),,RECALLD_AGENTS_TABLE=docs/agents.md) $(GO) test -count 1 -run '^(TestAgents|TestCompaction)$$' -v -timeout 30m ./bench/agents
+
+agentlogs: ## make 300 logs of real sessions of six agents, 126 MB in all, and import them
+	RECALLD_TEST_AGENTLOGS=1 $(GO) test -count 1 -run '^TestAgentLogs$$' -v -timeout 30m ./bench/agents
 
 conformance: ## run the Model Context Protocol's own suite, from npm, against a daemon
 	RECALLD_TEST_CONFORMANCE=1 $(GO) test -count 1 -run '^TestConformance$$' -v -timeout 15m ./bench/agents

@@ -22,6 +22,7 @@ type world struct {
 	base, home, repo string
 	env              []string
 	server           *modelserver.Server
+	daemon           int // its process
 
 	mu     sync.Mutex
 	script *script
@@ -73,6 +74,7 @@ func newWorld(t *testing.T, bin string) *world {
 	if err := daemon.Start(); err != nil {
 		t.Fatal(err)
 	}
+	w.daemon = daemon.Process.Pid
 	t.Cleanup(func() {
 		_ = daemon.Process.Signal(os.Interrupt)
 		_ = daemon.Wait()

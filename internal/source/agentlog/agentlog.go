@@ -1,7 +1,7 @@
 // Package agentlog reads the session logs that coding agents keep on disk: Claude Code,
-// Codex, Gemini CLI, Qwen Code and Copilot.
+// Codex, Gemini CLI, Qwen Code, Copilot and OpenCode.
 //
-// Vocabulary. A log is one file of one session. A call is one use of a tool with its
+// Vocabulary. A log is one file of one session, or one session of a database. A call is one use of a tool with its
 // result; a call without a result is left out until the result is there. A place is the
 // folder in which a client keeps its logs: nothing outside of it is read, also through
 // links. A problem is a line or file that cannot be read; reading goes on after it.
@@ -36,8 +36,11 @@ type Log struct {
 	Client string
 	// Place is the folder that the file must lie in, Name its path below it.
 	Place, Name string
-	Size        int64
-	Changed     time.Time
+	// Session names the session of a database; of a file it is empty.
+	Session string
+	// Size is in bytes; of a session, its parts.
+	Size    int64
+	Changed time.Time
 }
 
 // Session is what a log says of its session so far.
@@ -91,6 +94,11 @@ type reader struct {
 // Read reads a log and hands over its calls in the order of their results. The error is
 // that of call, or of opening the file.
 func Read(l Log, call func(Session, Call) error) (Contents, error) {
+	if l.Client == OpenCode {
+		r := newReader(call)
+		err := r.openCode(l)
+		return r.Contents, err
+	}
 	place, err := fsx.OpenRoot(l.Place)
 	if err != nil {
 		return Contents{}, fmt.Errorf("open folder of logs: %w", err)
@@ -104,10 +112,14 @@ func Read(l Log, call func(Session, Call) error) (Contents, error) {
 	return readFrom(f, l.Client, projectRoot(place, l), call)
 }
 
+func newReader(call func(Session, Call) error) *reader {
+	return &reader{call: call, pending: map[string]Call{}}
+}
+
 // readFrom reads the text of a log. dir is the folder of its session, if a file beside it
 // says so.
 func readFrom(f io.Reader, client, dir string, call func(Session, Call) error) (Contents, error) {
-	r := &reader{call: call, pending: map[string]Call{}}
+	r := newReader(call)
 	r.Session.Dir = dir
 	of, ok := formats[client]
 	if !ok {
@@ -172,9 +184,9 @@ func (r *reader) problem(format string, args ...any) {
 }
 
 // plainTool names recalld's own tools as Claude Code does, whose hooks leave them out: Gemini
-// CLI has mcp_recalld_recall, Copilot recalld-recall.
+// CLI has mcp_recalld_recall, Copilot recalld-recall, OpenCode recalld_recall.
 func plainTool(name string) string {
-	for _, before := range []string{"mcp_recalld_", "recalld-"} {
+	for _, before := range []string{"mcp_recalld_", "recalld-", "recalld_"} {
 		if own, cut := strings.CutPrefix(name, before); cut {
 			return "mcp__recalld__" + own
 		}

@@ -1,6 +1,7 @@
 package agentlog
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -169,13 +170,18 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
-	for _, client := range Clients() {
-		f.Add(client, []byte(fixture(f, client)))
-		f.Add(client, []byte(`{"type":"user","payload":[],"message":{"content":{}},"messages":[1],"data":0}`+"\n\x00\n"+strings.Repeat("[", 100)))
-	}
-	f.Fuzz(func(t *testing.T, client string, text []byte) {
-		got, err := readFrom(strings.NewReader(string(text)), client, "", func(s Session, c Call) error {
+func FuzzClaude(f *testing.F)  { fuzzLines(f, Claude) }
+func FuzzCodex(f *testing.F)   { fuzzLines(f, Codex) }
+func FuzzGemini(f *testing.F)  { fuzzLines(f, Gemini) }
+func FuzzQwen(f *testing.F)    { fuzzLines(f, Qwen) }
+func FuzzCopilot(f *testing.F) { fuzzLines(f, Copilot) }
+
+// fuzzLines: whatever a log of lines holds, its calls have names and times.
+func fuzzLines(f *testing.F, client string) {
+	f.Add([]byte(fixture(f, client)))
+	f.Add([]byte(`{"type":"user","payload":[],"message":{"content":{}},"messages":[1],"data":0}` + "\n\x00\n" + strings.Repeat("[", 100)))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got, err := readFrom(bytes.NewReader(text), client, "", func(s Session, c Call) error {
 			if s.ID == "" || c.ID == "" || c.Tool == "" || c.At.IsZero() {
 				t.Errorf("a call without a name or time: %+v in %+v", c, s)
 			}

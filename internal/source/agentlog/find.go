@@ -14,15 +14,16 @@ import (
 
 // The clients, by the names that they have over MCP.
 const (
-	Claude  = "claude-code"
-	Codex   = "codex"
-	Gemini  = "gemini-cli"
-	Qwen    = "qwen-code"
-	Copilot = "copilot"
+	Claude   = "claude-code"
+	Codex    = "codex"
+	Gemini   = "gemini-cli"
+	Qwen     = "qwen-code"
+	Copilot  = "copilot"
+	OpenCode = "opencode"
 )
 
 // Clients lists the clients whose logs are read.
-func Clients() []string { return []string{Claude, Codex, Gemini, Qwen, Copilot} }
+func Clients() []string { return []string{Claude, Codex, Gemini, Qwen, Copilot, OpenCode} }
 
 // formats read a line of a client's log. An error says why the line cannot be read.
 var formats = map[string]func(*reader, []byte) error{
@@ -36,7 +37,7 @@ const (
 )
 
 // place is where a client keeps its logs; is says which files are logs, by their parts
-// below the place.
+// below the place; nil: it has a database.
 type place struct {
 	client, folder string
 	is             func(parts []string) bool
@@ -63,6 +64,7 @@ func places(home string, getenv func(string) string) []place {
 		{Copilot, in("COPILOT_HOME", ".copilot", "session-state"), func(p []string) bool {
 			return len(p) == 1 && jsonl(p[0]) || len(p) == 2 && p[1] == "events.jsonl"
 		}},
+		{OpenCode, filepath.Join(cmp.Or(getenv("XDG_DATA_HOME"), filepath.Join(home, ".local", "share")), "opencode"), nil},
 	}
 }
 
@@ -85,6 +87,9 @@ func Find(home string, getenv func(string) string) ([]Log, error) {
 
 // find lists the regular files of a place that are logs. Links are not followed.
 func (p place) find() ([]Log, error) {
+	if p.is == nil {
+		return p.findSessions(openCodeDatabase)
+	}
 	root, err := fsx.OpenRoot(p.folder)
 	if err != nil {
 		if notExist(err) {
@@ -112,14 +117,20 @@ func (p place) find() ([]Log, error) {
 		if err != nil {
 			return nil
 		}
-		found = append(found, Log{p.client, p.folder, filepath.FromSlash(name), info.Size(), info.ModTime().UTC()})
+		found = append(found, Log{Client: p.client, Place: p.folder, Name: filepath.FromSlash(name), Size: info.Size(), Changed: info.ModTime().UTC()})
 		return nil
 	})
 	return found, err
 }
 
-// Path is the whole path of a log.
-func (l Log) Path() string { return filepath.Join(l.Place, l.Name) }
+// Path is the whole path of a log, with its session if the file holds several.
+func (l Log) Path() string {
+	path := filepath.Join(l.Place, l.Name)
+	if l.Session != "" {
+		path += "#" + l.Session
+	}
+	return path
+}
 
 // projectRoot reads the file in which Gemini CLI keeps the folder of a project.
 func projectRoot(place *os.Root, l Log) string {
