@@ -261,6 +261,8 @@ var homes = []home{
 		"Codex keeps its settings in TOML, and gitleaks its rules"},
 	{"github.com/tailscale/hujson", []string{"internal/connect"},
 		"it tells where things stand in JSON with comments, which only the files of clients are"},
+	{"github.com/ncruces/go-sqlite3", []string{"internal/source/agentlog", "bench/agents"},
+		"OpenCode keeps its sessions in a database of SQLite, which is read in one place, and made in a measure"},
 	{"github.com/fsnotify/fsnotify", []string{"internal/source/watch"},
 		"what systems tell of changes differs, and is made good for in one place"},
 	{"github.com/google/go-cmp", []string{"worker/workertest", "internal/testkit/golden"},

@@ -297,9 +297,10 @@ func (m *maker) make(l agentlog.Log, i int) {
 	path := filepath.Join(m.to.home, home, name)
 	made := replace(string(text))
 	m.bytes += len(made)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
-		err = os.WriteFile(path, []byte(made), 0o600)
-	} else {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(made), 0o600); err != nil {
 		m.t.Fatal(err)
 	}
 	// Gemini CLI keeps the folder of the project beside its chats.

@@ -130,7 +130,7 @@ func Run(ctx context.Context, args []string, opts Options) int {
 	if ctx.Err() != nil && !errors.Is(err, errReported) {
 		return ExitInterrupted
 	}
-	if _, ours := errors.AsType[*memory.Error](err); !ours && strings.HasPrefix(err.Error(), "unknown command") { // cobra's own error has no type
+	if _, ours := errors.AsType[*memory.Error](err); !ours && (strings.HasPrefix(err.Error(), "unknown command") || strings.HasPrefix(err.Error(), "if any flags in the group")) { // cobra's own errors have no type
 		err = usageError(nil, err)
 	}
 	// What is wrong with the usage may stand before a --json that is then not read.

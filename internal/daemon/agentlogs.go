@@ -9,9 +9,6 @@ import (
 	"github.com/recalld/recalld/internal/config"
 )
 
-// followLogsEvery is how often the logs of agents are looked at, once the user has agreed.
-const followLogsEvery = 2 * time.Minute
-
 // newAgentLogs makes what imports the logs of agents.
 func (d *Daemon) newAgentLogs(paths config.Paths) {
 	home, getenv := d.opts.home, func(string) string { return "" }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -126,5 +128,66 @@ func TestImportedStepIsLikeLive(t *testing.T) {
 	}
 	if recorded.ID == "" {
 		t.Error("the live step has no id")
+	}
+}
+
+// TestFollowAgentLogs: once the user has agreed, what a log has more is imported: also when
+// its last line was torn, or another log took its place.
+func TestFollowAgentLogs(t *testing.T) {
+	repo := t.TempDir()
+	home := agentHome(t, repo)
+	log := filepath.Join(home, ".claude", "projects", "shop", "one.jsonl")
+	text, err := os.ReadFile(log)
+	must(t, err)
+	lines := strings.SplitAfter(string(text), "\n")
+	// The first call with its result, and half of the next line.
+	cut := 0
+	for i, line := range lines {
+		if strings.Contains(line, `"tool_use_id":"toolu_1"`) {
+			cut = i + 1
+		}
+	}
+	whole := strings.Join(lines[:cut], "")
+	putLog(t, log, whole+lines[cut][:len(lines[cut])/2])
+	s := serve(t, newConfig(t), func(o *Options) { o.home, o.pauses.logs = home, 10*time.Millisecond })
+	steps := func() []string {
+		list, err := service.LastSteps.Do(t.Context(), s, memory.LastStepsRequest{N: 100, Scope: &memory.Scope{Name: "all"}, Caller: memory.Caller{Dir: repo}})
+		must(t, err)
+		var ids []string
+		for _, step := range list.Steps {
+			ids = append(ids, step.ID)
+		}
+		return ids
+	}
+	reaches := func(n int, when string) {
+		t.Helper()
+		for range 3000 {
+			if len(steps()) == n {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Fatalf("%s there are the steps %v, want %d", when, steps(), n)
+	}
+	time.Sleep(50 * time.Millisecond)
+	if got := steps(); len(got) > 0 {
+		t.Fatalf("before the user has agreed there are the steps %v", got)
+	}
+	done, err := importLogs(t, s, memory.AgentImportRequest{Consent: true, Client: "claude-code"})
+	must(t, err)
+	if done.Added != 1 || len(done.Problems) > 0 {
+		t.Fatalf("of a log that is being written it takes %+v", done)
+	}
+	reaches(4, "with the log of Codex")
+	first := steps()
+	putLog(t, log, string(text))
+	reaches(6, "when the log is whole")
+	putLog(t, log, "")
+	putLog(t, log, strings.NewReplacer("0f3a2c1e-1111", "0f3a2c1e-2222", "toolu_", "toolu_9").Replace(string(text)))
+	reaches(9, "when another log took its place")
+	for _, id := range first {
+		if !slices.Contains(steps(), id) {
+			t.Errorf("step %s is gone", id)
+		}
 	}
 }

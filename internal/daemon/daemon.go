@@ -115,6 +115,8 @@ type pauses struct {
 	drain time.Duration
 	// reconcile is how often every repository is rescanned.
 	reconcile time.Duration
+	// logs is how often the logs of agents are looked at, once the user has agreed.
+	logs time.Duration
 	// retry are the pauses of a failed job; zero is the pool's default.
 	retry worker.Backoff
 	// query is how long a vector retriever may take; zero is recall's default.
@@ -129,6 +131,7 @@ func (p *pauses) setDefaults() {
 	p.load = cmp.Or(p.load, loadPatience)
 	p.drain = cmp.Or(p.drain, config.DrainTimeout)
 	p.reconcile = cmp.Or(p.reconcile, reconcileEvery)
+	p.logs = cmp.Or(p.logs, 2*time.Minute)
 }
 
 // Daemon is a running daemon. It implements service.Service.
@@ -527,7 +530,7 @@ func (d *Daemon) work(ctx context.Context) error {
 	if d.opts.Config.Backup.Daily {
 		parts.Go(func() { d.backUpDaily(ctx) })
 	}
-	parts.Go(func() { d.agentLogs.Follow(ctx, followLogsEvery) })
+	parts.Go(func() { d.agentLogs.Follow(ctx, d.opts.pauses.logs) })
 	err := d.onceWritable(ctx, func(ctx context.Context) error { return d.sandboxes.Refresh(ctx, d.opts.Config.Sandboxes) })
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("look at sandboxes: %w", err)

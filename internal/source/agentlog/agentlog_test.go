@@ -3,8 +3,10 @@ package agentlog
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +113,34 @@ func TestReadDamaged(t *testing.T) {
 	if fmt.Sprint(where) != "[1 2 3 4]" || len(calls) != 3 {
 		t.Errorf("problems are in lines %v and there are %d calls, want lines 1 to 4, no word of the torn last line, and 3 calls", where, len(calls))
 	}
+}
+
+// TestReadLongLine: a line of 100 MB is named and skipped in little memory, and what comes
+// after it is read.
+func TestReadLongLine(t *testing.T) {
+	const size = 100 << 20
+	text := io.MultiReader(io.LimitReader(sameByte('x'), size), strings.NewReader("\n"+fixture(t, Claude)))
+	var was, is runtime.MemStats
+	runtime.ReadMemStats(&was)
+	calls := 0
+	got, err := readFrom(text, Claude, "", func(Session, Call) error { calls++; return nil })
+	runtime.ReadMemStats(&is)
+	if err != nil || calls != 3 || len(got.Problems) != 1 || got.Problems[0].Line != 1 {
+		t.Errorf("%d calls, problems %v, %v; want 3 and one in line 1", calls, got.Problems, err)
+	}
+	if took := is.TotalAlloc - was.TotalAlloc; took > 8*maxLine {
+		t.Errorf("reading took %d MB", took>>20)
+	}
+}
+
+// sameByte is a text without an end.
+type sameByte byte
+
+func (b sameByte) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(b)
+	}
+	return len(p), nil
 }
 
 // TestGeminiDocument reads a chat that is one value over several lines.
