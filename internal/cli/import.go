@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/internal/archive"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
@@ -19,21 +20,33 @@ const shownProblems = 20
 // and is no failure: a log may hold lines of a program that was cut off.
 func importCommand(a *App) *cobra.Command {
 	var r memory.ImportRequest
+	var dry bool
 	c := &cobra.Command{
 		Use:   "import PATH",
 		Short: "Import lessons and sessions from files",
 		Long: `Import a lesson log (JSON lines), a folder of logs, a session's folder or a tree of
 them. To import the same files again changes nothing. A line or file that cannot be
-read is listed and skipped. Forgotten memories do not come back.`,
+read is listed and skipped. Forgotten memories do not come back.
+
+An archive of 'recalld export --all' is verified as a whole first; one that was cut or
+changed is refused. What is known already stays as it is. With --dry-run it is only
+verified. An archive speaks with your voice: import your own.`,
 		Example: `  recalld import agent-knowledge/logs
   recalld import test-artifacts/llm-knowledge --json
-  recalld import ~/old/lessons.jsonl --project demo`,
+  recalld import ~/old/lessons.jsonl --project demo
+  recalld import memory.jsonl --dry-run`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := memory.Text("path", args[0], 1, memory.MaxPathText); err != nil {
 				return err
 			}
 			r.Path, r.Caller = a.absolute(args[0]), a.caller()
+			if dry || archive.Is(r.Path) {
+				if r.Project != "" {
+					return memory.Invalid("project", "no project", "an archive says itself what belongs to which project")
+				}
+				return a.importArchive(c, r.Path, dry)
+			}
 			shown := a.newProgress("files")
 			shown.show("importing", 0, 0)
 			imported, err := ask(c.Context(), a, service.Import, r)
@@ -45,6 +58,7 @@ read is listed and skipped. Forgotten memories do not come back.`,
 		},
 	}
 	a.projectFlag(c, &r.Project)
+	c.Flags().BoolVar(&dry, "dry-run", false, "only verify an archive, and say what is in it")
 	c.AddCommand(importAgentsCommand(a))
 	return c
 }

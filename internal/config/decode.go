@@ -39,6 +39,15 @@ func decode(text []byte, file string, cfg *Config) error {
 	return nil
 }
 
+// Text writes the settings in force as a settings file.
+func (c Config) Text() string {
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
 // locate turns an error of the YAML library into one that names the file, the line and,
 // if the text could be parsed, the setting.
 func locate(err error, body ast.Node, file string) error {

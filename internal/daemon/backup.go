@@ -23,12 +23,8 @@ func (d *Daemon) Backup(ctx context.Context, req memory.BackupRequest, progress 
 		return nil, memory.Errorf(memory.CodeConflict, "a backup is being made already")
 	}
 	defer d.backups.Unlock()
-	select {
-	case <-d.loaded:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-d.draining:
-		return nil, memory.Errorf(memory.CodeUnavailable, "the daemon stops")
+	if err := d.whenLoaded(ctx); err != nil {
+		return nil, err
 	}
 	cfg := d.opts.Config
 	x, err := d.core.Store.Snapshot()

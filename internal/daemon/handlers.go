@@ -74,6 +74,8 @@ func (d *Daemon) bind() (err error) {
 		service.Bind(service.Export, d.files.Export),
 
 		service.BindStream(service.Backup, d.Backup),
+		service.BindStream(service.ExportAll, d.ExportAll),
+		service.BindStream(service.ImportAll, d.ImportAll),
 		service.Bind(service.Check, noRequest(d.Check)),
 		service.Bind(service.DeadJobs, inList(d.DeadJobs, func(l []memory.DeadJob) memory.DeadJobList { return memory.DeadJobList{Jobs: l} })),
 		service.Bind(service.RequeueJob, func(ctx context.Context, r memory.RequeueRequest) (*service.None, error) {

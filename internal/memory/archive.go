@@ -99,3 +99,72 @@ func archivePath(path, project string) error {
 	}
 	return Text("project", project, 0, MaxPathText)
 }
+
+// ArchiveKind is the kind of a line of an archive.
+type ArchiveKind string
+
+// The kinds of lines, in the order of an archive.
+const (
+	ArchivedHeader    ArchiveKind = "recalld-archive"
+	ArchivedSettings  ArchiveKind = "settings"
+	ArchivedProject   ArchiveKind = "project"
+	ArchivedForgotten ArchiveKind = "forgotten"
+	ArchivedSession   ArchiveKind = "session"
+	ArchivedRecord    ArchiveKind = "record"
+	ArchivedStateOf   ArchiveKind = "state"
+	ArchivedReceipt   ArchiveKind = "receipt"
+	ArchivedEnd       ArchiveKind = "end"
+)
+
+// ArchivedState is a state with its key.
+type ArchivedState struct {
+	Project string          `json:"project"`
+	Kind    string          `json:"kind"`
+	ID      string          `json:"id,omitempty"`
+	Value   json.RawMessage `json:"value"`
+}
+
+// ArchiveRequest names the file of an archive, by its absolute path.
+type ArchiveRequest struct {
+	Path string `json:"path" limit:"1-4096" text:"exact"`
+	// DryRun only reads and verifies; of an import.
+	DryRun bool   `json:"dry_run,omitempty"`
+	Caller Caller `json:"caller,omitzero"`
+}
+
+// Validate checks the limits.
+func (r *ArchiveRequest) Validate() error { return check(r) }
+
+func (r *ArchiveRequest) relations(string) error {
+	if !filepath.IsAbs(r.Path) {
+		return Invalid("path", "an absolute path", "%s is relative", Quote(r.Path))
+	}
+	return nil
+}
+
+// ArchiveProgress counts the lines that are done; Total is 0 while it is unknown.
+type ArchiveProgress struct {
+	Phase string `json:"phase"`
+	Done  int    `json:"done"`
+	Total int    `json:"total,omitempty"`
+}
+
+// Archive says what an archive holds, and after an import what of it was new.
+type Archive struct {
+	Path      string    `json:"path"`
+	Format    int       `json:"format"`
+	Version   string    `json:"version,omitempty"`
+	Store     string    `json:"store,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	Bytes     int64     `json:"bytes"`
+	// Counts are the lines of each kind.
+	Counts map[ArchiveKind]int `json:"counts"`
+	// Added are those of them that were new here. What is known already, or was forgotten
+	// here, is left as it is.
+	Added map[ArchiveKind]int `json:"added,omitempty"`
+	// LeftOut are records that were forgotten here.
+	LeftOut int `json:"left_out,omitempty"`
+	// Redacted counts the lines in which secrets were found and removed.
+	Redacted int  `json:"redacted,omitempty"`
+	DryRun   bool `json:"dry_run,omitempty"`
+}

@@ -77,7 +77,10 @@ func (d DocID) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:]
 
 // UnmarshalText reads what MarshalText wrote.
 func (d *DocID) UnmarshalText(text []byte) error {
-	if n, err := hex.Decode(d[:], text); err != nil || n != len(d) || len(text) != 2*len(d) {
+	if len(text) != hex.EncodedLen(len(d)) { // hex.Decode panics for a longer one
+		return Invalid("doc", "32 hexadecimal digits", "%s is not a document id", Quote(string(text)))
+	}
+	if _, err := hex.Decode(d[:], text); err != nil {
 		return Invalid("doc", "32 hexadecimal digits", "%s is not a document id", Quote(string(text)))
 	}
 	return nil

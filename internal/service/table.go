@@ -174,6 +174,12 @@ var (
 	Backup = defineStream[memory.BackupRequest, memory.BackupProgress, memory.Backup](Spec{Name: "backup", Path: "/v1/backup",
 		Title:       "Back up the store",
 		Description: "Write a backup of everything remembered into a folder, and remove older ones as the settings say. conflict while another is made."})
+	ExportAll = defineStream[memory.ArchiveRequest, memory.ArchiveProgress, memory.Archive](Spec{Name: "export_all", Path: "/v1/archive/export",
+		Title:       "Export everything",
+		Description: "Write everything remembered, of all projects, to a new file of JSON lines: an archive."})
+	ImportAll = defineStream[memory.ArchiveRequest, memory.ArchiveProgress, memory.Archive](Spec{Name: "import_all", Path: "/v1/archive/import", Idempotent: true,
+		Title:       "Import an archive",
+		Description: "Verify an archive as a whole, and take in what is not stored yet. What was forgotten here stays forgotten."})
 	DeadJobs = define[None, memory.DeadJobList](Spec{Name: "dead_jobs", Method: http.MethodGet, Path: "/v1/jobs/dead", ReadOnly: true,
 		Title:       "Dead jobs",
 		Description: "List the jobs that were given up."})

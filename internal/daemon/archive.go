@@ -1,0 +1,51 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"github.com/recalld/recalld/internal/archive"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// ExportAll carries out service.ExportAll. Writes go on meanwhile: it reads one state.
+func (d *Daemon) ExportAll(ctx context.Context, req memory.ArchiveRequest, progress func(memory.ArchiveProgress)) (*memory.Archive, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	if err := d.whenLoaded(ctx); err != nil {
+		return nil, err
+	}
+	x, err := d.core.Store.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	return archive.Write(ctx, x, req.Path, archive.WriteOptions{
+		Version: d.opts.Version, Now: time.Now(), Settings: d.opts.Config.Text(),
+		Progress: func(done int) { progress(memory.ArchiveProgress{Phase: "exporting", Done: done}) },
+	})
+}
+
+// ImportAll carries out service.ImportAll.
+func (d *Daemon) ImportAll(ctx context.Context, req memory.ArchiveRequest, progress func(memory.ArchiveProgress)) (*memory.Archive, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	if err := d.whenLoaded(ctx); err != nil {
+		return nil, err
+	}
+	return archive.Importer{Writer: d.core.Ingest, Store: d.core.Store}.Import(ctx, req.Path, req.DryRun, progress)
+}
+
+// whenLoaded waits until the store is loaded.
+func (d *Daemon) whenLoaded(ctx context.Context) error {
+	select {
+	case <-d.loaded:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-d.draining:
+		return memory.Errorf(memory.CodeUnavailable, "the daemon stops")
+	}
+}
