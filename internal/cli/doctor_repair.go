@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
@@ -20,6 +21,9 @@ type repaired struct {
 	Damage *memory.StoreDamage `json:"damage,omitempty"`
 	// Kept is what can be read, by kind.
 	Kept map[string]int `json:"kept"`
+	// FromBackup is what of it comes from the backup that was made at BackupAt, by kind.
+	FromBackup map[string]int `json:"from_backup,omitempty"`
+	BackupAt   time.Time      `json:"backup_at,omitzero"`
 	// Repaired says that the store now holds only what can be read. The damaged one
 	// is then in Aside.
 	Repaired bool   `json:"repaired"`
@@ -40,7 +44,10 @@ func (a *App) repair(ctx context.Context, cfg config.Config, yes bool) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, r.End()) }()
-	result := repaired{Kept: r.Kept}
+	result := repaired{Kept: r.Kept, FromBackup: r.Refilled}
+	if r.Backup != nil && len(r.Refilled) > 0 {
+		result.BackupAt = r.Backup.CreatedAt
+	}
 	if r.Needed() {
 		result.Damage = &r.Damage
 	}
@@ -89,7 +96,13 @@ func writeLosses(w io.Writer, r repaired) {
 			rows = append(rows, []string{kind, fmt.Sprintf("%d more than there should be, %d in all", -n, r.Kept[kind])})
 		}
 	}
+	for _, kind := range slices.Sorted(maps.Keys(r.FromBackup)) {
+		rows = append(rows, []string{kind, fmt.Sprintf("%d of them from the backup of %s", r.FromBackup[kind], r.BackupAt.Local().Format(time.DateTime))})
+	}
 	render.Table(w, rows)
+	if len(r.FromBackup) > 0 {
+		fmt.Fprintln(w, "What was forgotten after that backup may be among them; forget it again.")
+	}
 }
 
 func writeRepaired(w io.Writer, r repaired) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/recalld/recalld/internal/backup"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
@@ -28,6 +29,8 @@ func analyzeRecord(text string) []byte { return indexer.Analyze(memory.Document{
 type Repair struct {
 	*store.Repair
 	lock *Lock
+	// Backup is that from which missing memories are taken; nil: there is none.
+	Backup *memory.Backup
 }
 
 // PrepareRepair finds out what the store of a data folder has lost and prepares one
@@ -42,11 +45,35 @@ func PrepareRepair(ctx context.Context, cfg config.Config, version string) (*Rep
 	if err != nil {
 		return nil, err
 	}
-	r, err := store.PrepareRepair(ctx, store.Options{Dir: paths.Store, Analyze: analyzeRecord})
+	opts := store.Options{Dir: paths.Store, Analyze: analyzeRecord}
+	var refill *store.Refill
+	last := lastBackup(opts, paths.Backups)
+	if last != nil {
+		refill = &store.Refill{Schema: last.Schema, Walk: func(fn func(store.Entry) error) error { return backup.Walk(ctx, last, fn) }}
+	}
+	r, err := store.PrepareRepair(ctx, opts, refill)
+	if refill != nil && memory.CodeOf(err) == memory.CodeCorrupt { // the backup is damaged, too
+		last = nil
+		r, err = store.PrepareRepair(ctx, opts, nil)
+	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
-	return &Repair{r, lock}, nil
+	return &Repair{r, lock, last}, nil
+}
+
+// lastBackup is the newest backup of a store, nil if there is none or the store's identity
+// is lost.
+func lastBackup(opts store.Options, dir string) *memory.Backup {
+	id := store.IdentityOf(opts.Dir)
+	if id == 0 {
+		return nil
+	}
+	last, err := backup.Find(dir, backup.StoreName(id), "")
+	if err != nil {
+		return nil
+	}
+	return last
 }
 
 // End lets the data folder go, and removes what was prepared and not finished.

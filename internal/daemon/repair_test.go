@@ -100,3 +100,89 @@ func TestDamagedStoreSaysSo(t *testing.T) {
 	}
 	s.keep(dir, "Write the receipt before the goods leave")
 }
+
+// TestRepairFromBackup: what a damaged store has lost comes back from the last backup; what
+// was written since is kept if it can be read, and what was forgotten stays forgotten as
+// long as that can be read.
+func TestRepairFromBackup(t *testing.T) {
+	cfg, dir := newConfig(t), shop(t)
+	s := serve(t, cfg)
+	in := memory.Caller{Dir: dir, Client: "test", Session: "session-of-repair"}
+	var kept []string
+	for _, lesson := range []string{"Freeze the clock before the coupon expires", "Count the articles before the discount", "Rotate the signing key twice a year"} {
+		kept = append(kept, s.keep(dir, lesson).ID)
+	}
+	_, err := service.StartSession.Do(t.Context(), s, memory.StartSessionRequest{SessionID: in.Session, Goal: "pay back an order", Caller: in})
+	must(t, err)
+	_, err = service.RecordStep.Do(t.Context(), s, memory.RecordStepRequest{SessionID: in.Session, Tool: memory.StepTool{Name: "Bash"}, Outcome: memory.Outcome{OK: true}, Caller: in})
+	must(t, err)
+	_, err = service.Backup.Do(t.Context(), s, memory.BackupRequest{}, nil)
+	must(t, err)
+	s.end()
+	must(t, s.wait())
+	// All tables are made empty; what is written from now on is in the log.
+	tables, err := filepath.Glob(filepath.Join(cfg.Paths().Store, "*.sst"))
+	must(t, err)
+	for _, path := range tables {
+		info, err := os.Stat(path)
+		must(t, err)
+		must(t, os.WriteFile(path, make([]byte, info.Size()), 0o600))
+	}
+
+	r, err := PrepareRepair(t.Context(), cfg, "test")
+	must(t, err)
+	if !r.Needed() || r.Left != nil || r.Backup == nil || r.Refilled["lesson"] != 3 || r.Refilled["step"] != 1 || r.Refilled["session"] != 1 || r.Kept["lesson"] != 3 {
+		t.Fatalf("the repair takes %v from the backup %+v, keeps %v, lost %v, left %v", r.Refilled, r.Backup, r.Kept, r.Damage.Lost, r.Left)
+	}
+	_, err = r.Finish()
+	must(t, err)
+	must(t, r.End())
+	s = serve(t, cfg)
+	for i, query := range []string{"freeze the clock coupon", "count the articles", "rotate the signing key"} {
+		if a := s.ask(dir, query, memory.Lesson); len(a.Items) == 0 || a.Items[0].ID != kept[i] || a.Incomplete {
+			t.Errorf("%q is answered with %+v", query, a.Items)
+		}
+	}
+	// Forgotten since, and written since: the second repair brings back neither.
+	_, err = service.Forget.Do(t.Context(), s, memory.ForgetRequest{IDs: kept[:1]})
+	must(t, err)
+	late := s.keep(dir, "Write the receipt before the goods leave").ID
+	s.end()
+	must(t, s.wait())
+	spoilTables(t, cfg.Paths().Store)
+	r, err = PrepareRepair(t.Context(), cfg, "test")
+	must(t, err)
+	if len(r.Refilled) > 0 || r.Kept["lesson"] != 3 {
+		t.Errorf("of a store that can be read it takes %v, and keeps %v", r.Refilled, r.Kept)
+	}
+	_, err = r.Finish()
+	must(t, err)
+	must(t, r.End())
+	s = serve(t, cfg)
+	if a := s.ask(dir, "write the receipt", memory.Lesson); len(a.Items) == 0 || a.Items[0].ID != late {
+		t.Errorf("a lesson after the backup: %+v", a.Items)
+	}
+	if a := s.ask(dir, "freeze the clock coupon", memory.Lesson); len(a.Items) > 0 && a.Items[0].ID == kept[0] {
+		t.Error("a forgotten lesson came back")
+	}
+	s.end()
+	must(t, s.wait())
+
+	// A damaged backup is left out.
+	packs, err := filepath.Glob(filepath.Join(cfg.Paths().Backups, "*", "*"))
+	must(t, err)
+	for _, path := range packs {
+		if info, err := os.Stat(path); err == nil && !strings.HasSuffix(path, ".json") {
+			must(t, os.WriteFile(path, make([]byte, info.Size()), 0o600))
+		}
+	}
+	spoilTables(t, cfg.Paths().Store)
+	r, err = PrepareRepair(t.Context(), cfg, "test")
+	must(t, err)
+	if r.Kept["lesson"] != 3 {
+		t.Errorf("beside a damaged backup it keeps %v", r.Kept)
+	}
+	_, err = r.Finish()
+	must(t, err)
+	must(t, r.End())
+}

@@ -147,7 +147,7 @@ func openDamaged(opts Options, x *examination) (*Store, error) {
 	copied.NoSync = true
 	make := func(to string) error {
 		copied.Dir = to
-		return rebuild(opts.Dir, x, copied)
+		return rebuild(opts.Dir, x, copied, nil)
 	}
 	scratch, need := readablePath(opts.Dir), copyRoom(opts.Dir)
 	err := roomForCopy(filepath.Dir(scratch), need)

@@ -495,7 +495,7 @@ func suffer(t *testing.T, d damagedStore, h harm) outcome {
 func repaired(t *testing.T, d damagedStore, data string, damage *memory.StoreDamage, readable map[string]string) int {
 	t.Helper()
 	opts := tableOptions(data)
-	repair, err := PrepareRepair(t.Context(), opts)
+	repair, err := PrepareRepair(t.Context(), opts, nil)
 	if err != nil {
 		t.Errorf("prepare repair: %v", err)
 		return -1

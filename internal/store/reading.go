@@ -140,7 +140,7 @@ func openForReading(o Options, x *examination) (*handle, error) {
 	if h.folder, err = copyElsewhere(o.Dir, copyRoom(o.Dir), func(to string) error {
 		made := o
 		made.Dir, made.NoSync = to, true
-		if err := rebuild(o.Dir, x, made); err != nil {
+		if err := rebuild(o.Dir, x, made, nil); err != nil {
 			return err
 		}
 		db, err := openBadger(badgerOptions(made))

@@ -16,13 +16,19 @@ import (
 // in another folder, which it does not change. Of a damaged database it uses all tables
 // that are not known to be dropped. The new database has the identity that the witness
 // knows, and a sequence number that is not below the witness's.
-func rebuild(from string, x *examination, opts Options) error {
+// What is missing is taken from refill, if it is not nil.
+func rebuild(from string, x *examination, opts Options, refill *Refill) error {
 	// Mkdir fails if another user has created the folder meanwhile.
 	if err := errors.Join(os.RemoveAll(opts.Dir), os.Mkdir(opts.Dir, 0o700)); err != nil {
 		return fmt.Errorf("make room for what can be read: %w", err)
 	}
 	if err := copyEntries(from, x.damage != nil, opts); err != nil {
 		return fmt.Errorf("copy what can be read: %w", err)
+	}
+	if x.damage != nil && refill != nil {
+		if err := refill.fill(opts); err != nil {
+			return fmt.Errorf("take what is missing from the backup: %w", err)
+		}
 	}
 	db, err := openBadger(badgerOptions(opts))
 	if err != nil {

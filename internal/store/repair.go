@@ -21,6 +21,8 @@ type Repair struct {
 	Damage memory.StoreDamage
 	// Kept counts what the repaired store has, by kind.
 	Kept map[string]int
+	// Refilled counts what of it came from the backup.
+	Refilled map[string]int
 	// Left is what Check found in the repaired store: nil, unless there is a bug.
 	Left error
 
@@ -35,9 +37,10 @@ type Repair struct {
 func repairingPath(dir string) string { return filepath.Clean(dir) + ".repairing" }
 func repairedPath(dir string) string  { return filepath.Clean(dir) + ".repaired" }
 
-// PrepareRepair copies what can be read of the store in opts.Dir into a new one beside it.
-// No process may have the store open.
-func PrepareRepair(ctx context.Context, opts Options) (*Repair, error) {
+// PrepareRepair copies what can be read of the store in opts.Dir into a new one beside it,
+// and takes what is missing from refill, if that is not nil. No process may have the store
+// open.
+func PrepareRepair(ctx context.Context, opts Options, refill *Refill) (*Repair, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
@@ -65,12 +68,15 @@ func PrepareRepair(ctx context.Context, opts Options) (*Repair, error) {
 		r.Damage = *x.damage
 	}
 	made := optionsBeside(opts)
-	err = rebuild(opts.Dir, x, made)
+	err = rebuild(opts.Dir, x, made, refill)
 	if err == nil {
 		err = r.make(ctx, made, x, "repair")
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("prepare repair: %w", err), os.RemoveAll(made.Dir))
+	}
+	if refill != nil {
+		r.Refilled = refill.put
 	}
 	return r, nil
 }

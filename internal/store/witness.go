@@ -296,3 +296,9 @@ func readTables(dir string) (map[uint64]lsm.Table, error) {
 	}
 	return tables, nil
 }
+
+// IdentityOf is the id of the store in a folder, as its witness knows it; 0 if it does not.
+func IdentityOf(dir string) uint64 {
+	last, _ := readWitness(dir)
+	return last.Store
+}
