@@ -255,7 +255,7 @@ var homes = []home{
 		"settings are YAML, and .recalld/context.yaml; what others call YAML is not always"},
 	{"github.com/gofrs/flock", []string{"internal/client", "internal/daemon", "internal/store"},
 		"the daemon locks its folder, and clients lock the right to start one"},
-	{"golang.org/x/sys", []string{"internal/client", "internal/config", "internal/daemon", "internal/project", "internal/store"},
+	{"golang.org/x/sys", []string{"internal/client", "internal/config", "internal/daemon", "internal/httpserver", "internal/project", "internal/store"},
 		"what differs between systems sits beside what needs it, in files named after the system"},
 	{"github.com/zricethezav/gitleaks/v8", []string{"internal/redact"},
 		"what a secret looks like is redact's to know, and what else the library brings is used by nobody"},

@@ -41,7 +41,7 @@ func ListenSocket(path string) (*Socket, error) {
 		return nil, errors.Join(fmt.Errorf("check socket: %w", err), l.Close())
 	}
 	l.SetUnlinkOnClose(false)
-	return &Socket{Listener: l, path: path, own: own}, nil
+	return &Socket{Listener: ownedBy(l), path: path, own: own}, nil
 }
 
 // Path returns the path of the socket.

@@ -133,6 +133,9 @@ func (s *Server) Start(e Endpoint) error {
 		ConnState:   s.conns.state,
 		ErrorLog:    slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelWarn),
 	}
+	if socket, ok := e.Listener.(*Socket); ok {
+		socket.onRefused(func(err error) { s.opts.Log.Warn("a connection of another user was refused", "error", err) })
+	}
 	s.servers = append(s.servers, srv)
 	s.serve.Go(func() {
 		defer serving() // also if it could not begin

@@ -1,0 +1,21 @@
+package httpserver
+
+import (
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// peerUser is the user of the process at the other end of a socket.
+func peerUser(conn *net.UnixConn) (uid int, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var cred *unix.Xucred
+	failed := raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED) })
+	if failed != nil || err != nil {
+		return 0, firstError(failed, err)
+	}
+	return int(cred.Uid), nil
+}
