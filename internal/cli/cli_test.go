@@ -155,7 +155,7 @@ func TestEveryCommand(t *testing.T) {
 	file.Equal("help of exit-codes", newBench(t, nil).ok("help", "exit-codes"))
 	slices.Sort(names)
 	want := []string{
-		"backup", "backup list", "backup verify", "call", "catalogue", "completion", "connect", "context", "context for", "doctor", "eval", "export", "feedback", "files", "forget", "hook", "import", "import agents", "index", "last", "lessons", "mcp",
+		"audit", "backup", "backup list", "backup verify", "call", "catalogue", "completion", "connect", "context", "context for", "doctor", "eval", "export", "feedback", "files", "forget", "hook", "import", "import agents", "index", "last", "lessons", "mcp",
 		"model", "model adapt", "model list", "model pull", "model reset", "model show", "pause", "recall", "receipts", "remember", "replay", "repos", "restore", "resume", "serve", "sessions", "show",
 		"status", "steps", "stop", "summarize", "tasks", "trust", "up", "version",
 	}

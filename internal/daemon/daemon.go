@@ -139,6 +139,7 @@ type Daemon struct {
 	opts     Options
 	handlers service.Handlers
 	log      *slog.Logger
+	audit    *slog.Logger // of changes; nil in tests without a folder
 	errors   *logging.ErrorList
 	started  time.Time
 	tcp      string   // the address, if it listens on TCP
@@ -199,6 +200,12 @@ func Serve(ctx context.Context, opts Options) (err error) {
 		}
 	}
 	d := newDaemon(opts, logger)
+	audit, auditFile, err := openAudit(paths)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, auditFile.Close()) }()
+	d.audit = audit
 	if err := d.serve(ctx, paths); err != nil {
 		d.log.Error("daemon failed", attrPart, "daemon", attrError, err)
 		return err

@@ -10,11 +10,6 @@ import (
 
 var _ service.Service = (*Daemon)(nil)
 
-// Call implements service.Service.
-func (d *Daemon) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
-	return d.handlers.Call(ctx, op, request, progress)
-}
-
 // bind binds a handler to every operation.
 func (d *Daemon) bind() (err error) {
 	d.handlers, err = service.NewHandlers(
@@ -73,6 +68,7 @@ func (d *Daemon) bind() (err error) {
 		service.BindStream(service.ImportAgents, d.agentLogs.Import),
 		service.Bind(service.Export, d.files.Export),
 
+		service.Bind(service.Audit, d.Audit),
 		service.BindStream(service.Backup, d.Backup),
 		service.BindStream(service.ExportAll, d.ExportAll),
 		service.BindStream(service.ImportAll, d.ImportAll),

@@ -171,6 +171,9 @@ var (
 	Check = define[None, memory.CheckReport](Spec{Name: "check", Path: "/v1/check", ReadOnly: true,
 		Title:       "Check the store",
 		Description: "Read every stored value, compare them with one another, and report problems. Changes nothing."})
+	Audit = define[memory.AuditRequest, memory.AuditList](Spec{Name: "audit", Path: "/v1/audit", ReadOnly: true, Stored: true,
+		Title:       "Audit",
+		Description: "List the calls that changed something, or were refused, newest first: when, by which client as it names itself, for which session and project, with which ids."})
 	Backup = defineStream[memory.BackupRequest, memory.BackupProgress, memory.Backup](Spec{Name: "backup", Path: "/v1/backup",
 		Title:       "Back up the store",
 		Description: "Write a backup of everything remembered into a folder, and remove older ones as the settings say. conflict while another is made."})

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
+)
+
+// auditCommand lists who changed what.
+func auditCommand(a *App) *cobra.Command {
+	var r memory.AuditRequest
+	var since string
+	c := &cobra.Command{
+		Use:   "audit",
+		Short: "List who changed what",
+		Long: `List the calls that changed something, or were refused, newest first: when, which
+client (as it names itself), in which session and folder, and the ids. It holds no texts.
+The daemon keeps the last 10 to 20 MB of it, in audit.jsonl beside its log.`,
+		Example: "  recalld audit\n  recalld audit --client codex-mcp-client --since 2d\n  recalld audit --operation forget --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := counted(c, "limit", "limit", r.Limit, 1000); err != nil {
+				return err
+			}
+			var err error
+			if r.Since, err = parseSince("since", since, a.opts.Now()); err != nil {
+				return err
+			}
+			list, err := ask(c.Context(), a, service.Audit, r)
+			if err != nil {
+				return err
+			}
+			return a.answer(list, func(w io.Writer) {
+				if len(list.Changes) == 0 {
+					fmt.Fprintln(w, "No changes.")
+					return
+				}
+				rows := [][]string{{"TIME", "CLIENT", "OPERATION", "FOR", "IDS", "ERROR"}}
+				for _, l := range list.Changes {
+					where := l.Session
+					if where == "" {
+						where = l.Project
+					}
+					if where == "" {
+						where = l.Dir
+					}
+					rows = append(rows, []string{l.At.Local().Format(time.DateTime), render.Printable(l.Client), l.Operation, render.Printable(where),
+						render.Printable(strings.Join(l.IDs, " ")), render.Printable(l.Error)})
+				}
+				render.Table(w, rows)
+			})
+		},
+	}
+	flags := c.Flags()
+	flags.IntVar(&r.Limit, "limit", 0, "most changes, 1–1000 (default 50)")
+	flags.StringVar(&r.Client, "client", "", "only this client's, by the name that it gives")
+	flags.StringVar(&r.Operation, "operation", "", "only this operation")
+	flags.StringVar(&since, "since", "", "nothing older: "+sinceUsage)
+	flags.BoolVar(&r.Failed, "failed", false, "only what was refused or failed")
+	for _, name := range []string{"client", "operation", "since", "limit"} {
+		must(c.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
+	}
+	return c
+}

@@ -1,0 +1,148 @@
+package daemon
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+
+	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/logging"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+)
+
+// auditSize bounds the log of changes, in bytes; as much again is kept of the time before.
+const auditSize = 10 << 20
+
+// maxAuditIDs is how many ids a line names.
+const maxAuditIDs = 20
+
+// auditPath is the log of changes: a line of JSON for each call that changes something.
+func auditPath(paths config.Paths) string {
+	return filepath.Join(filepath.Dir(paths.Log), "audit.jsonl")
+}
+
+func openAudit(paths config.Paths) (*slog.Logger, io.Closer, error) {
+	return logging.Open(logging.Options{Path: auditPath(paths), MaxSize: auditSize, Level: "info", Format: "json"})
+}
+
+// Call implements service.Service. What changes something is noted with who asked for it.
+func (d *Daemon) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
+	response, err := d.handlers.Call(ctx, op, request, progress)
+	if !op.ReadOnly && d.audit != nil {
+		d.noteChange(op, request, response, err)
+	}
+	return response, err
+}
+
+func (d *Daemon) noteChange(op *service.Spec, request, response any, err error) {
+	attrs := []any{}
+	add := func(name, value string) {
+		if value != "" {
+			attrs = append(attrs, slog.String(name, value))
+		}
+	}
+	asked := reflect.ValueOf(request)
+	if by, ok := field(asked, "Caller").(memory.Caller); ok {
+		add("client", by.Client)
+		add("session", by.Session)
+		add("window", by.Window)
+		add("dir", by.Dir)
+		if by.Hook {
+			attrs = append(attrs, slog.Bool("hook", true))
+		}
+	}
+	project, _ := field(asked, "Project").(string)
+	add("project", project)
+	id, _ := field(asked, "RequestID").(string)
+	add("request", id)
+	ids, _ := field(asked, "IDs").([]string)
+	if made, ok := field(reflect.ValueOf(response), "ID").(string); ok && made != "" {
+		ids = []string{made}
+	}
+	if len(ids) > 0 {
+		attrs = append(attrs, slog.Any("ids", ids[:min(len(ids), maxAuditIDs)]))
+	}
+	if err != nil {
+		e := memory.AsError(err)
+		why := string(e.Code)
+		if e.Field != "" {
+			why += ": " + e.Field
+		}
+		add("error", why)
+	}
+	d.audit.Info(op.Name, attrs...)
+}
+
+// field is the field of a struct, or of one that is pointed to; nil if it has none.
+func field(v reflect.Value, name string) any {
+	for v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	if f := v.FieldByName(name); f.IsValid() {
+		return f.Interface()
+	}
+	return nil
+}
+
+// Audit carries out service.Audit.
+func (d *Daemon) Audit(ctx context.Context, req memory.AuditRequest) (*memory.AuditList, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	list := &memory.AuditList{Changes: []memory.AuditLine{}}
+	path := auditPath(d.opts.Config.Paths())
+	for _, name := range []string{path + ".1", path} {
+		if err := readAudit(ctx, name, &req, &list.Changes); err != nil {
+			return nil, err
+		}
+	}
+	slices.Reverse(list.Changes)
+	return list, nil
+}
+
+// readAudit adds the lines that a request chooses to the end of a list, and keeps the last
+// of it. A line that cannot be read was torn by a crash.
+func readAudit(ctx context.Context, name string, req *memory.AuditRequest, list *[]memory.AuditLine) error {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close() // only read
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var l memory.AuditLine
+		if json.Unmarshal(lines.Bytes(), &l) != nil || l.Operation == "" ||
+			req.Client != "" && l.Client != req.Client || req.Operation != "" && l.Operation != req.Operation ||
+			l.At.Before(req.Since) || req.Failed && l.Error == "" {
+			continue
+		}
+		l.At = l.At.UTC()
+		if *list = append(*list, l); len(*list) > 2*req.Limit {
+			*list = slices.Clone((*list)[len(*list)-req.Limit:])
+		}
+	}
+	*list = (*list)[max(0, len(*list)-req.Limit):]
+	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
+		return err
+	}
+	return nil
+}
