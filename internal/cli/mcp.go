@@ -17,6 +17,7 @@ import (
 // before, so that a client sees it start at once.
 func mcpCommand(a *App) *cobra.Command {
 	var toolsets []string
+	var readOnly bool
 	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Speak MCP over standard input and output",
@@ -24,7 +25,9 @@ func mcpCommand(a *App) *cobra.Command {
 if none runs and again if it goes away. MCP clients run this; logs go to standard
 error. Clients are shown a few tools at first, and the others once search_tools has
 found them; --toolsets shows more from the start, for clients that do not take note
-of a changed list: the words of the setting mcp.toolsets, or names of tools.`,
+of a changed list: the words of the setting mcp.toolsets, or names of tools.
+
+With --read-only, an agent that is not trusted to write can ask and not store.`,
 		Example: `  recalld mcp
   recalld mcp --toolsets all
   recalld mcp --toolsets knowledge,tasks,index_repo
@@ -52,7 +55,7 @@ of a changed list: the words of the setting mcp.toolsets, or names of tools.`,
 				}
 			}()
 			return mcp.RunBridge(c.Context(), mcp.BridgeOptions{
-				In: a.opts.In, Out: a.opts.Out, Dir: a.opts.Dir, Window: a.opts.Window(), Toolsets: toolsets,
+				In: a.opts.In, Out: a.opts.Out, Dir: a.opts.Dir, Window: a.opts.Window(), Toolsets: toolsets, ReadOnly: readOnly,
 				Logger: slog.New(slog.NewTextHandler(a.opts.Err, &slog.HandlerOptions{Level: level})),
 				// Called again whenever the daemon has gone away, never twice at once.
 				Connect: func(ctx context.Context) (*http.Client, error) {
@@ -71,6 +74,7 @@ of a changed list: the words of the setting mcp.toolsets, or names of tools.`,
 	}
 	c.Flags().StringSliceVar(&toolsets, "toolsets", nil, "tools shown from the start: "+strings.Join(config.Toolsets, ", ")+" (default: as the setting says)")
 	completeWords(c, "toolsets", config.Toolsets...)
+	c.Flags().BoolVar(&readOnly, "read-only", false, "refuse calls that change something, and do not show their tools")
 	return c
 }
 

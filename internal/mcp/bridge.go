@@ -51,6 +51,8 @@ type BridgeOptions struct {
 	// Toolsets are what the client is shown from the start, as Options.Toolsets, in
 	// the place of the daemon's setting; none leaves it to that.
 	Toolsets []string
+	// ReadOnly refuses what changes something; see HeaderReadOnly.
+	ReadOnly bool
 	// Logger must not write to Out; default: discarded.
 	Logger *slog.Logger
 }

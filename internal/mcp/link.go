@@ -52,6 +52,7 @@ type link struct {
 	dir      string
 	window   string       // HeaderWindow
 	toolsets string       // HeaderToolsets
+	readOnly bool         // HeaderReadOnly
 	push     func([]byte) // takes what the server sends by itself
 	streams  sync.WaitGroup
 	// agent is the HeaderAgent of the last answer to a call that opens or ends a
@@ -93,7 +94,7 @@ func newConnection(ctx context.Context, client *http.Client, found *latestFound)
 func newLink(opts BridgeOptions, push func([]byte)) *link {
 	return &link{
 		connect: opts.Connect, log: opts.Logger, dir: url.PathEscape(opts.Dir), window: opts.Window,
-		toolsets: strings.Join(opts.Toolsets, ","), push: push, turn: make(chan struct{}, 1), found: new(latestFound),
+		toolsets: strings.Join(opts.Toolsets, ","), readOnly: opts.ReadOnly, push: push, turn: make(chan struct{}, 1), found: new(latestFound),
 	}
 }
 
@@ -285,6 +286,9 @@ func (l *link) post(ctx context.Context, s *connection, out outgoing) (*http.Res
 	}
 	if out.found != "" {
 		request.Header.Set(HeaderFound, out.found)
+	}
+	if l.readOnly {
+		request.Header.Set(HeaderReadOnly, "true")
 	}
 	if l.toolsets != "" {
 		request.Header.Set(HeaderToolsets, l.toolsets)

@@ -51,6 +51,9 @@ func (s *Server) handler(t ownTool) server.ToolHandlerFunc {
 				result = refusal(memory.Errorf(memory.CodeInternal, "%s failed inside recalld", tool))
 			}
 		}()
+		if onlyReads(request.Header) && !t.op.ReadOnly {
+			return refusal(&memory.Error{Code: memory.CodeForbidden, Field: HeaderReadOnly, Message: tool + " changes the memory, and this connection may only read"}), nil
+		}
 		c := s.call(ctx, request.Header)
 		c.report = reporter(ctx, request)
 		text, content, assumed, err := t.call(ctx, s, c, request.Params.RawArguments)

@@ -60,6 +60,9 @@ const (
 	// start, with commas between, in the place of Options.Toolsets. Any client may
 	// send it, with every request.
 	HeaderToolsets = "Recalld-Toolsets"
+	// HeaderReadOnly with the value "true" refuses the calls that change something, and
+	// leaves their tools off the list. Any client may send it, with every request.
+	HeaderReadOnly = "Recalld-Read-Only"
 	// HeaderFound holds what a connection has found by search_tools, and goes back
 	// and forth as HeaderAgent does.
 	HeaderFound = "Recalld-Found"
@@ -163,6 +166,7 @@ type Server struct {
 	handlers map[string]server.ToolHandlerFunc
 	groups   map[string]service.Group // of the tools, by name
 	first    map[string]bool          // the tools that are listed from the start
+	reads    map[string]bool          // the tools that change nothing
 
 	mu    sync.Mutex // guards roots, agents and found
 	roots map[string]*roots
@@ -187,7 +191,7 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{svc: svc, opts: opts, log: opts.Logger, ctx: ctx, cancel: cancel,
-		tools: tools, handlers: map[string]server.ToolHandlerFunc{}, groups: map[string]service.Group{}, first: first,
+		tools: tools, handlers: map[string]server.ToolHandlerFunc{}, groups: map[string]service.Group{}, first: first, reads: map[string]bool{},
 		roots: map[string]*roots{}, agents: map[string]agent{}, found: map[string]found{}}
 
 	hooks := &server.Hooks{}
@@ -210,7 +214,7 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 		server.WithHooks(hooks),
 	)
 	for _, t := range tools {
-		s.groups[t.name] = t.op.Group
+		s.groups[t.name], s.reads[t.name] = t.op.Group, t.op.ReadOnly
 		s.handlers[t.name] = s.handler(t)
 		s.mcp.AddTool(t.describe(opts.StructuredContent), s.handlers[t.name])
 	}

@@ -20,12 +20,18 @@ func (s *Server) shows(ctx context.Context, header http.Header, tool string) boo
 	if tool == CallTool {
 		return true
 	}
+	if onlyReads(header) && !s.reads[tool] {
+		return false
+	}
 	listed := s.first
 	if asked := s.toolsetsOf(header); asked != nil {
 		listed = asked
 	}
 	return listed[tool] || slices.Contains(s.foundBy(ctx).groups, s.groups[tool])
 }
+
+// onlyReads says that the client of a call may change nothing.
+func onlyReads(header http.Header) bool { return header.Get(HeaderReadOnly) == "true" }
 
 // unlisted says how to reach the tools that a text names and its reader does not see;
 // empty if there is none, or the text says it.

@@ -1,0 +1,46 @@
+package mcp
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+
+	"github.com/recalld/recalld/internal/service"
+)
+
+// TestReadOnly: a connection that may only read is shown no tool that changes something,
+// and each of them is refused, by itself and through call_tool.
+func TestReadOnly(t *testing.T) {
+	url := serve(t, fullContexts(), Options{})
+	c := connect(t, overHTTP(t, url, transport.WithHTTPHeaders(map[string]string{HeaderReadOnly: "true", HeaderToolsets: allTools})))
+	shown := map[string]bool{}
+	for _, tool := range listTools(t, c) {
+		shown[tool.Name] = true
+	}
+	reading := 0
+	for _, tool := range listTools(t, connect(t, overHTTP(t, url)), allTools) {
+		if tool.Name == CallTool {
+			continue
+		}
+		op := service.Find(strings.TrimPrefix(tool.Name, DefaultKnowledgePrefix))
+		if op == nil {
+			op = service.Find(tool.Name)
+		}
+		if shown[tool.Name] != op.ReadOnly {
+			t.Errorf("%s is shown: %v; it only reads: %v", tool.Name, shown[tool.Name], op.ReadOnly)
+		}
+		for _, r := range []string{textOf(callTool(t, c, tool.Name, `{}`)), textOf(callTool(t, c, CallTool, fmt.Sprintf(`{"name":%q}`, tool.Name)))} {
+			if refused := strings.Contains(r, "may only read"); refused == op.ReadOnly {
+				t.Errorf("%s, which only reads: %v, answers %q", tool.Name, op.ReadOnly, r)
+			}
+		}
+		if op.ReadOnly {
+			reading++
+		}
+	}
+	if reading < 5 || reading > 25 {
+		t.Errorf("%d tools only read: the test proves nothing", reading)
+	}
+}
