@@ -176,7 +176,7 @@ var layers = []layer{
 		"it turns payloads into requests; who sends them, and until when, is the command's business"},
 	{"internal/config", []string{"configs"},
 		"settings are values; each package is handed its own and none reads them"},
-	{"internal/cli", []string{"configs", "internal/archive", "internal/backup", "internal/fsx", "internal/git", "internal/memory", "internal/memory/strict", "internal/service", "internal/client", "internal/config", "internal/project", "internal/mcp", "internal/eval", "internal/daemon",
+	{"internal/cli", []string{"configs", "internal/archive", "internal/backup", "internal/fsx", "internal/git", "internal/memory", "internal/memory/strict", "internal/service", "internal/client", "internal/config", "internal/httpserver", "internal/project", "internal/mcp", "internal/eval", "internal/daemon",
 		"internal/connect", "internal/hook", "internal/render", "internal/source/lessonlog", "internal/spool"},
 		"commands speak to the daemon through its service, as every other client does; mcp is for the bridge, eval, connect, hook and backup (lists and verifies files, without a daemon) for their commands, lessonlog for the script that connect installs, strict for files of requests, configs for what up prints"},
 	{"internal/httpserver", []string{"internal/api", "internal/fsx", "internal/mcp", "internal/memory", "internal/service"},

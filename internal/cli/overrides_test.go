@@ -9,8 +9,8 @@ import (
 // TestSetIsNeverIgnored runs every example of every command with a setting of the daemon:
 // while one runs the command refuses it in words, before it asks for anything.
 func TestSetIsNeverIgnored(t *testing.T) {
-	// serve and eval are what the settings are for; context alone shows its help; hook fails open, and mcp answers its client, see below.
-	exempt := []string{"serve", "eval", "context", "hook", "mcp"}
+	// serve and eval are what the settings are for; context alone shows its help; hook fails open, token asks no daemon, and mcp answers its client, see below.
+	exempt := []string{"serve", "eval", "context", "hook", "mcp", "token"}
 	for _, c := range commands(t) {
 		name := strings.TrimPrefix(c.CommandPath(), "recalld ")
 		if slices.Contains(exempt, name) {

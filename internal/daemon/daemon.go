@@ -497,7 +497,7 @@ func (d *Daemon) listenToo() error {
 }
 
 func tcpEndpoint(c config.TCP, tokenFile string, h http.Handler) (httpserver.Endpoint, error) {
-	token, err := httpserver.LoadToken(tokenFile)
+	token, err := httpserver.OpenToken(tokenFile)
 	if err != nil {
 		return httpserver.Endpoint{}, err
 	}
@@ -505,7 +505,7 @@ func tcpEndpoint(c config.TCP, tokenFile string, h http.Handler) (httpserver.End
 	if err != nil {
 		return httpserver.Endpoint{}, err
 	}
-	return httpserver.Endpoint{Listener: l, Handler: httpserver.Guard(h, httpserver.GuardOptions{Token: token, AllowedOrigins: c.AllowedOrigins})}, nil
+	return httpserver.Endpoint{Listener: l, Handler: httpserver.Guard(h, httpserver.GuardOptions{Tokens: token.Tokens, AllowedOrigins: c.AllowedOrigins})}, nil
 }
 
 // work is what goes on beside the requests until ctx ends.

@@ -11,12 +11,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	mcpclient "github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/httpserver"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 )
@@ -73,6 +75,39 @@ func TestTCPIsGuarded(t *testing.T) {
 				t.Errorf("%s, %s: status %d, want %d", test.name, route, answer.StatusCode, test.want)
 			}
 		}
+	}
+}
+
+// TestTokenIsRotated while the daemon runs.
+func TestTokenIsRotated(t *testing.T) {
+	s, address, token := serveTCP(t)
+	path := s.cfg.Paths().Token
+	status := func(token string) int {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/v1/hello", nil)
+		must(t, err)
+		request.Header.Set("Authorization", "Bearer "+token)
+		answer, err := http.DefaultClient.Do(request)
+		must(t, err)
+		_ = answer.Body.Close()
+		return answer.StatusCode
+	}
+	for _, keep := range []time.Duration{time.Hour, 0} {
+		must(t, httpserver.RotateToken(path, time.Now(), keep))
+		text, err := os.ReadFile(path)
+		must(t, err)
+		next := strings.TrimSpace(string(text))
+		want := http.StatusUnauthorized
+		if keep > 0 {
+			want = http.StatusOK
+		}
+		if got := status(token); got != want {
+			t.Errorf("kept for %s, the former token is answered with %d", keep, got)
+		}
+		if got := status(next); got != http.StatusOK {
+			t.Errorf("the new token is answered with %d", got)
+		}
+		token = next
 	}
 }
 

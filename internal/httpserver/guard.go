@@ -17,8 +17,8 @@ import (
 
 // GuardOptions say who may call over TCP.
 type GuardOptions struct {
-	// Token is what every request must bear.
-	Token string
+	// Tokens returns those of which every request must bear one.
+	Tokens func() []string
 	// AllowedOrigins are the web pages that may call, as scheme://host[:port].
 	AllowedOrigins []string
 }
@@ -37,7 +37,6 @@ type GuardOptions struct {
 // Host and Origin come first: a page must not learn whether it guessed a token.
 // Refusals are CodeForbidden.
 func Guard(next http.Handler, opts GuardOptions) http.Handler {
-	want := sha256.Sum256([]byte(opts.Token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLoopbackHost(r.Host) {
 			api.WriteError(w, &memory.Error{Code: memory.CodeForbidden, Field: "Host", Limit: "127.0.0.1, [::1] or localhost",
@@ -62,10 +61,7 @@ func Guard(next http.Handler, opts GuardOptions) http.Handler {
 			}
 		}
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		// Hashes are of one length, so that the time of the comparison says nothing
-		// about our token. An empty one of ours lets nobody in.
-		got := sha256.Sum256([]byte(strings.TrimSpace(token)))
-		if opts.Token == "" || !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		if !strings.EqualFold(scheme, "Bearer") || !isOneOf(opts.Tokens(), strings.TrimSpace(token)) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="recalld"`)
 			api.WriteError(w, &memory.Error{Code: memory.CodeForbidden, Field: "Authorization", Limit: "Bearer TOKEN",
 				Message: "the token is missing or wrong", Hint: "the token is in the file token of the data folder", Cause: api.ErrUnauthenticated})
@@ -73,6 +69,19 @@ func Guard(next http.Handler, opts GuardOptions) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// isOneOf compares hashes, which are of one length, with all tokens, so that the time says
+// nothing about them. An empty one of ours lets nobody in.
+func isOneOf(tokens []string, token string) bool {
+	got, found := sha256.Sum256([]byte(token)), 0
+	for _, t := range tokens {
+		want := sha256.Sum256([]byte(t))
+		if t != "" {
+			found |= subtle.ConstantTimeCompare(got[:], want[:])
+		}
+	}
+	return found == 1
 }
 
 // What web pages may send and see: all that the API and MCP take and answer.

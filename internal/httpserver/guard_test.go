@@ -17,7 +17,7 @@ func TestGuard(t *testing.T) {
 	const token = "a-token-of-some-length"
 	served := 0
 	guarded := Guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }),
-		GuardOptions{Token: token, AllowedOrigins: []string{"http://localhost:5173"}})
+		GuardOptions{Tokens: only(token), AllowedOrigins: []string{"http://localhost:5173"}})
 	l, err := ListenTCP("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestGuardWithoutToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	srv := NewServer(ServerOptions{})
-	if err := srv.Start(Endpoint{Listener: l, Handler: Guard(http.NotFoundHandler(), GuardOptions{})}); err != nil {
+	if err := srv.Start(Endpoint{Listener: l, Handler: Guard(http.NotFoundHandler(), GuardOptions{Tokens: only("")})}); err != nil {
 		t.Fatal(err)
 	}
 	defer srv.Stop(t.Context())
@@ -128,7 +128,7 @@ func TestGuardAnswersBrowsers(t *testing.T) {
 	const token, page = "a-token-of-some-length", "http://localhost:5173"
 	served := 0
 	guarded := Guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }),
-		GuardOptions{Token: token, AllowedOrigins: []string{page}})
+		GuardOptions{Tokens: only(token), AllowedOrigins: []string{page}})
 	for _, tc := range []struct {
 		name, method string
 		header       map[string]string
@@ -178,3 +178,5 @@ func TestGuardAnswersBrowsers(t *testing.T) {
 		})
 	}
 }
+
+func only(token string) func() []string { return func() []string { return []string{token} } }

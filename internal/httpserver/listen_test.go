@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
@@ -155,5 +156,52 @@ func TestToken(t *testing.T) {
 		if _, err := LoadToken(path); memory.CodeOf(err) != memory.CodeForbidden {
 			t.Errorf("%s: error %v, want forbidden", name, err)
 		}
+	}
+}
+
+// TestRotateToken: a new token is accepted at once, the former one for a while, and one that
+// is to go at once no more.
+func TestRotateToken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	file, err := OpenToken(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	file.now = func() time.Time { return now }
+	first := file.Tokens()
+	rotate := func(keep time.Duration) {
+		t.Helper()
+		if err := RotateToken(path, now, keep); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rotate(time.Hour)
+	second := file.Tokens()
+	if len(second) != 2 || second[0] == first[0] || second[1] != first[0] {
+		t.Errorf("after %v it accepts %v", first, second)
+	}
+	now = now.Add(time.Hour + time.Second)
+	if got := file.Tokens(); len(got) != 1 || got[0] != second[0] {
+		t.Errorf("after an hour it accepts %v", got)
+	}
+	rotate(0)
+	if got := file.Tokens(); len(got) != 1 || got[0] == second[0] {
+		t.Errorf("the former token is accepted: %v", got)
+	}
+	third := file.Tokens()[0]
+	for _, text := range []string{"short", "", "two words of some length"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := file.Tokens(); len(got) != 1 || got[0] != third {
+			t.Errorf("a file with %q: it accepts %v", text, got)
+		}
+	}
+	if err := os.WriteFile(path+formerSuffix, []byte("x 9999-01-01T00:00:00Z\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := file.Tokens(); len(got) != 1 {
+		t.Errorf("a short former token: it accepts %v", got)
 	}
 }

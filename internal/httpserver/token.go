@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
@@ -59,4 +61,94 @@ func makeToken(path string) (string, error) {
 		return "", fmt.Errorf("write token file: %w", err)
 	}
 	return token, nil
+}
+
+// formerSuffix names the file of the token before the last rotation: the token and, behind
+// a space, until when it is accepted.
+const formerSuffix = ".former"
+
+// TokenFile is the token of a file, with the one before it as long as that is accepted. It
+// takes note of a rotation without a restart. It is safe for concurrent use.
+type TokenFile struct {
+	path string
+	now  func() time.Time
+
+	mu     sync.Mutex // guards what follows
+	stamp  [2]string  // of both files when they were read
+	token  string
+	former string
+	until  time.Time
+}
+
+// OpenToken reads the token of a file, as LoadToken does.
+func OpenToken(path string) (*TokenFile, error) {
+	token, err := LoadToken(path)
+	if err != nil {
+		return nil, err
+	}
+	return &TokenFile{path: path, now: time.Now, token: token}, nil
+}
+
+// Tokens returns the tokens that are accepted now. A file that cannot be read, or holds no
+// token, changes nothing.
+func (f *TokenFile) Tokens() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if stamp := [2]string{stampOf(f.path), stampOf(f.path + formerSuffix)}; stamp != f.stamp {
+		f.stamp = stamp
+		if _, err := os.Stat(f.path); err == nil { // LoadToken would make one
+			if token, err := LoadToken(f.path); err == nil {
+				f.token = token
+			}
+		}
+		f.former, f.until = readFormer(f.path + formerSuffix)
+	}
+	if f.former != "" && f.now().Before(f.until) {
+		return []string{f.token, f.former}
+	}
+	return []string{f.token}
+}
+
+func stampOf(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+}
+
+func readFormer(path string) (token string, until time.Time) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", time.Time{}
+	}
+	token, end, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	until, err = time.Parse(time.RFC3339, end)
+	if err != nil || len(token) < minToken {
+		return "", time.Time{}
+	}
+	return token, until
+}
+
+// RotateToken makes a new token. The former one is accepted for the time that is given; a
+// daemon that runs takes note at the next request.
+func RotateToken(path string, now time.Time, keep time.Duration) error {
+	former, err := LoadToken(path)
+	if err != nil {
+		return err
+	}
+	name := path + formerSuffix
+	if keep > 0 {
+		err = fsx.WriteFile(name, 0o600, func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, former, now.Add(keep).UTC().Format(time.RFC3339))
+			return err
+		})
+	} else if err = os.Remove(name); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err != nil {
+		return fmt.Errorf("keep former token: %w", err)
+	}
+	_, err = makeToken(path)
+	return err
 }

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/httpserver"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
+)
+
+// maxKeptToken bounds how long a former token is accepted.
+const maxKeptToken = 30 * 24 * time.Hour
+
+// tokenCommand makes a new token for TCP.
+func tokenCommand(a *App) *cobra.Command {
+	keep := 24 * time.Hour
+	c := &cobra.Command{
+		Use:   "token",
+		Short: "Make a new token for clients over TCP",
+		Long: `Make a new token for clients over TCP and write it to the token's file. A daemon that
+runs takes note at once. The former token is accepted for a day, or as --keep says, so
+that clients can be told the new one; --keep 0 ends it at once. The token is not printed:
+the answer names its file.`,
+		Example: "  recalld token\n  recalld token --keep 0",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if keep < 0 || keep > maxKeptToken {
+				return memory.Invalid("keep", "0 to 720h", "%s is not", keep)
+			}
+			cfg, err := a.Config()
+			if err != nil {
+				return err
+			}
+			path := cfg.Paths().Token
+			until := a.opts.Now().Add(keep)
+			if err := httpserver.RotateToken(path, a.opts.Now(), keep); err != nil {
+				return err
+			}
+			answer := map[string]any{"path": path, "former_until": until.UTC()}
+			return a.answer(answer, func(w io.Writer) {
+				fmt.Fprintf(w, "A new token is in %s\n", render.Printable(path))
+				if keep > 0 {
+					fmt.Fprintf(w, "The former one is accepted until %s.\n", until.Local().Format(time.DateTime))
+				}
+			})
+		},
+	}
+	c.Flags().DurationVar(&keep, "keep", keep, "how long the former token is accepted")
+	must(c.RegisterFlagCompletionFunc("keep", cobra.NoFileCompletions))
+	return c
+}
