@@ -37,6 +37,15 @@ func (s *Contexts) load(key memory.SessionKey) (*memory.WorkingContext, []byte, 
 	return wc, raw, nil
 }
 
+// CheckState says whether a state of another store can be read as one of its kind.
+func CheckState(kind string, raw json.RawMessage) error {
+	if kind == memory.StateServers {
+		_, err := decodeServers(raw)
+		return err
+	}
+	return new(memory.WorkingContext).UnmarshalJSON(raw)
+}
+
 func newWorkingContext(id string) *memory.WorkingContext {
 	return &memory.WorkingContext{
 		SessionID: id, DiscoveredTools: []memory.ToolRef{}, UsedTools: []memory.ToolRef{}, Entities: []memory.Entity{},

@@ -37,11 +37,13 @@ type Store interface {
 type Importer struct {
 	Writer Writer
 	Store  Store
+	// CheckState says whether a state can be read as one of its kind.
+	CheckState func(kind string, value json.RawMessage) error
 }
 
 // Import verifies a whole archive and then takes it in, unless it is only to be verified.
 func (i Importer) Import(ctx context.Context, path string, dry bool, progress func(memory.ArchiveProgress)) (*memory.Archive, error) {
-	check := &values{projects: map[string]bool{}}
+	check := i.newValues()
 	lines := 0
 	found, err := read(ctx, path, func(n int, l line) error {
 		if n%progressEvery == 0 {
@@ -58,7 +60,7 @@ func (i Importer) Import(ctx context.Context, path string, dry bool, progress fu
 	if dry {
 		return found, nil
 	}
-	t := &taking{Importer: i, ctx: ctx, out: found, sessions: map[memory.SessionKey]bool{}, check: check}
+	t := &taking{Importer: i, ctx: ctx, out: found, sessions: map[memory.SessionKey]bool{}, check: i.newValues()}
 	found.Added = map[memory.ArchiveKind]int{}
 	if err := t.begin(); err != nil {
 		return nil, err
@@ -81,7 +83,24 @@ func (i Importer) Import(ctx context.Context, path string, dry bool, progress fu
 
 // values reads the values of lines and checks them.
 type values struct {
+	state    func(string, json.RawMessage) error
 	projects map[string]bool
+	sessions map[memory.SessionKey]bool
+	seen     map[string]bool // records and receipts by id, states by key
+}
+
+func (i Importer) newValues() *values {
+	return &values{i.CheckState, map[string]bool{}, map[memory.SessionKey]bool{}, map[string]bool{}}
+}
+
+// once refuses what comes twice.
+func (v *values) once(kind memory.ArchiveKind, id string) error {
+	name := string(kind) + " " + id
+	if v.seen[name] {
+		return memory.Invalid(string(kind), "once", "%s comes twice", memory.Quote(id))
+	}
+	v.seen[name] = true
+	return nil
 }
 
 // decode returns the value of a line.
@@ -114,6 +133,10 @@ func (v *values) decode(l line) (any, error) {
 		if err == nil {
 			err = v.known(x.Project)
 		}
+		if err == nil && v.sessions[x.Key()] {
+			err = memory.Invalid("session", "once", "%s comes twice", memory.Quote(x.ID))
+		}
+		v.sessions[x.Key()] = true
 		return x, err
 	case memory.ArchivedRecord:
 		r, err := strict[memory.Record](l.Value)
@@ -129,14 +152,27 @@ func (v *values) decode(l line) (any, error) {
 			err = memory.Invalid("state.kind", memory.StateSession+" or "+memory.StateServers, "%s is none", memory.Quote(s.Kind))
 		case len(s.ID) > memory.MaxNameText:
 			err = memory.Invalid("state.id", fmt.Sprintf("at most %d bytes", memory.MaxNameText), "it has %d", len(s.ID))
+		case s.Kind == memory.StateSession && !v.sessions[memory.SessionKey{Project: s.Project, ID: s.ID}]:
+			err = memory.Invalid("state.id", "a session of the archive", "%s is none", memory.Quote(s.ID))
 		default:
 			err = v.known(s.Project)
+		}
+		if err == nil {
+			err = v.once(l.Kind, s.Project+" "+s.Kind+" "+s.ID)
+		}
+		if err == nil {
+			if wrong := v.state(s.Kind, s.Value); wrong != nil {
+				err = memory.Invalid("state.value", "", "%v", wrong)
+			}
 		}
 		return s, err
 	}
 	r, err := strict[memory.Receipt](l.Value)
 	if err == nil {
 		err = memory.Text("receipt.id", r.ID, memory.ReceiptDigits, memory.MaxNameText)
+	}
+	if err == nil {
+		err = v.once(l.Kind, r.ID)
 	}
 	return r, err
 }
@@ -172,6 +208,12 @@ func (v *values) record(r *memory.Record) error {
 		if err := r.ValidateStep(); err != nil {
 			return err
 		}
+		if !v.sessions[memory.SessionKey{Project: r.Project, ID: r.Session}] {
+			return memory.Invalid("record.session", "a session of the archive", "%s is none", memory.Quote(r.Session))
+		}
+	}
+	if err := v.once(memory.ArchivedRecord, r.ID); err != nil {
+		return err
 	}
 	return v.known(r.Project)
 }
@@ -196,9 +238,11 @@ type taking struct {
 	stored   map[string]bool // projects
 	sessions map[memory.SessionKey]bool
 	alive    map[string]bool // what tombstones of stored sessions are called
-	batch    memory.Batch
-	values   int
-	bytes    int
+	// forgotten are sessions of the archive that were forgotten here.
+	forgotten map[memory.SessionKey]bool
+	batch     memory.Batch
+	values    int
+	bytes     int
 }
 
 // begin learns what is stored.
@@ -207,7 +251,7 @@ func (t *taking) begin() error {
 	if err != nil {
 		return err
 	}
-	t.stored, t.alive = map[string]bool{}, map[string]bool{}
+	t.stored, t.alive, t.forgotten = map[string]bool{}, map[string]bool{}, map[memory.SessionKey]bool{}
 	for _, p := range projects {
 		t.stored[p.ID] = true
 		sessions, err := t.Store.ProjectSessions(p.ID)
@@ -236,6 +280,7 @@ func (t *taking) take(l line) error {
 	switch x := value.(type) {
 	case memory.Project:
 		if isNew = !t.stored[x.ID]; isNew {
+			t.stored[x.ID] = true // a second line of it is known
 			t.batch.Projects = append(t.batch.Projects, x)
 		}
 	case string:
@@ -249,13 +294,28 @@ func (t *taking) take(l line) error {
 			t.batch.Tombstones = append(t.batch.Tombstones, x)
 		}
 	case memory.Session:
-		if isNew = !t.sessions[x.Key()]; isNew {
+		dead, err := t.Store.Tombstoned(memory.RecordID("n", x.Project, x.ID))
+		if err != nil {
+			return err
+		}
+		if dead {
+			t.forgotten[x.Key()] = true
+			t.out.LeftOut++
+		}
+		if isNew = !dead && !t.sessions[x.Key()]; isNew {
 			t.batch.Sessions = append(t.batch.Sessions, x)
 		}
 	case memory.Record:
+		if t.forgotten[memory.SessionKey{Project: x.Project, ID: x.Session}] {
+			t.out.LeftOut++
+			return nil
+		}
 		t.batch.Records = append(t.batch.Records, x)
 		isNew = false // the commit says it
 	case memory.ArchivedState:
+		if t.forgotten[memory.SessionKey{Project: x.Project, ID: x.ID}] {
+			return nil
+		}
 		key := memory.StateKey{Project: x.Project, Kind: x.Kind, ID: x.ID}
 		if _, err := t.Store.State(key); memory.CodeOf(err) != memory.CodeNotFound {
 			isNew = false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/recalld/recalld/internal/agentctx"
 	"github.com/recalld/recalld/internal/archive"
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -35,7 +36,7 @@ func (d *Daemon) ImportAll(ctx context.Context, req memory.ArchiveRequest, progr
 	if err := d.whenLoaded(ctx); err != nil {
 		return nil, err
 	}
-	return archive.Importer{Writer: d.core.Ingest, Store: d.core.Store}.Import(ctx, req.Path, req.DryRun, progress)
+	return archive.Importer{Writer: d.core.Ingest, Store: d.core.Store, CheckState: agentctx.CheckState}.Import(ctx, req.Path, req.DryRun, progress)
 }
 
 // whenLoaded waits until the store is loaded.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/recalld/recalld/internal/agentctx"
 	"github.com/recalld/recalld/internal/archive"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
@@ -196,6 +197,30 @@ func TestArchiveForgets(t *testing.T) {
 	}
 }
 
+// TestArchiveForgetsSessions: a session that was forgotten here does not come back, nor do
+// its steps and its context.
+func TestArchiveForgetsSessions(t *testing.T) {
+	dir := t.TempDir()
+	from := serve(t, newConfig(t))
+	everything(t, from, dir)
+	path, _ := exportAll(t, from)
+	to := serve(t, newConfig(t))
+	_, err := importAll(t, to, path)
+	must(t, err)
+	_, err = service.Forget.Do(t.Context(), to, memory.ForgetRequest{IDs: []string{"session-of-archive"}})
+	must(t, err)
+	before, _ := exportAll(t, to)
+	got, err := importAll(t, to, path)
+	must(t, err)
+	after, _ := exportAll(t, to)
+	receipts := func(lines []string) []string {
+		return slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(l, `{"kind":"receipt"`) })
+	}
+	if diff := cmp.Diff(receipts(archived(t, before)), receipts(archived(t, after))); diff != "" || got.LeftOut == 0 {
+		t.Errorf("%d were left out, and this came back:\n%s", got.LeftOut, diff)
+	}
+}
+
 // sealed makes an archive of lines as someone would who knows the format.
 func sealed(t *testing.T, lines ...string) string {
 	t.Helper()
@@ -220,6 +245,7 @@ func sealed(t *testing.T, lines ...string) string {
 func TestArchiveHostile(t *testing.T) {
 	s := serve(t, newConfig(t))
 	const project = `{"kind":"project","value":{"id":"p-1","name":"shop"}}`
+	const session = `{"kind":"session","value":{"sessionId":"session-a","project":"p-1","createdAt":"2026-01-01T00:00:00Z"}}`
 	lesson := func(change string) string {
 		return `{"kind":"record","value":{"id":"l-1","kind":"lesson","project":"p-1","created_at":"2026-01-01T00:00:00Z","doc":"` + strings.Repeat("0", 32) + `","text":"water the plants","event":{"lesson":"water the plants"}` + change + `}}`
 	}
@@ -237,6 +263,12 @@ func TestArchiveHostile(t *testing.T) {
 		"a consent":               {project, `{"kind":"state","value":{"project":"p-1","kind":"trust","value":["/"]}}`},
 		"a session without id":    {project, `{"kind":"session","value":{"project":"p-1","createdAt":"2026-01-01T00:00:00Z"}}`},
 		"a value of another type": {project, `{"kind":"record","value":[]}`},
+		"a step of no session":    {project, strings.NewReplacer(`"kind":"lesson"`, `"kind":"step"`, `"event":{"lesson":"water the plants"}`, `"step":{"tool":{"name":"x"},"outcome":{"ok":true}}`).Replace(lesson(""))},
+		"a record twice":          {project, lesson(""), lesson("")},
+		"a session twice":         {project, session, session},
+		"a state of no session":   {project, `{"kind":"state","value":{"project":"p-1","kind":"session","id":"session-b","value":{}}}`},
+		"a state of another form": {project, session, `{"kind":"state","value":{"project":"p-1","kind":"session","id":"session-a","value":[1]}}`},
+		"servers of another form": {project, `{"kind":"state","value":{"project":"p-1","kind":"servers","value":"x"}}`},
 		"a long document id":      {project, strings.Replace(lesson(""), `"doc":"`, `"doc":"0000`, 1)},
 		"no JSON":                 {project, `{"kind":"record","value":`},
 		"a long text":             {project, strings.Replace(lesson(""), `"text":"water`, `"text":"`+strings.Repeat("x", 1<<20), 1)},
@@ -282,7 +314,7 @@ func TestArchiveDamaged(t *testing.T) {
 	lines := strings.SplitAfter(string(whole), "\n")
 	damaged := filepath.Join(t.TempDir(), "damaged.jsonl")
 	empty := openQuiet(t)
-	importer := archive.Importer{Writer: empty.Ingest, Store: empty.Store}
+	importer := archive.Importer{Writer: empty.Ingest, Store: empty.Store, CheckState: agentctx.CheckState}
 	refused := 0
 	for n := range 1000 {
 		text := slices.Clone(whole)
@@ -358,11 +390,11 @@ func TestArchiveInterrupted(t *testing.T) {
 	path, _ := exportAll(t, from)
 	for batches := range 8 {
 		core := openQuiet(t)
-		_, err := archive.Importer{Writer: &failing{core.Ingest, batches}, Store: core.Store}.Import(t.Context(), path, false, func(memory.ArchiveProgress) {})
+		_, err := archive.Importer{Writer: &failing{core.Ingest, batches}, Store: core.Store, CheckState: agentctx.CheckState}.Import(t.Context(), path, false, func(memory.ArchiveProgress) {})
 		if err == nil && batches < 5 {
 			t.Errorf("after %d batches it does not fail", batches)
 		}
-		_, err = archive.Importer{Writer: core.Ingest, Store: core.Store}.Import(t.Context(), path, false, func(memory.ArchiveProgress) {})
+		_, err = archive.Importer{Writer: core.Ingest, Store: core.Store, CheckState: agentctx.CheckState}.Import(t.Context(), path, false, func(memory.ArchiveProgress) {})
 		must(t, err)
 		again := filepath.Join(t.TempDir(), "again.jsonl")
 		must(t, writeArchive(t.Context(), core, again))
@@ -408,7 +440,7 @@ func BenchmarkArchive(b *testing.B) {
 					b.Fatal(err)
 				}
 				begin = time.Now()
-				a, err := archive.Importer{Writer: to.Ingest, Store: to.Store}.Import(b.Context(), path, false, func(memory.ArchiveProgress) {})
+				a, err := archive.Importer{Writer: to.Ingest, Store: to.Store, CheckState: agentctx.CheckState}.Import(b.Context(), path, false, func(memory.ArchiveProgress) {})
 				if err != nil || a.Added[memory.ArchivedRecord] < lessons {
 					b.Fatalf("import: %+v, %v", a, err)
 				}
