@@ -110,7 +110,7 @@ func (p Ranking) normaliser() (normalise func(float32) float64, missing float64)
 	}
 	mean, deviation := float64(p.Result.Mean), float64(p.Result.Deviation)
 	if deviation == 0 {
-		mean, deviation = spread(hits)
+		mean, deviation = Spread(hits)
 	}
 	if deviation == 0 { // all scores are equal
 		return none, 0
@@ -122,8 +122,8 @@ func (p Ranking) normaliser() (normalise func(float32) float64, missing float64)
 	return normalise, missing
 }
 
-// spread is the mean and the standard deviation of the hits' scores.
-func spread(hits []Hit) (mean, deviation float64) {
+// Spread returns the mean and the standard deviation of the hits' scores.
+func Spread(hits []Hit) (mean, deviation float64) {
 	n := float64(len(hits))
 	for _, h := range hits {
 		mean += float64(h.Score) / n

@@ -196,8 +196,8 @@ func (c *Core) recallOptions(opts CoreOptions) recall.Options {
 		commits = c.History
 	}
 	return recall.Options{
-		History: commits,
-		Corpus:  c.Indexer, Sessions: c.Indexer, Current: c.Store, Projects: c.Recorder, Verifier: c.Verifier, Ledger: c.Store,
+		History: commits, Embedder: opts.Builtin,
+		Corpus: c.Indexer, Sessions: c.Indexer, Current: c.Store, Projects: c.Recorder, Verifier: c.Verifier, Ledger: c.Store,
 		Analyze: func(text string) index.Terms { return lexical.Analyze(text) },
 		Content: lexical.Content,
 		Names:   c.Projects.Names,

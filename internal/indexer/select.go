@@ -357,6 +357,24 @@ func (x *Indexer) Location(c memory.Candidate) (memory.Location, error) {
 	return at, err
 }
 
+// Symbols returns what each chunk declares, empty for one that was replaced meanwhile. It
+// reads each file once.
+func (x *Indexer) Symbols(chunks []memory.Candidate) []string {
+	symbols := make([]string, len(chunks))
+	files := make(map[memory.FileKey]memory.File, len(chunks))
+	for i, c := range chunks {
+		f, known := files[c.File]
+		if !known {
+			f, _ = x.store.File(c.File.Sandbox, c.File.Path) // without chunks if it is gone
+			files[c.File] = f
+		}
+		if c.Ord < len(f.Chunks) && f.Chunks[c.Ord].Doc == c.Doc {
+			symbols[i] = f.Chunks[c.Ord].Symbol
+		}
+	}
+	return symbols
+}
+
 // location returns the location of a file, with its preview.
 func (x *Indexer) location(f *memory.File) (memory.Location, error) {
 	box, err := x.store.Sandbox(f.Sandbox)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -29,6 +30,11 @@ const (
 	// declaresOnly is the factor for code without a statement: types, constants, interfaces,
 	// imports (.8 to .9 are alike).
 	declaresOnly = 0.85
+	// placeVectors is the weight of the vectors of places, beside ZScoreWeight times
+	// codeVectors for those of texts; placedHits is how many hits have one (50 to 800 are
+	// alike): what a chunk declares and where it is says in few words what it is for.
+	placeVectors = 0.15
+	placedHits   = 100
 	// spelledShare is the gain of code that declares a name which the question spells with
 	// several words, of at most maxSpelling places (.1 to .4 are alike).
 	spelledShare = 0.2
@@ -51,7 +57,7 @@ func (r *run) searchesCode() bool {
 type codeHit struct {
 	*candidate
 	kind  fileKind
-	own   float64 // by its words and vectors, 1 for the best
+	own   float64 // by its words, its vectors and its place, 1 for the best
 	score float64
 }
 
@@ -114,7 +120,6 @@ func (r *run) codeHits() []*codeHit {
 		asked[kind] = kind.asksFor(r.query)
 	}
 	var hits []*codeHit
-	best := 0.0
 	for _, f := range index.Fuse(deep, codePool*r.settings.Depth) {
 		c, found := known[f.Doc]
 		if !found {
@@ -144,15 +149,58 @@ func (r *run) codeHits() []*codeHit {
 			}
 			r.score(c, f.Raw, deep)
 		}
-		if best == 0 {
-			best = f.Score
-		}
-		if best <= 0 {
-			return nil
-		}
-		hits = append(hits, &codeHit{candidate: c, kind: kind, own: max(f.Score/best, 0)})
+		hits = append(hits, &codeHit{candidate: c, kind: kind, own: f.Score})
+	}
+	r.addPlaces(hits)
+	best := 0.0
+	for _, h := range hits {
+		best = max(best, h.own)
+	}
+	if best <= 0 {
+		return nil
+	}
+	for _, h := range hits {
+		h.own = max(h.own/best, 0)
 	}
 	return hits
+}
+
+// addPlaces adds to the first hits how near the names of their places are to the question:
+// the z-score, among them, of the cosine with the path and the declared names.
+func (r *run) addPlaces(hits []*codeHit) {
+	hits = hits[:min(len(hits), placedHits)]
+	if r.s.opts.Embedder == nil || len(hits) < 2 {
+		return
+	}
+	chunks := make([]memory.Candidate, len(hits))
+	for i, h := range hits {
+		chunks[i] = h.Candidate
+	}
+	texts := r.s.opts.Corpus.Symbols(chunks)
+	for i, h := range hits {
+		texts[i] = h.File.Path + "\n" + texts[i]
+	}
+	question, err := r.s.opts.Embedder.Embed(r.ctx, embedder.Query, []string{r.query})
+	if err != nil {
+		return
+	}
+	places, err := r.s.opts.Embedder.Embed(r.ctx, embedder.Document, texts)
+	if err != nil {
+		return
+	}
+	cosines := make([]index.Hit, len(places))
+	for i, v := range places {
+		for k := range v {
+			cosines[i].Score += v[k] * question[0][k]
+		}
+	}
+	mean, deviation := index.Spread(cosines)
+	if deviation == 0 {
+		return
+	}
+	for i, h := range hits {
+		h.own += placeVectors * (float64(cosines[i].Score) - mean) / deviation
+	}
 }
 
 // scoreCode gives each hit its score.

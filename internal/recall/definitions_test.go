@@ -1,10 +1,12 @@
 package recall
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -143,5 +145,54 @@ func TestCodeTakesItsOwnPlaces(t *testing.T) {
 	s.chunk("a page", at("docs/a.md"))
 	if got, want := ids(s.code(t, "needle")), []string{"b_test.go", "docs/a.md"}; !slices.Equal(got, want) {
 		t.Errorf("without an implementation: %v, want %v", got, want)
+	}
+}
+
+// nearWords is an embedder whose vectors are near if texts share a word of its list.
+type nearWords struct {
+	embedder.Embedder
+	words []string
+	err   error
+}
+
+func (e nearWords) Embed(_ context.Context, _ embedder.Purpose, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		vectors[i] = make([]float32, len(e.words)+1)
+		vectors[i][len(e.words)] = 0.1
+		for k, word := range e.words {
+			if strings.Contains(text, word) {
+				vectors[i][k] = 1
+			}
+		}
+	}
+	return vectors, e.err
+}
+
+// TestPlacesCount: of code that matches alike, what is called like the question comes first.
+func TestPlacesCount(t *testing.T) {
+	s := newShelf()
+	for _, path := range []string{"a.go", "b.go", "c.go", "proxy/d.go"} {
+		s.chunk("text in "+strings.Repeat(path+" ", 9), at(path))
+	}
+	s.symbols = map[string]string{"c.go": "Client.proxy"}
+	ask := func(e embedder.Embedder) []string {
+		req := memory.RecallRequest{Query: "believe the proxy", Kinds: []memory.Kind{memory.Chunk}, Limit: 10, MaxTokens: 4000}
+		return ids(s.ask(t, req, func(o *Options) { o.Embedder = e }))
+	}
+	without := []string{"a.go", "b.go", "c.go", "proxy/d.go"}
+	for name, test := range map[string]struct {
+		e    embedder.Embedder
+		want []string
+	}{
+		"no embedder":      {nil, without},
+		"it fails":         {nearWords{words: []string{"proxy"}, err: embedder.ErrUnavailable}, without},
+		"all are as near":  {nearWords{words: []string{"go"}}, without},
+		"symbol and path":  {nearWords{words: []string{"proxy"}}, []string{"c.go", "proxy/d.go", "a.go", "b.go"}},
+		"the path's alone": {nearWords{words: []string{"proxy/"}}, without}, // the question has no slash
+	} {
+		if got := ask(test.e); !slices.Equal(got, test.want) {
+			t.Errorf("%s: the order is %v, want %v", name, got, test.want)
+		}
 	}
 }

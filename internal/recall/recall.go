@@ -78,6 +78,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -108,6 +109,8 @@ type Corpus interface {
 	// every file of the project.
 	ChunksByPrefix(ctx context.Context, prefix string, sel memory.Selection) ([]memory.ChunkRef, error)
 	Location(c memory.Candidate) (memory.Location, error)
+	// Symbols returns what each chunk declares, empty for one that was replaced meanwhile.
+	Symbols(chunks []memory.Candidate) []string
 	// Definitions returns the documents of a selection that declare a name. If some are
 	// declared where the name says, it returns only those.
 	Definitions(name memory.Name, sel memory.Selection) []memory.Definition
@@ -150,6 +153,8 @@ type Options struct {
 	// Content returns the terms of a question that say what it is about.
 	// Default: all.
 	Content func(question index.Terms) index.Terms
+	// Embedder compares questions with the names of places in code. Default: they do not count.
+	Embedder embedder.Embedder
 	// History ranks files by what their commits said; nil if it is off.
 	History History
 	// Names returns the names of all projects, for the hint of an error about an unknown

@@ -33,6 +33,7 @@ type shelf struct {
 	definitions map[memory.Name][]memory.Definition
 	called      map[string][]memory.NamedDoc
 	at          map[memory.CodeLocation][]memory.Candidate
+	symbols     map[string]string     // that chunks declare, by path
 	verify      func(context.Context) // before every look at the disk
 	lexical     index.Source
 	scale       float32 // of its scores: 1 is as good as can be, .001 as bad
@@ -337,6 +338,14 @@ func (s *shelf) Location(c memory.Candidate) (memory.Location, error) {
 		Project: c.Project, Sandbox: c.File.Sandbox, Root: c.File.Sandbox, Path: c.File.Path,
 		Chunk: memory.FileChunk{Doc: c.Doc, StartLine: 11, Symbol: "Symbol"},
 	}, nil
+}
+
+func (s *shelf) Symbols(chunks []memory.Candidate) []string {
+	symbols := make([]string, len(chunks))
+	for i, c := range chunks {
+		symbols[i] = s.symbols[c.File.Path]
+	}
+	return symbols
 }
 
 func (s *shelf) Verify(ctx context.Context, at memory.Location) (memory.Verified, error) {
