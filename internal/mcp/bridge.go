@@ -30,6 +30,8 @@ const (
 	maxAttempts = 4
 	// retryDelay grows with each attempt.
 	retryDelay = 50 * time.Millisecond
+	// restAfter is how long after the client's last message the bridge gives its memory back.
+	restAfter = time.Second
 	// farewell is how long ending the session may take at the end of input.
 	farewell = time.Second
 )
@@ -113,11 +115,16 @@ type bridge struct {
 }
 
 func (b *bridge) run(ctx context.Context, lines <-chan line) error {
+	rest := time.NewTimer(restAfter)
+	defer rest.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-rest.C:
+			giveMemoryBack()
 		case l, ok := <-lines:
+			rest.Reset(restAfter)
 			switch {
 			case !ok:
 				return nil
