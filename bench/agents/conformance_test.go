@@ -100,7 +100,8 @@ func serveFixtures(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	daemon := exec.Command(program, "serve", "--set", "tcp.enabled=true", "--set", "tcp.address=127.0.0.1:0", "--set", "mcp.project="+repo)
-	daemon.Env = append(os.Environ(), "HOME="+home, "RECALLD_DATA="+filepath.Join(home, "data"))
+	// A second daemon, started by the status below, would outlive the test.
+	daemon.Env = append(os.Environ(), "HOME="+home, "RECALLD_DATA="+filepath.Join(home, "data"), "RECALLD_DAEMON_AUTOSTART=false")
 	if err := daemon.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func serveFixtures(t *testing.T, dir string) string {
 	var status struct {
 		TCP string `json:"tcp"`
 	}
-	for range 100 {
+	for range 1800 {
 		ask := exec.Command(program, "status", "--json")
 		ask.Env = daemon.Env
 		if out, err := ask.Output(); err == nil && json.Unmarshal(out, &status) == nil && status.TCP != "" {
