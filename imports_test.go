@@ -91,7 +91,7 @@ var layers = []layer{
 	{"internal/service/servicetest", []string{"internal/service"},
 		"it is a service for the tests of every caller, so it knows none"},
 
-	{"internal/store", []string{"internal/memory", "internal/store/lsm", "worker"},
+	{"internal/store", []string{"internal/fsx", "internal/memory", "internal/store/lsm", "worker"},
 		"storing must not depend on searching: the indexes are caches of the store"},
 	{"internal/store/lsm", nil,
 		"it reads files as they are, so that it can be believed about damaged ones; what is in them it does not know"},

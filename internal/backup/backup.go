@@ -105,7 +105,7 @@ func Create(ctx context.Context, x *store.Snapshot, opts Options, progress func(
 
 func create(ctx context.Context, x *store.Snapshot, opts Options, progress func(int64)) (_ *memory.Backup, err error) {
 	dir := filepath.Join(opts.Dir, StoreName(x.Store))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := fsx.MakeFolder(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create backup folder: %w", err)
 	}
 	old, damaged, err := manifests(dir)

@@ -57,7 +57,7 @@ type LockOptions struct {
 // naming the owner, while another one holds it.
 func AcquireLock(ctx context.Context, opts LockOptions) (*Lock, error) {
 	dir := filepath.Dir(opts.Path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := fsx.MakeFolder(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data folder: %w", err)
 	}
 	f := flock.New(opts.Path, flock.SetPermissions(0o600))

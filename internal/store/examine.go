@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/store/lsm"
@@ -51,6 +52,9 @@ func examine(dir string) (*examination, error) {
 	var err error
 	if x.last, err = readWitness(dir); err != nil {
 		known = false
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+			return nil, err
+		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			x.notes = append(x.notes, "the witness is created again: "+err.Error())
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/worker"
 )
@@ -50,6 +51,9 @@ func PrepareRepair(ctx context.Context, opts Options, refill *Refill) (*Repair, 
 	}
 	if err := roomForCopy(filepath.Dir(repairingPath(opts.Dir)), copyRoom(opts.Dir)); err != nil {
 		return nil, fmt.Errorf("prepare repair: %w", err)
+	}
+	if err := tooFewFiles(x.damage); err != nil {
+		return nil, err
 	}
 	r := &Repair{opts: opts}
 	if x.damage == nil && !x.empty { // Badger may find more
@@ -148,7 +152,7 @@ func (r *Repair) Finish() (damaged string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := fsx.MakeFolder(dir, 0o700); err != nil {
 		return "", err
 	}
 	damaged = dir + ".damaged-" + r.opts.Clock().UTC().Format("20060102T150405.000")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -48,7 +49,7 @@ func PrepareRestore(ctx context.Context, opts Options, from Restoring) (*Restore
 	if err := endRepair(opts.Dir); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(opts.Dir), 0o700); err != nil {
+	if err := fsx.MakeFolder(filepath.Dir(opts.Dir), 0o700); err != nil {
 		return nil, fmt.Errorf("prepare restore: %w", err)
 	}
 	if err := roomForCopy(filepath.Dir(opts.Dir), 2*from.Size+reserveSize); err != nil {
@@ -140,7 +141,7 @@ func fillBatch(ctx context.Context, batch *badger.WriteBatch, from Restoring, le
 // place, or the next start finishes.
 func (r *Restore) Finish() (aside string, err error) {
 	dir := filepath.Clean(r.made.opts.Dir)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := fsx.MakeFolder(dir, 0o700); err != nil {
 		return "", fmt.Errorf("finish restore: %w", err)
 	}
 	aside = dir + ".before-restore-" + r.made.opts.Clock().UTC().Format("20060102T150405.000")

@@ -30,11 +30,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/worker"
 )
@@ -175,10 +177,13 @@ func Open(opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := tooFewFiles(x.damage); err != nil {
+		return nil, err
+	}
 	if x.damage != nil {
 		return openDamaged(opts, x)
 	}
-	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
+	if err := fsx.MakeFolder(opts.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create store: %w", err)
 	}
 	db, err := openDB(opts, x)
@@ -187,6 +192,9 @@ func Open(opts Options) (*Store, error) {
 			return nil, err
 		}
 		x.damage = damagedBy(opts.Dir, x, err)
+		if err := tooFewFiles(x.damage); err != nil {
+			return nil, err
+		}
 		return openDamaged(opts, x)
 	}
 	s, err := newStore(opts, db)
@@ -249,6 +257,25 @@ func openBadger(opts badger.Options) (db *badger.DB, err error) {
 		return nil, conflict(err)
 	}
 	return nil, err
+}
+
+// tooFewFiles returns an error if files could not be read because the process may not open
+// more of them, which is no damage.
+func tooFewFiles(d *memory.StoreDamage) error {
+	if d == nil {
+		return nil
+	}
+	for _, f := range d.Files {
+		for _, limit := range []error{syscall.EMFILE, syscall.ENFILE} {
+			if strings.Contains(f.What, limit.Error()) {
+				return &memory.Error{
+					Code: memory.CodeUnavailable, Message: "the store was not opened: " + limit.Error() + "; nothing is damaged",
+					Hint: "allow the process more open files (ulimit -n), then start it again",
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // damagedBy returns the damage of a database that does not open.
