@@ -70,8 +70,11 @@ const (
 // TCP is the optional loopback listener.
 type TCP struct {
 	Enabled bool `yaml:"enabled"`
-	// Address is host:port with a loopback host.
+	// Address is host:port with a loopback host, or any address with a certificate.
 	Address string `yaml:"address" default:"127.0.0.1:7420"`
+	// Certificate and Key are files in PEM for TLS; both or none are set.
+	Certificate string `yaml:"certificate"`
+	Key         string `yaml:"key"`
 	// TokenFile is empty for the file in the data folder.
 	TokenFile      string   `yaml:"token_file"`
 	AllowedOrigins []string `yaml:"allowed_origins"`

@@ -16,7 +16,7 @@ func (c *Config) absolute(dir string, getenv func(string) string) error {
 		field string
 		value *string
 	}
-	whole := []path{{"data", &c.Data}, {"socket", &c.Socket}, {"tcp.token_file", &c.TCP.TokenFile}, {"backup.dir", &c.Backup.Dir}}
+	whole := []path{{"data", &c.Data}, {"socket", &c.Socket}, {"tcp.token_file", &c.TCP.TokenFile}, {"tcp.certificate", &c.TCP.Certificate}, {"tcp.key", &c.TCP.Key}, {"backup.dir", &c.Backup.Dir}}
 	for i := range c.Sandboxes {
 		whole = append(whole, path{fmt.Sprintf("sandboxes[%d]", i), &c.Sandboxes[i]})
 	}

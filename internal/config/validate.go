@@ -110,13 +110,21 @@ func (c *Config) Validate() error {
 }
 
 func (t *TCP) validate(v *checks) {
-	const limit = "127.0.0.1:PORT, [::1]:PORT or localhost:PORT"
+	const limit = "127.0.0.1:PORT, [::1]:PORT, localhost:PORT, or another address with tcp.certificate and tcp.key"
+	if t.Certificate != "" && t.Key == "" {
+		v.fail("tcp.key", "the file of the certificate's key", "tcp.certificate is set and this is not")
+	}
+	if t.Key != "" && t.Certificate == "" {
+		v.fail("tcp.certificate", "the file of the key's certificate", "tcp.key is set and this is not")
+	}
 	host, port, err := net.SplitHostPort(t.Address)
 	switch ip, ipErr := netip.ParseAddr(host); {
 	case err != nil:
 		v.fail("tcp.address", limit, "%q is not host:port", t.Address)
-	case host != "localhost" && (ipErr != nil || !ip.IsLoopback()):
-		v.fail("tcp.address", limit, "%q is not a loopback address", host)
+	case host != "localhost" && ipErr != nil:
+		v.fail("tcp.address", limit, "%q is neither a loopback address nor another", host)
+	case host != "localhost" && !ip.IsLoopback() && t.Certificate == "":
+		v.fail("tcp.address", limit, "%q is not a loopback address, and there is no certificate", host)
 	default:
 		if _, err := net.LookupPort("tcp", port); err != nil || port == "" {
 			v.fail("tcp.address", limit, "%q is not a port", port)

@@ -19,6 +19,7 @@ package daemon
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -501,11 +502,18 @@ func tcpEndpoint(c config.TCP, tokenFile string, h http.Handler) (httpserver.End
 	if err != nil {
 		return httpserver.Endpoint{}, err
 	}
-	l, err := httpserver.ListenTCP(c.Address)
+	var certificate *tls.Certificate
+	if c.Certificate != "" {
+		if certificate, err = httpserver.LoadCertificate(c.Certificate, c.Key); err != nil {
+			return httpserver.Endpoint{}, err
+		}
+	}
+	l, err := httpserver.ListenTCP(c.Address, certificate)
 	if err != nil {
 		return httpserver.Endpoint{}, err
 	}
-	return httpserver.Endpoint{Listener: l, Handler: httpserver.Guard(h, httpserver.GuardOptions{Tokens: token.Tokens, AllowedOrigins: c.AllowedOrigins})}, nil
+	guard := httpserver.GuardOptions{Tokens: token.Tokens, AllowedOrigins: c.AllowedOrigins, Certificate: certificate}
+	return httpserver.Endpoint{Listener: l, Handler: httpserver.Guard(h, guard)}, nil
 }
 
 // work is what goes on beside the requests until ctx ends.

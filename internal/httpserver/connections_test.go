@@ -15,7 +15,7 @@ import (
 func startRaw(t *testing.T, opts ServerOptions, h http.HandlerFunc) (*Server, string) {
 	t.Helper()
 	srv := NewServer(opts)
-	l, err := ListenTCP("127.0.0.1:0")
+	l, err := ListenTCP("127.0.0.1:0", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

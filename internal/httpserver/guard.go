@@ -3,6 +3,7 @@ package httpserver
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/netip"
@@ -21,25 +22,31 @@ type GuardOptions struct {
 	Tokens func() []string
 	// AllowedOrigins are the web pages that may call, as scheme://host[:port].
 	AllowedOrigins []string
+	// Certificate is that of the listener; nil if it does not speak TLS.
+	Certificate *tls.Certificate
 }
 
 // Guard wraps what is served over TCP, where, other than on the socket, any
 // program of this machine and any page in its browser can call:
 //
-//   - Host must be a loopback name. A page whose own name was made to resolve to
-//     127.0.0.1 (DNS rebinding) sends its name.
+//   - Host must be a loopback name or one of the certificate's. A page whose own name was
+//     made to resolve to 127.0.0.1 (DNS rebinding) sends its name.
 //   - Origin, which browsers set and pages cannot, must be absent, allowed, or the one
 //     of this server itself, which clients inside a browser's engine send. To
 //     an allowed page its browser hands the answers (CORS), and may ask first
 //     whether it may send what it is about to (a preflight, without token).
-//   - The token keeps out other users of this machine.
+//   - The token keeps out other users of this machine, and of the network.
 //
 // Host and Origin come first: a page must not learn whether it guessed a token.
 // Refusals are CodeForbidden.
 func Guard(next http.Handler, opts GuardOptions) http.Handler {
+	own := "http://"
+	if opts.Certificate != nil {
+		own = "https://"
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !isLoopbackHost(r.Host) {
-			api.WriteError(w, &memory.Error{Code: memory.CodeForbidden, Field: "Host", Limit: "127.0.0.1, [::1] or localhost",
+		if !isLoopbackHost(r.Host) && !opts.certified(r.Host) {
+			api.WriteError(w, &memory.Error{Code: memory.CodeForbidden, Field: "Host", Limit: "127.0.0.1, [::1], localhost or a name of the certificate in tcp.certificate",
 				Message: "the request is for another host"})
 			return
 		}
@@ -47,7 +54,7 @@ func Guard(next http.Handler, opts GuardOptions) http.Handler {
 		w.Header().Add("Vary", "Origin")
 		origins, page := r.Header["Origin"]
 		// Browsers send one origin; several, an empty one or "null" are refused.
-		if page && (len(origins) != 1 || origins[0] != "http://"+r.Host && !slices.Contains(opts.AllowedOrigins, origins[0])) {
+		if page && (len(origins) != 1 || origins[0] != own+r.Host && !slices.Contains(opts.AllowedOrigins, origins[0])) {
 			api.WriteError(w, &memory.Error{Code: memory.CodeForbidden, Field: "Origin", Limit: "the setting tcp.allowed_origins",
 				Message: "this web page may not call"})
 			return
@@ -69,6 +76,11 @@ func Guard(next http.Handler, opts GuardOptions) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// certified reports whether the certificate is for a Host header, with or without a port.
+func (o *GuardOptions) certified(hostport string) bool {
+	return o.Certificate != nil && o.Certificate.Leaf.VerifyHostname(hostOf(hostport)) == nil
 }
 
 // isOneOf compares hashes, which are of one length, with all tokens, so that the time says
@@ -112,13 +124,15 @@ func preflight(w http.ResponseWriter, r *http.Request) {
 // isLoopbackHost reports whether a Host header names this machine's loopback, with or
 // without a port.
 func isLoopbackHost(hostport string) bool {
-	host := hostport
+	host := hostOf(hostport)
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
+}
+
+// hostOf returns the host of a Host header, without port and brackets.
+func hostOf(hostport string) string {
 	if h, _, err := net.SplitHostPort(hostport); err == nil {
-		host = h
+		return h
 	}
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
-	return err == nil && ip.IsLoopback()
+	return strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
 }

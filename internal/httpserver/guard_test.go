@@ -18,7 +18,7 @@ func TestGuard(t *testing.T) {
 	served := 0
 	guarded := Guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }),
 		GuardOptions{Tokens: only(token), AllowedOrigins: []string{"http://localhost:5173"}})
-	l, err := ListenTCP("127.0.0.1:0")
+	l, err := ListenTCP("127.0.0.1:0", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestGuard(t *testing.T) {
 
 // A guard that was given no token lets nobody in.
 func TestGuardWithoutToken(t *testing.T) {
-	l, err := ListenTCP("127.0.0.1:0")
+	l, err := ListenTCP("127.0.0.1:0", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

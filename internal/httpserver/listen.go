@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -71,9 +72,9 @@ func (s *Socket) Remove() error {
 	return nil
 }
 
-// ListenTCP listens on a loopback address, host:port; port 0 takes a free one.
-// Any other address is CodeInvalidInput.
-func ListenTCP(address string) (net.Listener, error) {
+// ListenTCP listens on an address, host:port; port 0 takes a free one. With a certificate it
+// speaks TLS; without one, an address off loopback is CodeInvalidInput.
+func ListenTCP(address string, certificate *tls.Certificate) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, memory.Invalid("tcp.address", "host:port", "%q: %v", address, err)
@@ -82,12 +83,15 @@ func ListenTCP(address string) (net.Listener, error) {
 		host = "127.0.0.1" // whatever the resolver says
 	}
 	ip, err := netip.ParseAddr(host)
-	if err != nil || !ip.IsLoopback() {
-		return nil, memory.Invalid("tcp.address", "a loopback address", "%q is not one", host)
+	if err != nil || !ip.IsLoopback() && certificate == nil {
+		return nil, memory.Invalid("tcp.address", "a loopback address, or any with tcp.certificate and tcp.key", "%q is not one", host)
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
 		return nil, fmt.Errorf("listen on TCP: %w", err)
+	}
+	if certificate != nil {
+		l = tls.NewListener(l, tlsConfig(certificate))
 	}
 	return l, nil
 }

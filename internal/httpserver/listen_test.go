@@ -103,7 +103,7 @@ func TestWhatIsNoSocketIsLeftAlone(t *testing.T) {
 
 func TestListenTCP(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "localhost:0"} {
-		l, err := ListenTCP(address)
+		l, err := ListenTCP(address, nil)
 		if err != nil {
 			t.Errorf("%s: %v", address, err)
 			continue
@@ -114,7 +114,7 @@ func TestListenTCP(t *testing.T) {
 		_ = l.Close()
 	}
 	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.168.1.1:0", "example.com:0", "127.0.0.1", ""} {
-		l, err := ListenTCP(address)
+		l, err := ListenTCP(address, nil)
 		if err == nil {
 			_ = l.Close()
 		}

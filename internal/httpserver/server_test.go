@@ -89,7 +89,7 @@ func TestDrainingBeginsWithClosedListeners(t *testing.T) {
 		}
 	}})
 	for range 3 {
-		l, err := ListenTCP("127.0.0.1:0")
+		l, err := ListenTCP("127.0.0.1:0", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestServerStress(t *testing.T) {
 		srv := NewServer(ServerOptions{DrainTimeout: time.Minute})
 		var listeners []net.Listener
 		for range 4 {
-			l, err := ListenTCP("127.0.0.1:0")
+			l, err := ListenTCP("127.0.0.1:0", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -201,7 +201,7 @@ func TestServerStress(t *testing.T) {
 
 func TestServerTellsOfABrokenListener(t *testing.T) {
 	srv := NewServer(ServerOptions{})
-	l, err := ListenTCP("127.0.0.1:0")
+	l, err := ListenTCP("127.0.0.1:0", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

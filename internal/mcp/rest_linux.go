@@ -6,8 +6,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
 // giveMemoryBack returns what the process does not use to the system, and the pages of its
@@ -37,6 +36,6 @@ func giveMemoryBack() {
 			continue
 		}
 		// If it fails, the pages stay.
-		_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(start), uintptr(end-start), unix.MADV_DONTNEED)
+		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, uintptr(start), uintptr(end-start), syscall.MADV_DONTNEED)
 	}
 }
