@@ -162,9 +162,11 @@ var layers = []layer{
 
 	{"internal/metrics", []string{"internal/memory", "internal/render"},
 		"it counts runs and answers and writes a status for Prometheus; render is how many tokens a text has"},
-	{"internal/api", []string{"internal/memory", "internal/metrics", "internal/render", "internal/service"},
+	{"internal/schema", []string{"internal/memory"},
+		"it reads types and their tags; what calls them, it does not know"},
+	{"internal/api", []string{"internal/memory", "internal/metrics", "internal/render", "internal/schema", "internal/service"},
 		"a transport knows the service interface only, so that all of them answer alike; metrics is how one of its routes writes the status"},
-	{"internal/mcp", []string{"internal/memory", "internal/memory/strict", "internal/render", "internal/service"},
+	{"internal/mcp", []string{"internal/memory", "internal/memory/strict", "internal/render", "internal/schema", "internal/service"},
 		"a transport knows the service interface only, so that all of them answer alike"},
 	{"internal/client", []string{"internal/memory", "internal/service"},
 		"every hook and bridge starts it, so it knows the table of operations and no implementation"},

@@ -19,6 +19,7 @@ func (h *handler) routes() {
 		h.mux.HandleFunc(op.Method+" "+op.Path, func(w http.ResponseWriter, r *http.Request) { h.serve(w, r, op) })
 	}
 	h.mux.HandleFunc("GET "+service.Metrics, h.metrics)
+	h.mux.HandleFunc("GET "+DescriptionPath, h.description)
 }
 
 // serve carries out an operation. A stream sends an event per line, the last one with
@@ -62,6 +63,9 @@ func (h *handler) request(w http.ResponseWriter, r *http.Request, op *service.Sp
 	text, err := body(w, r, h.opts.MaxBody)
 	if err != nil {
 		return nil, err
+	}
+	if len(text) == 0 && !op.TakesRequest() {
+		return service.None{}, nil
 	}
 	return op.Decode(text, "body")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/strict"
+	"github.com/recalld/recalld/internal/schema"
 )
 
 // CallTool is the tool that reaches every tool of recalld, listed or not: some clients
@@ -31,7 +32,7 @@ func describeCallTool() mcpgo.Tool {
 	return mcpgo.Tool{
 		Name: CallTool, Title: title,
 		Description:    "Call a tool of recalld that is not listed, such as those that search_tools finds. The answer is that of the tool.",
-		RawInputSchema: inputSchema(reflect.TypeFor[callToolArguments]()).brief(false).raw(),
+		RawInputSchema: schema.Input(reflect.TypeFor[callToolArguments]()).Brief(false).Raw(),
 		Meta:           &mcpgo.Meta{AdditionalFields: map[string]any{metaAlwaysLoad: true}},
 		Annotations: mcpgo.ToolAnnotation{
 			Title: title, ReadOnlyHint: new(false), DestructiveHint: new(true), IdempotentHint: new(false), OpenWorldHint: new(false),

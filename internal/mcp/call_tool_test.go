@@ -73,7 +73,7 @@ func TestBriefSchemasAcceptMore(t *testing.T) {
 	}
 	for _, tool := range ownTools(DefaultKnowledgePrefix, nil) {
 		for _, terse := range []bool{false, true} {
-			brief := compiled(t, tool.name, tool.in.brief(terse))
+			brief := compiled(t, tool.name, tool.in.Brief(terse))
 			for _, arguments := range calls[tool.name] {
 				wantSchema(t, brief, arguments, true)
 			}

@@ -13,6 +13,7 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/recalld/recalld/internal/schema"
 	"github.com/recalld/recalld/internal/testkit/golden"
 )
 
@@ -139,10 +140,10 @@ func inputSchemas(t *testing.T) map[string]*jsonschema.Schema {
 	return schemas
 }
 
-func compiled(t *testing.T, name string, of schema) *jsonschema.Schema {
+func compiled(t *testing.T, name string, of schema.Schema) *jsonschema.Schema {
 	t.Helper()
 	var plain any
-	if err := json.Unmarshal(of.raw(), &plain); err != nil {
+	if err := json.Unmarshal(of.Raw(), &plain); err != nil {
 		t.Fatal(err)
 	}
 	compiler := jsonschema.NewCompiler()

@@ -64,7 +64,7 @@ func (s *Server) callable(tools []memory.FoundTool) string {
 			return f.ServerName == OwnServer && f.Name == t.name && f.Relevance >= listFloor
 		})
 		if found && t.op.Group != service.Core {
-			fmt.Fprintf(&text, "\n- %s: %s", t.name, t.in.brief(true).raw())
+			fmt.Fprintf(&text, "\n- %s: %s", t.name, t.in.Brief(true).Raw())
 		}
 	}
 	if text.Len() == 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/schema"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -43,7 +44,7 @@ func ownTools(prefix string, flowTags []string) []ownTool {
 		if !op.IsTool() {
 			continue
 		}
-		t := ownTool{op: op, name: op.Name, handling: handlings[op], in: inputSchema(op.Form())}
+		t := ownTool{op: op, name: op.Name, handling: handlings[op], in: schema.Input(op.Form())}
 		if t.text == nil {
 			t.text = jsonText
 		}
@@ -53,10 +54,10 @@ func ownTools(prefix string, flowTags []string) []ownTool {
 		switch op {
 		case service.StartSession.Spec:
 			if len(flowTags) > 0 {
-				t.in.property("flowTags")["items"].(schema)["enum"] = flowTags
+				t.in.Property("flowTags")["items"].(schema.Schema)["enum"] = flowTags
 			}
 		case service.Receipts.Spec:
-			t.in.property("limit")["default"] = receiptsListed
+			t.in.Property("limit")["default"] = receiptsListed
 		}
 		tools = append(tools, t)
 	}
@@ -227,7 +228,7 @@ func (t ownTool) describe(structured bool) mcpgo.Tool {
 		description = headline(description)
 	}
 	tool := mcpgo.Tool{
-		Name: t.name, Title: t.op.Title, Description: description, RawInputSchema: t.in.brief(terse).raw(), Meta: t.meta(),
+		Name: t.name, Title: t.op.Title, Description: description, RawInputSchema: t.in.Brief(terse).Raw(), Meta: t.meta(),
 		Annotations: mcpgo.ToolAnnotation{
 			Title:           t.op.Title,
 			ReadOnlyHint:    new(t.op.ReadOnly),
@@ -237,10 +238,31 @@ func (t ownTool) describe(structured bool) mcpgo.Tool {
 		},
 	}
 	if structured {
-		tool.RawOutputSchema = outputSchema(t.op).raw()
+		tool.RawOutputSchema = outputSchema(t.op).Raw()
 	}
 	return tool
 }
 
 // fence is stored text within the text of an answer.
 func fence(text string) string { return strings.TrimRight(render.Fence(text), "\n") }
+
+// outputSchema describes the structured content of a tool. Refusals have none.
+func outputSchema(op *service.Spec) schema.Schema {
+	s := schema.Output(op.Response())
+	text := schema.Schema{"type": "string"}
+	if op.Group == service.Knowledge {
+		return schema.Schema{"type": "object", "required": []string{"ok", "result"}, "properties": schema.Schema{"ok": schema.Schema{"type": "boolean"}, "notice": text, "result": s}}
+	}
+	if op.Stored {
+		s["properties"].(schema.Schema)["notice"] = text
+	}
+	return s
+}
+
+// headline is what a description says first, up to the end of a sentence or a colon.
+func headline(text string) string {
+	for _, mark := range []string{". ", ": ", "; "} {
+		text, _, _ = strings.Cut(text, mark)
+	}
+	return strings.TrimSuffix(text, ".") + "."
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/schema"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -13,7 +14,7 @@ import (
 type ownTool struct {
 	op   *service.Spec
 	name string // the operation's, with the prefix before the names of knowledge tools
-	in   schema
+	in   schema.Schema
 	handling
 }
 
@@ -47,7 +48,7 @@ func OwnTools(prefix string) []memory.CatalogueEntry {
 	for i, t := range tools {
 		entries[i] = memory.CatalogueEntry{
 			Ref:         memory.Ref{Type: memory.Tool, Name: t.name, ServerName: OwnServer},
-			Description: t.op.Description, InputSchema: t.in.raw(), Core: t.op.Group == service.Core,
+			Description: t.op.Description, InputSchema: t.in.Raw(), Core: t.op.Group == service.Core,
 		}
 	}
 	return entries

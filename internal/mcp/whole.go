@@ -30,7 +30,7 @@ var marshalerType = reflect.TypeFor[json.Marshaler]()
 
 // fillLists fills in the lists of a struct, which is a copy.
 func fillLists(v reflect.Value) {
-	if v.Type() == timeType || v.Type().Implements(marshalerType) {
+	if v.Type().Implements(marshalerType) { // a time too
 		return
 	}
 	for i := range v.NumField() {
@@ -54,7 +54,7 @@ func fillLists(v reflect.Value) {
 				f.Set(reflect.MakeMap(f.Type()))
 			}
 		case reflect.Slice:
-			if f.Type() == rawType || f.IsNil() && optional {
+			if f.Type() == reflect.TypeFor[json.RawMessage]() || f.IsNil() && optional {
 				continue
 			}
 			own := reflect.MakeSlice(f.Type(), f.Len(), f.Len())

@@ -219,18 +219,18 @@ func (s *Spec) Identified(request any, id func() string) any {
 // FromPath builds the JSON of a request from the fields in the path.
 func (s *Spec) FromPath(value func(field string) string) ([]byte, error) {
 	fields := map[string]string{}
-	for _, name := range s.pathFields() {
+	for _, name := range s.PathFields() {
 		fields[name] = value(name)
 	}
 	return json.Marshal(fields)
 }
 
 // InPath says whether the whole request is in the path.
-func (s *Spec) InPath() bool { return s.Method == http.MethodGet || len(s.pathFields()) > 0 }
+func (s *Spec) InPath() bool { return s.Method == http.MethodGet || len(s.PathFields()) > 0 }
 
 // URLPath returns the path of a request, with its fields filled in and escaped.
 func (s *Spec) URLPath(request any, escape func(string) string) (string, error) {
-	names := s.pathFields()
+	names := s.PathFields()
 	if len(names) == 0 {
 		return s.Path, nil
 	}
@@ -253,7 +253,8 @@ func (s *Spec) URLPath(request any, escape func(string) string) (string, error) 
 	return path, nil
 }
 
-func (s *Spec) pathFields() []string {
+// PathFields returns the fields of the request that are in the path.
+func (s *Spec) PathFields() []string {
 	var names []string
 	for segment := range strings.SplitSeq(s.Path, "/") {
 		if name, ok := strings.CutPrefix(segment, "{"); ok {

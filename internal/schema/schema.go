@@ -1,4 +1,7 @@
-package mcp
+// Package schema makes JSON Schemas (draft 2020-12) of the Go types of requests and answers
+// and their tags, which package memory explains: for MCP tools and for the description of
+// the HTTP API.
+package schema
 
 import (
 	"encoding"
@@ -11,15 +14,13 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/service"
 )
 
-// schema is a JSON Schema (draft 2020-12). Schemas are made from the Go types of
-// requests and responses and their tags, which package memory explains.
-type schema map[string]any
+// Schema is a JSON Schema.
+type Schema map[string]any
 
 // typed is a schema of a JSON type.
-func typed(kind string) schema { return schema{"type": kind} }
+func typed(kind string) Schema { return Schema{"type": kind} }
 
 // projectUse is what every tool says about the project that it works in.
 const projectUse = "Project id or name; default: the one you work in."
@@ -32,32 +33,51 @@ var (
 	textType   = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// inputSchema describes the arguments of a tool: a closed object.
-func inputSchema(t reflect.Type) schema { return builder{input: true}.object(t) }
+// Input describes the arguments of a tool: a closed object.
+func Input(t reflect.Type) Schema { return builder{input: true}.object(t) }
 
-// outputSchema describes the structured content of a tool. Objects are open, so that answers
-// can grow. Refusals have no structured content.
-func outputSchema(op *service.Spec) schema {
-	s := builder{}.object(op.Response())
-	if op.Group == service.Knowledge {
-		return schema{"type": "object", "required": []string{"ok", "result"}, "properties": schema{"ok": typed("boolean"), "notice": typed("string"), "result": s}}
-	}
-	if op.Stored {
-		s["properties"].(schema)["notice"] = typed("string")
-	}
-	return s
+// Output describes the answer of a tool. Objects are open, so that answers can grow.
+func Output(t reflect.Type) Schema { return builder{}.object(t) }
+
+// Named describes a request, or a response, of the HTTP API: a reference to one of defs, to
+// which it adds the type and those that it is made of, under the path where. Other than for
+// tools it has all fields.
+func Named(t reflect.Type, input bool, where string, defs map[string]Schema) Schema {
+	return builder{input: input, where: where, defs: defs}.value(t, reflect.StructField{}, memory.Limits{})
 }
 
 // builder makes schemas of arguments, or of answers. Answers say nothing of limits.
-type builder struct{ input bool }
+type builder struct {
+	input bool
+	// Of the API: the schemas of structs by name, and the path that they are referred to by.
+	defs  map[string]Schema
+	where string
+}
 
-func (b builder) object(t reflect.Type) schema {
+// tools says whether the schemas are for tools.
+func (b builder) tools() bool { return b.defs == nil }
+
+// named refers to the schema of a struct. The requests of a type that is in answers, too,
+// have a name of their own.
+func (b builder) named(t reflect.Type) Schema {
+	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+	if b.input && !strings.HasSuffix(name, "Request") && !strings.HasSuffix(name, "Form") {
+		name += "Input"
+	}
+	if _, known := b.defs[name]; !known {
+		b.defs[name] = nil // it may refer to itself
+		b.defs[name] = b.object(t)
+	}
+	return Schema{"$ref": b.where + name}
+}
+
+func (b builder) object(t reflect.Type) Schema {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	properties, required := schema{}, []string(nil)
+	properties, required := Schema{}, []string(nil)
 	b.fields(t, properties, &required, false)
-	s := schema{"type": "object", "properties": properties}
+	s := Schema{"type": "object", "properties": properties}
 	if b.input {
 		s["additionalProperties"] = false
 	}
@@ -68,7 +88,7 @@ func (b builder) object(t reflect.Type) schema {
 }
 
 // fields adds the fields of a struct. None is required of one that may be absent.
-func (b builder) fields(t reflect.Type, properties schema, required *[]string, absent bool) {
+func (b builder) fields(t reflect.Type, properties Schema, required *[]string, absent bool) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
@@ -78,7 +98,7 @@ func (b builder) fields(t reflect.Type, properties schema, required *[]string, a
 		case f.Anonymous && name == "":
 			b.fields(f.Type, properties, required, absent)
 			continue
-		case name == "-" || name == "" || f.Tag.Get("mcp") == "-" || !b.input && f.Tag.Get("mcp") == "in" || b.input && memory.HiddenFromTools(f):
+		case name == "-" || name == "" || b.tools() && (f.Tag.Get("mcp") == "-" || !b.input && f.Tag.Get("mcp") == "in" || b.input && memory.HiddenFromTools(f)):
 			continue
 		}
 		limits := memory.LimitsOf(f)
@@ -93,13 +113,19 @@ func (b builder) fields(t reflect.Type, properties schema, required *[]string, a
 	}
 }
 
-func (b builder) field(f reflect.StructField, name string, limits memory.Limits, optional bool) schema {
+func (b builder) field(f reflect.StructField, name string, limits memory.Limits, optional bool) Schema {
 	t, pointer := f.Type, f.Type.Kind() == reflect.Pointer
 	if pointer {
 		t = t.Elem()
 	}
 	s := b.value(t, f, limits)
-	if pointer && !b.input && !optional {
+	// Over MCP lists and maps are never null.
+	null := pointer || !b.tools() && (t.Kind() == reflect.Slice && t != rawType || t.Kind() == reflect.Map)
+	switch ref := s["$ref"]; {
+	case !null || b.input || optional:
+	case ref != nil:
+		s = Schema{"anyOf": []Schema{{"$ref": ref}, typed("null")}}
+	default:
 		s["type"] = []any{s["type"], "null"}
 	}
 	description := f.Tag.Get("desc")
@@ -130,11 +156,14 @@ func (b builder) field(f reflect.StructField, name string, limits memory.Limits,
 }
 
 // value describes the values of a type. The field says how: its form, its limits.
-func (b builder) value(t reflect.Type, f reflect.StructField, limits memory.Limits) schema {
-	flat := strings.Contains(f.Tag.Get("mcp"), "flat")
+func (b builder) value(t reflect.Type, f reflect.StructField, limits memory.Limits) Schema {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	flat := b.tools() && strings.Contains(f.Tag.Get("mcp"), "flat")
 	switch {
 	case t == timeType:
-		return schema{"type": "string", "format": "date-time"}
+		return Schema{"type": "string", "format": "date-time"}
 	case t == millisType:
 		return typed("number")
 	case t == scopeType:
@@ -142,7 +171,7 @@ func (b builder) value(t reflect.Type, f reflect.StructField, limits memory.Limi
 	case t == rawType && b.input:
 		return formSchema(limits.Forms)
 	case t == rawType:
-		return schema{}
+		return Schema{}
 	case t.Implements(textType):
 		return typed("string")
 	}
@@ -155,20 +184,23 @@ func (b builder) value(t reflect.Type, f reflect.StructField, limits memory.Limi
 		return b.limited(typed("number"), "minimum", "maximum", limits.Range, nil)
 	case reflect.Slice, reflect.Array:
 		items := b.value(t.Elem(), f, memory.Limits{Range: limits.Each, Enum: limits.Enum})
-		s := schema{"type": "array", "items": items}
+		s := Schema{"type": "array", "items": items}
 		if t.Kind() == reflect.Array {
 			s["maxItems"] = t.Len()
 		}
 		return b.limited(s, "minItems", "maxItems", limits.Range, nil)
 	case reflect.Map:
-		return schema{"type": "object", "additionalProperties": b.value(t.Elem(), f, memory.Limits{})}
+		return Schema{"type": "object", "additionalProperties": b.value(t.Elem(), f, memory.Limits{})}
 	case reflect.Struct:
-		if flat {
+		switch {
+		case flat:
 			return typed("object")
+		case b.tools() || t.Name() == "":
+			return b.object(t)
 		}
-		return b.object(t)
+		return b.named(t)
 	case reflect.Interface:
-		return schema{}
+		return Schema{}
 	}
 	s := b.limited(typed("integer"), "minimum", "maximum", limits.Range, nil)
 	if strings.HasPrefix(t.Kind().String(), "uint") && b.input {
@@ -177,7 +209,7 @@ func (b builder) value(t reflect.Type, f reflect.StructField, limits memory.Limi
 	return s
 }
 
-func (b builder) limited(s schema, least, most string, r *memory.Range, enum []string) schema {
+func (b builder) limited(s Schema, least, most string, r *memory.Range, enum []string) Schema {
 	if !b.input {
 		return s
 	}
@@ -194,26 +226,26 @@ func (b builder) limited(s schema, least, most string, r *memory.Range, enum []s
 }
 
 // formSchema describes a JSON value that callers shape.
-func formSchema(forms []string) schema {
+func formSchema(forms []string) Schema {
 	switch len(forms) {
 	case 0:
-		return schema{}
+		return Schema{}
 	case 1:
 		return typed(forms[0])
 	}
-	either := make([]schema, len(forms))
+	either := make([]Schema, len(forms))
 	for i, form := range forms {
 		either[i] = typed(form)
 	}
-	return schema{"anyOf": either}
+	return Schema{"anyOf": either}
 }
 
 // scopeSchema describes "current", "all" or {"sessionId": "…"}.
-func scopeSchema() schema {
-	id := schema{"type": "string", "minLength": memory.MinSessionID, "maxLength": memory.MaxNameText}
-	return schema{"anyOf": []schema{
+func scopeSchema() Schema {
+	id := Schema{"type": "string", "minLength": memory.MinSessionID, "maxLength": memory.MaxNameText}
+	return Schema{"anyOf": []Schema{
 		{"type": "string", "enum": []string{memory.ScopeAll, memory.ScopeCurrent}},
-		{"type": "object", "properties": schema{"sessionId": id}, "required": []string{"sessionId"}, "additionalProperties": false},
+		{"type": "object", "properties": Schema{"sessionId": id}, "required": []string{"sessionId"}, "additionalProperties": false},
 	}}
 }
 
@@ -229,37 +261,37 @@ func literal(t reflect.Type, text string) any {
 	return text
 }
 
-// property is the schema of a field.
-func (s schema) property(name string) schema { return s["properties"].(schema)[name].(schema) }
+// Property is the schema of a field.
+func (s Schema) Property(name string) Schema { return s["properties"].(Schema)[name].(Schema) }
 
-// brief returns what a model needs of the schema to call the tool: the names, types and
+// Brief returns what a model needs of the schema to call the tool: the names, types and
 // choices of the arguments, and which are required. The server checks the limits of each
 // call, and its refusal names them. Older names are left out. If terse is set, so are the
 // project, which instructions explains once, and the descriptions of what is optional.
-func (s schema) brief(terse bool) schema {
-	out := schema{}
+func (s Schema) Brief(terse bool) Schema {
+	out := Schema{}
 	for keyword, value := range s {
 		switch keyword {
 		case "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "pattern", "format", "default":
 		case "additionalProperties":
-			if of, is := value.(schema); is {
-				out[keyword] = of.brief(terse)
+			if of, is := value.(Schema); is {
+				out[keyword] = of.Brief(terse)
 			}
 		case "required":
 			if len(s.required()) > 0 {
 				out[keyword] = value
 			}
 		case "items":
-			out[keyword] = value.(schema).brief(terse)
+			out[keyword] = value.(Schema).Brief(terse)
 		case "anyOf":
-			either := value.([]schema)
-			briefs := make([]schema, len(either))
+			either := value.([]Schema)
+			briefs := make([]Schema, len(either))
 			for i := range either {
-				briefs[i] = either[i].brief(terse)
+				briefs[i] = either[i].Brief(terse)
 			}
 			out[keyword] = briefs
 		case "properties":
-			out[keyword] = briefProperties(value.(schema), s.required(), terse)
+			out[keyword] = briefProperties(value.(Schema), s.required(), terse)
 		default:
 			out[keyword] = value
 		}
@@ -267,14 +299,14 @@ func (s schema) brief(terse bool) schema {
 	return out
 }
 
-func briefProperties(properties schema, required []string, terse bool) schema {
-	out := schema{}
+func briefProperties(properties Schema, required []string, terse bool) Schema {
+	out := Schema{}
 	for name, value := range properties {
-		property := value.(schema)
+		property := value.(Schema)
 		if property["deprecated"] == true || terse && property["description"] == projectUse {
 			continue
 		}
-		property = property.brief(terse || property["type"] == "object")
+		property = property.Brief(terse || property["type"] == "object")
 		if terse && !slices.Contains(required, name) || property["description"] == projectUse {
 			delete(property, "description")
 		}
@@ -283,24 +315,16 @@ func briefProperties(properties schema, required []string, terse bool) schema {
 	return out
 }
 
-func (s schema) required() []string {
+func (s Schema) required() []string {
 	names, _ := s["required"].([]string)
 	return names
 }
 
-// headline is what a description says first, up to the end of a sentence or a colon.
-func headline(text string) string {
-	for _, mark := range []string{". ", ": ", "; "} {
-		text, _, _ = strings.Cut(text, mark)
-	}
-	return strings.TrimSuffix(text, ".") + "."
-}
-
-// raw encodes the schema; its keys come out sorted.
-func (s schema) raw() json.RawMessage {
+// Raw encodes the schema; its keys come out sorted.
+func (s Schema) Raw() json.RawMessage {
 	encoded, err := json.Marshal(s)
 	if err != nil {
-		panic(fmt.Sprintf("mcp: schema: %v", err)) // it holds numbers, texts, lists and maps only
+		panic(fmt.Sprintf("schema: %v", err)) // it holds numbers, texts, lists and maps only
 	}
 	return encoded
 }
