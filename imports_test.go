@@ -162,6 +162,8 @@ var layers = []layer{
 
 	{"internal/metrics", []string{"internal/memory", "internal/render"},
 		"it counts runs and answers and writes a status for Prometheus; render is how many tokens a text has"},
+	{"internal/web", []string{"internal/memory", "internal/render", "internal/service"},
+		"a transport knows the service interface only; Host and Origin are checked before it"},
 	{"internal/schema", []string{"internal/memory"},
 		"it reads types and their tags; what calls them, it does not know"},
 	{"internal/api", []string{"internal/memory", "internal/metrics", "internal/render", "internal/schema", "internal/service"},
@@ -196,6 +198,7 @@ type starter struct{ path, why string }
 var starters = []starter{
 	{"internal/git/...", "git, so that no program runs that a repository configures"},
 	{"internal/client/spawn.go", "the daemon, which is this program"},
+	{"internal/cli/ui.go", "the browser, with the address of the page"},
 	{"internal/connect/start.go", "the server that a client will start, once, to see that it answers; and Claude Code, to add it"},
 	{"embedder/ollama/ollamatest/server.go", "the server of tests"},
 	{"embedder/builtin/training/mine/mirror/mirror.go", "git, over mirrors that whoever trains has made"},

@@ -48,6 +48,7 @@ import (
 	"github.com/recalld/recalld/internal/repofiles"
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/source/code"
+	"github.com/recalld/recalld/internal/web"
 	"github.com/recalld/recalld/worker"
 )
 
@@ -164,6 +165,9 @@ type Daemon struct {
 	socket      *httpserver.Socket
 	second      *httpserver.Socket // nil, or see listenToo
 	handler     http.Handler       // what sockets serve
+	paging      sync.Mutex         // guards what follows
+	page        *web.Site          // nil until it is opened
+	pageAddress string
 
 	loaded   chan struct{} // closed when the indexes are loaded
 	stopOnce sync.Once

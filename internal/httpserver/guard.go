@@ -40,26 +40,14 @@ type GuardOptions struct {
 // Host and Origin come first: a page must not learn whether it guessed a token.
 // Refusals are CodeForbidden.
 func Guard(next http.Handler, opts GuardOptions) http.Handler {
-	own := "http://"
-	if opts.Certificate != nil {
-		own = "https://"
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !isLoopbackHost(r.Host) && !opts.certified(r.Host) {
-			api.WriteError(w, &memory.Error{Code: memory.CodeForbidden, Field: "Host", Limit: "127.0.0.1, [::1], localhost or a name of the certificate in tcp.certificate",
-				Message: "the request is for another host"})
-			return
-		}
 		// The answer depends on the origin: caches must know.
 		w.Header().Add("Vary", "Origin")
-		origins, page := r.Header["Origin"]
-		// Browsers send one origin; several, an empty one or "null" are refused.
-		if page && (len(origins) != 1 || origins[0] != own+r.Host && !slices.Contains(opts.AllowedOrigins, origins[0])) {
-			api.WriteError(w, &memory.Error{Code: memory.CodeForbidden, Field: "Origin", Limit: "the setting tcp.allowed_origins",
-				Message: "this web page may not call"})
+		if err := opts.check(r); err != nil {
+			api.WriteError(w, err)
 			return
 		}
-		if page {
+		if origins, page := r.Header["Origin"]; page {
 			w.Header().Set("Access-Control-Allow-Origin", origins[0])
 			w.Header().Set("Access-Control-Expose-Headers", exposedHeaders)
 			if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
@@ -76,6 +64,35 @@ func Guard(next http.Handler, opts GuardOptions) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// GuardPage wraps the daemon's own web page: Host and Origin are as Guard has them, with no
+// origin but its own. It asks for no token; who may see the page is its own business.
+func GuardPage(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := (&GuardOptions{}).check(r); err != nil {
+			api.WriteError(w, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// check refuses requests for other hosts and from other web pages.
+func (o *GuardOptions) check(r *http.Request) error {
+	if !isLoopbackHost(r.Host) && !o.certified(r.Host) {
+		return &memory.Error{Code: memory.CodeForbidden, Field: "Host", Limit: "127.0.0.1, [::1], localhost or a name of the certificate in tcp.certificate",
+			Message: "the request is for another host"}
+	}
+	own := "http://" + r.Host
+	if o.Certificate != nil {
+		own = "https://" + r.Host
+	}
+	// Browsers send one origin; several, an empty one or "null" are refused.
+	if origins, page := r.Header["Origin"]; page && (len(origins) != 1 || origins[0] != own && !slices.Contains(o.AllowedOrigins, origins[0])) {
+		return &memory.Error{Code: memory.CodeForbidden, Field: "Origin", Limit: "the setting tcp.allowed_origins", Message: "this web page may not call"}
+	}
+	return nil
 }
 
 // certified reports whether the certificate is for a Host header, with or without a port.

@@ -177,3 +177,8 @@ type CheckReport struct {
 
 // MaxProblems is how many problems a report lists at most.
 const MaxProblems = 100
+
+// Page is an address of the daemon's web page.
+type Page struct {
+	URL string `json:"url"`
+}

@@ -1,0 +1,32 @@
+package daemon
+
+import (
+	"context"
+
+	"github.com/recalld/recalld/internal/httpserver"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/web"
+)
+
+// OpenPage carries out service.OpenPage. The page has a listener of its own, on a free port
+// of loopback, from the first time on.
+func (d *Daemon) OpenPage(context.Context) (*memory.Page, error) {
+	d.paging.Lock()
+	defer d.paging.Unlock()
+	if d.page == nil {
+		site, err := web.New(web.Options{Service: d, Log: d.log})
+		if err != nil {
+			return nil, err
+		}
+		l, err := httpserver.ListenTCP("127.0.0.1:0", nil)
+		if err != nil {
+			return nil, err
+		}
+		address := l.Addr().String()
+		if err := d.server.Start(httpserver.Endpoint{Listener: l, Handler: httpserver.GuardPage(site)}); err != nil {
+			return nil, err
+		}
+		d.page, d.pageAddress = site, "http://"+address
+	}
+	return &memory.Page{URL: d.pageAddress + d.page.Link()}, nil
+}

@@ -1,0 +1,204 @@
+// Package web serves a page over the service: what the memory holds, what a question finds
+// and why, and the lessons, to be corrected. It is a transport, as MCP and the API are.
+//
+// Who may see it. A login link, made by the daemon for its user, is good for one visit within
+// two minutes. It becomes a cookie that scripts cannot read and other sites cannot send. Every
+// change bears a token of the visit besides, so that no other page can have it made. Host and
+// Origin are checked before, by httpserver.GuardPage.
+//
+// Pages are made on the server and can be read without scripts. Nothing is fetched from
+// elsewhere: the policy of their content forbids it.
+package web
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"embed"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+)
+
+const (
+	// Root is the path below which the page is.
+	Root = "/ui/"
+
+	linkLife  = 2 * time.Minute
+	visitLife = 12 * time.Hour
+	maxLinks  = 16 // that wait for their visit
+	maxVisits = 64
+	maxForm   = 64 << 10 // bytes
+	cookie    = "recalld_visit"
+	client    = "page" // in the audit log
+)
+
+//go:embed pages/*.html
+var pageFiles embed.FS
+
+//go:embed files
+var ownFiles embed.FS
+
+// Options configure a Site.
+type Options struct {
+	Service service.Service
+	Now     func() time.Time
+	Log     *slog.Logger
+}
+
+// Site is the page. It is safe for concurrent use.
+type Site struct {
+	opts  Options
+	mux   *http.ServeMux
+	pages map[string]*template.Template
+
+	mu     sync.Mutex // guards what follows
+	links  map[string]time.Time
+	visits map[string]*visit
+}
+
+// visit is one browser that has followed a link.
+type visit struct {
+	Token string // of every form
+	until time.Time
+}
+
+// New returns the page of a service.
+func New(opts Options) (*Site, error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Site{opts: opts, mux: http.NewServeMux(), pages: map[string]*template.Template{}, links: map[string]time.Time{}, visits: map[string]*visit{}}
+	for _, name := range []string{"overview", "search", "lessons", "lesson", "error"} {
+		t, err := template.New("frame.html").Funcs(s.functions()).ParseFS(pageFiles, "pages/frame.html", "pages/parts.html", "pages/"+name+".html")
+		if err != nil {
+			return nil, err
+		}
+		s.pages[name] = t
+	}
+	s.mux.HandleFunc("GET "+Root+"login", s.login)
+	s.mux.Handle("GET "+Root+"files/", http.StripPrefix(Root, http.FileServerFS(ownFiles)))
+	for pattern, page := range map[string]func(*request){
+		"GET " + Root + "{$}": (*request).overview, "GET " + Root + "search": (*request).search,
+		"GET " + Root + "lessons": (*request).lessons, "GET " + Root + "lessons/{id}": (*request).lesson,
+		"POST " + Root + "lessons/{id}/retract": (*request).retract, "POST " + Root + "lessons/{id}/supersede": (*request).supersede,
+		"POST " + Root + "lessons/{id}/forget": (*request).forget,
+	} {
+		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, page) })
+	}
+	return s, nil
+}
+
+// Link returns the path of a login link.
+func (s *Site) Link() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.opts.Now()
+	for key, until := range s.links {
+		if now.After(until) || len(s.links) >= maxLinks {
+			delete(s.links, key)
+		}
+	}
+	key := rand.Text()
+	s.links[key] = now.Add(linkLife)
+	return Root + "login?key=" + key
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	s.mux.ServeHTTP(w, r)
+}
+
+// login takes a link, which is gone then, for a visit.
+func (s *Site) login(w http.ResponseWriter, r *http.Request) {
+	now := s.opts.Now()
+	s.mu.Lock()
+	until, known := s.links[r.FormValue("key")]
+	delete(s.links, r.FormValue("key"))
+	ok := known && !now.After(until)
+	id := rand.Text()
+	if ok {
+		for old, v := range s.visits {
+			if now.After(v.until) || len(s.visits) >= maxVisits {
+				delete(s.visits, old)
+			}
+		}
+		s.visits[id] = &visit{Token: rand.Text(), until: now.Add(visitLife)}
+	}
+	s.mu.Unlock()
+	if !ok {
+		s.refuse(w, "This link was used, or is older than two minutes.")
+		return
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookie, Value: id, Path: Root, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.Redirect(w, r, Root, http.StatusSeeOther)
+}
+
+// refuse answers who has no visit.
+func (s *Site) refuse(w http.ResponseWriter, why string) {
+	s.show(w, http.StatusForbidden, "error", view{Title: "Not logged in", Error: &memory.Error{Message: why, Hint: "run 'recalld ui' for a new link"}})
+}
+
+// visitOf returns the visit of a request, nil if it has none.
+func (s *Site) visitOf(r *http.Request) *visit {
+	c, err := r.Cookie(cookie)
+	if err != nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.visits[c.Value]
+	if v == nil || s.opts.Now().After(v.until) {
+		return nil
+	}
+	return v
+}
+
+// serve serves a page to who has a visit, and a change to who bears its token.
+func (s *Site) serve(w http.ResponseWriter, r *http.Request, page func(*request)) {
+	v := s.visitOf(r)
+	if v == nil {
+		s.refuse(w, "This page is for you alone.")
+		return
+	}
+	if r.Method == http.MethodPost {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		if err := r.ParseForm(); err != nil {
+			s.show(w, http.StatusBadRequest, "error", view{Title: "Not done", Error: memory.Invalid("form", "64 KiB", "%v", err), Visit: v})
+			return
+		}
+		if subtle.ConstantTimeCompare([]byte(r.PostForm.Get("token")), []byte(v.Token)) != 1 {
+			s.show(w, http.StatusForbidden, "error", view{Title: "Not done", Error: &memory.Error{Message: "The form is not of this visit.", Hint: "go back, load the page again and repeat it"}, Visit: v})
+			return
+		}
+	}
+	page(&request{site: s, visit: v, w: w, r: r})
+}
+
+// show writes a page.
+func (s *Site) show(w http.ResponseWriter, status int, page string, v view) {
+	var text strings.Builder
+	if err := s.pages[page].ExecuteTemplate(&text, "frame.html", v); err != nil {
+		s.opts.Log.Error("a page could not be written", "part", "web", "page", page, "error", err)
+		http.Error(w, "The page could not be written; the daemon's log says why.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text.String())) // the browser is gone
+}

@@ -1,0 +1,215 @@
+package web
+
+import (
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/service/servicetest"
+)
+
+const hostile = "<script>alert(1)</script>\u202e\x1b[31m'\"&"
+
+// browser is a client with cookies before a site.
+type browser struct {
+	t      *testing.T
+	site   *Site
+	svc    *servicetest.Service
+	server *httptest.Server
+	client *http.Client
+	now    time.Time
+}
+
+func newBrowser(t *testing.T) *browser {
+	b := &browser{t: t, svc: servicetest.Full(hostile, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), now: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}
+	var err error
+	if b.site, err = New(Options{Service: b.svc, Now: func() time.Time { return b.now }}); err != nil {
+		t.Fatal(err)
+	}
+	b.server = httptest.NewServer(b.site)
+	t.Cleanup(b.server.Close)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.client = &http.Client{Jar: jar}
+	return b
+}
+
+// get loads a page, and post sends a form; both return status and text.
+func (b *browser) get(path string) (int, string) {
+	b.t.Helper()
+	return b.read(b.client.Get(b.server.URL + path))
+}
+
+func (b *browser) post(path string, form url.Values) (int, string) {
+	b.t.Helper()
+	return b.read(b.client.PostForm(b.server.URL+path, form))
+}
+
+func (b *browser) read(answer *http.Response, err error) (int, string) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if csp := answer.Header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
+		b.t.Errorf("%s has the policy %q", answer.Request.URL.Path, csp)
+	}
+	return answer.StatusCode, string(text)
+}
+
+// token is that of the visit's forms.
+func (b *browser) token() string {
+	b.t.Helper()
+	_, text := b.get(Root + "lessons/l-1")
+	found := regexp.MustCompile(`name="token" value="([^"]+)"`).FindStringSubmatch(text)
+	if found == nil {
+		b.t.Fatalf("no token in %s", text)
+	}
+	return found[1]
+}
+
+var pages = []string{Root, Root + "search", Root + "search?q=x", Root + "lessons", Root + "lessons?sort=worked&q=script", Root + "lessons/l-1"}
+
+// TestOnlyVisitsSeePages: without a visit there is nothing to see, a link is good once and
+// not for long, and a visit ends.
+func TestOnlyVisitsSeePages(t *testing.T) {
+	b := newBrowser(t)
+	for _, page := range pages {
+		if status, text := b.get(page); status != http.StatusForbidden || strings.Contains(text, "alert(1)") {
+			t.Errorf("%s without a visit: %d", page, status)
+		}
+	}
+	link := b.site.Link()
+	b.now = b.now.Add(linkLife + time.Second)
+	if status, _ := b.get(link); status != http.StatusForbidden {
+		t.Errorf("an old link: %d", status)
+	}
+	link = b.site.Link()
+	if status, _ := b.get(link); status != http.StatusOK {
+		t.Errorf("a link: %d", status)
+	}
+	thief := newBrowser(t)
+	thief.server = b.server
+	if status, _ := thief.get(link); status != http.StatusForbidden {
+		t.Errorf("a link that was used: %d", status)
+	}
+	if status, _ := thief.get(Root + "login?key="); status != http.StatusForbidden {
+		t.Errorf("an empty key: %d", status)
+	}
+	for _, page := range pages {
+		if status, _ := b.get(page); status != http.StatusOK {
+			t.Errorf("%s: %d", page, status)
+		}
+	}
+	b.now = b.now.Add(visitLife + time.Second)
+	if status, _ := b.get(Root); status != http.StatusForbidden {
+		t.Errorf("a visit that ended: %d", status)
+	}
+}
+
+// TestStoredTextIsText: what is stored never becomes markup, and what a terminal or an eye
+// would act on is shown.
+func TestStoredTextIsText(t *testing.T) {
+	b := newBrowser(t)
+	b.get(b.site.Link())
+	for _, page := range pages {
+		_, text := b.get(page)
+		text = regexp.MustCompile(`value="[^"]*"`).ReplaceAllString(text, "") // what forms send back
+		text = regexp.MustCompile(`(?s)<textarea.*?</textarea>`).ReplaceAllString(text, "")
+		if strings.Contains(text, "<script>alert") || strings.ContainsAny(text, "\u202e\x1b") {
+			t.Errorf("%s has stored text as it came", page)
+		}
+		if page != Root+"search" && page != Root && !strings.Contains(text, "&lt;script&gt;alert(1)") {
+			t.Errorf("%s does not show stored text: %.500s", page, text)
+		}
+	}
+}
+
+// TestChanges: forms change what they say, with the visit's token alone.
+func TestChanges(t *testing.T) {
+	b := newBrowser(t)
+	b.svc.Answers[service.Recall.Name] = &memory.RecallResponse{Items: []memory.Item{{ID: "l-1", Kind: memory.Lesson, Lesson: "old", Context: "when"}}}
+	b.svc.Answers[service.Remember.Name] = &memory.Remembered{ID: "l-2"}
+	b.get(b.site.Link())
+	token := b.token()
+	for name, test := range map[string]struct {
+		path string
+		form url.Values
+		op   string
+		want int
+	}{
+		"retract":               {"retract", url.Values{"why": {"it is wrong"}}, service.Remember.Name, http.StatusOK},
+		"retract without words": {"retract", url.Values{"why": {" "}}, "", http.StatusBadRequest},
+		"supersede":             {"supersede", url.Values{"lesson": {"new"}}, service.Remember.Name, http.StatusOK},
+		"forget":                {"forget", url.Values{"sure": {"1"}}, service.Forget.Name, http.StatusOK},
+		"forget unsure":         {"forget", url.Values{}, "", http.StatusBadRequest},
+		"forget, forged":        {"forget", url.Values{"sure": {"1"}, "token": {"x"}}, "", http.StatusForbidden},
+		"too long":              {"retract", url.Values{"why": {strings.Repeat("x", maxForm)}}, "", http.StatusBadRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b.t = t
+			if test.form.Get("token") == "" {
+				test.form.Set("token", token)
+			}
+			before := len(b.svc.Calls())
+			status, text := b.post(Root+"lessons/l-1/"+test.path, test.form)
+			if status != test.want {
+				t.Errorf("status %d, want %d: %s", status, test.want, text)
+			}
+			changed := ""
+			for _, call := range b.svc.Calls()[before:] {
+				if !service.Find(call.Operation).ReadOnly {
+					changed += call.Operation
+				}
+			}
+			if changed != test.op {
+				t.Errorf("it called %q, want %q", changed, test.op)
+			}
+		})
+	}
+	b.t = t
+	if status, _ := b.get(Root + "lessons/l-1/forget"); status == http.StatusOK {
+		t.Error("a link forgets")
+	}
+}
+
+// TestNothingThere: empty pages say what to do, and errors say what is wrong.
+func TestNothingThere(t *testing.T) {
+	b := newBrowser(t)
+	b.svc.Answers = map[string]any{
+		service.Status.Name: &memory.Status{}, service.Lessons.Name: &memory.LessonList{}, service.Recall.Name: &memory.RecallResponse{NothingRelevant: true},
+	}
+	b.get(b.site.Link())
+	for page, want := range map[string]string{
+		Root: "recalld up", Root + "lessons": "There are no lessons yet", Root + "search?q=x": "Nothing relevant",
+		Root + "lessons/l-9": "there is no lesson l-9", Root + "search?q=x&least=y": "a number from 0 to 1",
+	} {
+		if _, text := b.get(page); !strings.Contains(text, want) {
+			t.Errorf("%s does not say %q: %s", page, want, text)
+		}
+	}
+}
+
+func TestAgo(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "just now", -time.Hour: "just now", time.Minute: "1 minute ago", 90 * time.Minute: "1 hour ago", 49 * time.Hour: "2 days ago", 400 * 24 * time.Hour: "1 year ago",
+	} {
+		if got := ago(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+}
