@@ -145,7 +145,7 @@ var methods = merged(sessionMethods, map[string]method{
 	service.DeadJobs.Name:   {answer: &memory.DeadJobList{Jobs: []memory.DeadJob{{ID: "j", Kind: "k", Payload: []byte(`{"a":1}`), LastError: "e", EnqueuedAt: at}}}},
 	service.RequeueJob.Name: {request: memory.RequeueRequest{ID: "job 1?"}, answer: &service.None{}},
 	service.Stop.Name:       {answer: &service.None{}},
-	service.OpenPage.Name:   {answer: &memory.Page{URL: "http://127.0.0.1:1/ui/login?key=k"}},
+	service.OpenPage.Name:   {request: memory.PageRequest{Caller: memory.Caller{Dir: "/d"}}, answer: &memory.Page{URL: "http://127.0.0.1:1/ui/login?key=k"}},
 	service.Models.Name:     {answer: &memory.ModelList{Models: []memory.ModelState{{Name: "m", Dim: 3, State: "active"}}}},
 	service.PullModel.Name:  {request: memory.PullRequest{Name: "m"}, answer: new(memory.Pulled(true))},
 	service.AdaptModel.Name: {request: memory.AdaptRequest{Threads: 3, TimeLimit: memory.Millis(time.Minute)},

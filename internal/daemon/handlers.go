@@ -59,7 +59,7 @@ func (d *Daemon) bind() (err error) {
 
 		service.BindReporting(service.IndexRepo, d.IndexRepo),
 		service.Bind(service.Status, noRequest(d.Status)),
-		service.Bind(service.OpenPage, noRequest(d.OpenPage)),
+		service.Bind(service.OpenPage, d.OpenPage),
 		service.Bind(service.Repos, inList(d.sandboxes.Repos, func(l []memory.SandboxState) memory.RepoList { return memory.RepoList{Repos: l} })),
 		service.Bind(service.Skipped, d.sandboxes.Skipped),
 		service.Bind(service.Pause, d.Pause),

@@ -10,11 +10,11 @@ import (
 
 // OpenPage carries out service.OpenPage. The page has a listener of its own, on a free port
 // of loopback, from the first time on.
-func (d *Daemon) OpenPage(context.Context) (*memory.Page, error) {
+func (d *Daemon) OpenPage(ctx context.Context, req memory.PageRequest) (*memory.Page, error) {
 	d.paging.Lock()
 	defer d.paging.Unlock()
 	if d.page == nil {
-		site, err := web.New(web.Options{Service: d, Log: d.log})
+		site, err := web.New(web.Options{Service: d, Projects: d.core.Store.Projects, Log: d.log})
 		if err != nil {
 			return nil, err
 		}
@@ -28,5 +28,12 @@ func (d *Daemon) OpenPage(context.Context) (*memory.Page, error) {
 		}
 		d.page, d.pageAddress = site, "http://"+address
 	}
-	return &memory.Page{URL: d.pageAddress + d.page.Link()}, nil
+	project := ""
+	switch p, known, err := d.core.Recorder.Resolve(ctx, req.Project, req.Caller); {
+	case err != nil && req.Project != "":
+		return nil, err
+	case err == nil && known:
+		project = p.ID
+	}
+	return &memory.Page{URL: d.pageAddress + d.page.Link(project)}, nil
 }

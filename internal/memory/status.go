@@ -178,6 +178,13 @@ type CheckReport struct {
 // MaxProblems is how many problems a report lists at most.
 const MaxProblems = 100
 
+// PageRequest asks for an address of the daemon's web page. Project is shown first; by
+// default the caller's.
+type PageRequest struct {
+	Project string `json:"project,omitempty" limit:"0-4096" desc:"That is shown first; default: the one you work in."`
+	Caller  Caller `json:"caller,omitzero"`
+}
+
 // Page is an address of the daemon's web page.
 type Page struct {
 	URL string `json:"url"`

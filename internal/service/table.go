@@ -141,7 +141,7 @@ var (
 	Status = define[None, memory.Status](Spec{Name: "status", Method: http.MethodGet, Path: "/v1/status", Group: Admin, ReadOnly: true,
 		Title:       "Memory status",
 		Description: "Show whether the memory daemon is healthy: the state of each project's index, how far each model's vectors are, the queue and the last errors. Use it when answers look degraded or stale, or after index_repo."})
-	OpenPage = define[None, memory.Page](Spec{Name: "open_page", Path: "/v1/ui",
+	OpenPage = define[memory.PageRequest, memory.Page](Spec{Name: "open_page", Path: "/v1/ui",
 		Title:       "Open the web page",
 		Description: "Give an address of the daemon's web page on this machine, good for one visit within two minutes."})
 	Repos = define[None, memory.RepoList](Spec{Name: "repos", Method: http.MethodGet, Path: "/v1/repos", ReadOnly: true,

@@ -28,7 +28,7 @@ type view struct {
 	Title, Page string
 	Visit       *visit
 	Project     string // as it is named in addresses; empty is none chosen
-	Projects    []memory.SandboxState
+	Projects    []memory.Project
 	Query       string
 	Notice      string
 	Error       *memory.Error
@@ -71,15 +71,11 @@ func (q *request) view(title, page string) (view, *memory.Status, error) {
 	if err != nil {
 		return v, nil, err
 	}
-	seen := map[string]bool{}
-	for _, p := range status.Projects {
-		if !seen[p.Project] {
-			seen[p.Project] = true
-			v.Projects = append(v.Projects, p)
-		}
+	if v.Projects, err = q.site.opts.Projects(); err != nil {
+		return v, nil, err
 	}
 	if v.Project == "" && len(v.Projects) > 0 {
-		v.Project = v.Projects[0].Project
+		v.Project = v.Projects[0].ID
 	}
 	return v, status, nil
 }
@@ -151,6 +147,11 @@ func (q *request) lessons() {
 	v, _, err := q.view("Lessons", "lessons")
 	if err != nil {
 		q.ok("lessons", v, err)
+		return
+	}
+	if len(v.Projects) == 0 {
+		v.Lessons = &lessonTable{Sort: "newest"}
+		q.ok("lessons", v, nil)
 		return
 	}
 	stale := q.r.FormValue("stale") != ""

@@ -17,6 +17,7 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -47,8 +48,10 @@ var ownFiles embed.FS
 // Options configure a Site.
 type Options struct {
 	Service service.Service
-	Now     func() time.Time
-	Log     *slog.Logger
+	// Projects are all that are known.
+	Projects func() ([]memory.Project, error)
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Site is the page. It is safe for concurrent use.
@@ -57,9 +60,15 @@ type Site struct {
 	mux   *http.ServeMux
 	pages map[string]*template.Template
 
-	mu     sync.Mutex // guards what follows
-	links  map[string]time.Time
+	mu     sync.Mutex      // guards what follows
+	links  map[string]link // by key
 	visits map[string]*visit
+}
+
+// link is a login link.
+type link struct {
+	until   time.Time
+	project string // that is shown first
 }
 
 // visit is one browser that has followed a link.
@@ -76,7 +85,7 @@ func New(opts Options) (*Site, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Site{opts: opts, mux: http.NewServeMux(), pages: map[string]*template.Template{}, links: map[string]time.Time{}, visits: map[string]*visit{}}
+	s := &Site{opts: opts, mux: http.NewServeMux(), pages: map[string]*template.Template{}, links: map[string]link{}, visits: map[string]*visit{}}
 	for _, name := range []string{"overview", "search", "lessons", "lesson", "error"} {
 		t, err := template.New("frame.html").Funcs(s.functions()).ParseFS(pageFiles, "pages/frame.html", "pages/parts.html", "pages/"+name+".html")
 		if err != nil {
@@ -97,18 +106,18 @@ func New(opts Options) (*Site, error) {
 	return s, nil
 }
 
-// Link returns the path of a login link.
-func (s *Site) Link() string {
+// Link returns the path of a login link, to a project if it is not empty.
+func (s *Site) Link(project string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.opts.Now()
-	for key, until := range s.links {
-		if now.After(until) || len(s.links) >= maxLinks {
+	for key, l := range s.links {
+		if now.After(l.until) || len(s.links) >= maxLinks {
 			delete(s.links, key)
 		}
 	}
 	key := rand.Text()
-	s.links[key] = now.Add(linkLife)
+	s.links[key] = link{now.Add(linkLife), project}
 	return Root + "login?key=" + key
 }
 
@@ -128,9 +137,9 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Site) login(w http.ResponseWriter, r *http.Request) {
 	now := s.opts.Now()
 	s.mu.Lock()
-	until, known := s.links[r.FormValue("key")]
+	l, known := s.links[r.FormValue("key")]
 	delete(s.links, r.FormValue("key"))
-	ok := known && !now.After(until)
+	ok := known && !now.After(l.until)
 	id := rand.Text()
 	if ok {
 		for old, v := range s.visits {
@@ -146,7 +155,7 @@ func (s *Site) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, &http.Cookie{Name: cookie, Value: id, Path: Root, HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	http.Redirect(w, r, Root, http.StatusSeeOther)
+	http.Redirect(w, r, Root+"?"+url.Values{"project": {l.project}}.Encode(), http.StatusSeeOther)
 }
 
 // refuse answers who has no visit.

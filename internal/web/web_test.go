@@ -20,18 +20,20 @@ const hostile = "<script>alert(1)</script>\u202e\x1b[31m'\"&"
 
 // browser is a client with cookies before a site.
 type browser struct {
-	t      *testing.T
-	site   *Site
-	svc    *servicetest.Service
-	server *httptest.Server
-	client *http.Client
-	now    time.Time
+	t        *testing.T
+	site     *Site
+	svc      *servicetest.Service
+	server   *httptest.Server
+	client   *http.Client
+	now      time.Time
+	projects []memory.Project
 }
 
 func newBrowser(t *testing.T) *browser {
-	b := &browser{t: t, svc: servicetest.Full(hostile, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), now: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}
+	b := &browser{t: t, svc: servicetest.Full(hostile, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), now: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC),
+		projects: []memory.Project{{ID: "p-1", Name: hostile, Roots: []string{hostile}}, {ID: "p-2", Name: "other"}}}
 	var err error
-	if b.site, err = New(Options{Service: b.svc, Now: func() time.Time { return b.now }}); err != nil {
+	if b.site, err = New(Options{Service: b.svc, Projects: func() ([]memory.Project, error) { return b.projects, nil }, Now: func() time.Time { return b.now }}); err != nil {
 		t.Fatal(err)
 	}
 	b.server = httptest.NewServer(b.site)
@@ -93,12 +95,12 @@ func TestOnlyVisitsSeePages(t *testing.T) {
 			t.Errorf("%s without a visit: %d", page, status)
 		}
 	}
-	link := b.site.Link()
+	link := b.site.Link("p-1")
 	b.now = b.now.Add(linkLife + time.Second)
 	if status, _ := b.get(link); status != http.StatusForbidden {
 		t.Errorf("an old link: %d", status)
 	}
-	link = b.site.Link()
+	link = b.site.Link("p-1")
 	if status, _ := b.get(link); status != http.StatusOK {
 		t.Errorf("a link: %d", status)
 	}
@@ -125,7 +127,7 @@ func TestOnlyVisitsSeePages(t *testing.T) {
 // would act on is shown.
 func TestStoredTextIsText(t *testing.T) {
 	b := newBrowser(t)
-	b.get(b.site.Link())
+	b.get(b.site.Link("p-1"))
 	for _, page := range pages {
 		_, text := b.get(page)
 		text = regexp.MustCompile(`value="[^"]*"`).ReplaceAllString(text, "") // what forms send back
@@ -144,7 +146,7 @@ func TestChanges(t *testing.T) {
 	b := newBrowser(t)
 	b.svc.Answers[service.Recall.Name] = &memory.RecallResponse{Items: []memory.Item{{ID: "l-1", Kind: memory.Lesson, Lesson: "old", Context: "when"}}}
 	b.svc.Answers[service.Remember.Name] = &memory.Remembered{ID: "l-2"}
-	b.get(b.site.Link())
+	b.get(b.site.Link("p-1"))
 	token := b.token()
 	for name, test := range map[string]struct {
 		path string
@@ -193,7 +195,8 @@ func TestNothingThere(t *testing.T) {
 	b.svc.Answers = map[string]any{
 		service.Status.Name: &memory.Status{}, service.Lessons.Name: &memory.LessonList{}, service.Recall.Name: &memory.RecallResponse{NothingRelevant: true},
 	}
-	b.get(b.site.Link())
+	b.projects = nil
+	b.get(b.site.Link(""))
 	for page, want := range map[string]string{
 		Root: "recalld up", Root + "lessons": "There are no lessons yet", Root + "search?q=x": "Nothing relevant",
 		Root + "lessons/l-9": "there is no lesson l-9", Root + "search?q=x&least=y": "a number from 0 to 1",
