@@ -38,6 +38,9 @@ type view struct {
 	Answer  *memory.RecallResponse
 	Lessons *lessonTable
 	Lesson  *memory.Item
+
+	Sessions []memory.SessionView
+	Steps    []memory.StepView
 }
 
 // count is how many memories there are of a kind.
@@ -202,6 +205,42 @@ func (q *request) page(n int) string {
 	values := maps.Clone(q.r.URL.Query())
 	values.Set("page", strconv.Itoa(n))
 	return q.r.URL.Path + "?" + url.Values(values).Encode()
+}
+
+// sessions lists the newest sessions of a project.
+func (q *request) sessions() {
+	v, _, err := q.view("Sessions", "sessions")
+	if err == nil && len(v.Projects) > 0 {
+		var list *memory.SessionList
+		list, err = service.Sessions.Do(q.r.Context(), q.site.opts.Service, memory.SessionsRequest{Project: v.Project, Limit: 50, Caller: q.caller()})
+		if err == nil {
+			v.Sessions = list.Sessions
+		}
+	}
+	q.ok("sessions", v, err)
+}
+
+// session shows the steps of a session.
+func (q *request) session() {
+	v, _, err := q.view("Session", "sessions")
+	if err == nil {
+		var list *memory.StepList
+		scope := &memory.Scope{Session: q.r.PathValue("id")}
+		list, err = service.LastSteps.Do(q.r.Context(), q.site.opts.Service, memory.LastStepsRequest{Project: v.Project, Scope: scope, N: 200, Caller: q.caller()})
+		if err == nil {
+			if v.Steps = list.Steps; len(v.Steps) > 0 && v.Steps[0].SessionGoal != "" {
+				v.Title = v.Steps[0].SessionGoal
+			}
+		}
+	}
+	q.ok("session", v, err)
+}
+
+// code shows the indexed repositories.
+func (q *request) code() {
+	v, status, err := q.view("Code", "code")
+	v.Status = status
+	q.ok("code", v, err)
 }
 
 // lesson shows one lesson whole.

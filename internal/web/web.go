@@ -86,7 +86,7 @@ func New(opts Options) (*Site, error) {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Site{opts: opts, mux: http.NewServeMux(), pages: map[string]*template.Template{}, links: map[string]link{}, visits: map[string]*visit{}}
-	for _, name := range []string{"overview", "search", "lessons", "lesson", "error"} {
+	for _, name := range []string{"overview", "search", "lessons", "lesson", "sessions", "session", "code", "error"} {
 		t, err := template.New("frame.html").Funcs(s.functions()).ParseFS(pageFiles, "pages/frame.html", "pages/parts.html", "pages/"+name+".html")
 		if err != nil {
 			return nil, err
@@ -98,6 +98,7 @@ func New(opts Options) (*Site, error) {
 	for pattern, page := range map[string]func(*request){
 		"GET " + Root + "{$}": (*request).overview, "GET " + Root + "search": (*request).search,
 		"GET " + Root + "lessons": (*request).lessons, "GET " + Root + "lessons/{id}": (*request).lesson,
+		"GET " + Root + "sessions": (*request).sessions, "GET " + Root + "sessions/{id}": (*request).session, "GET " + Root + "code": (*request).code,
 		"POST " + Root + "lessons/{id}/retract": (*request).retract, "POST " + Root + "lessons/{id}/supersede": (*request).supersede,
 		"POST " + Root + "lessons/{id}/forget": (*request).forget,
 	} {

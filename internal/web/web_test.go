@@ -84,7 +84,7 @@ func (b *browser) token() string {
 	return found[1]
 }
 
-var pages = []string{Root, Root + "search", Root + "search?q=x", Root + "lessons", Root + "lessons?sort=worked&q=script", Root + "lessons/l-1"}
+var pages = []string{Root, Root + "search", Root + "search?q=x", Root + "lessons", Root + "lessons?sort=worked&q=script", Root + "lessons/l-1", Root + "sessions", Root + "sessions/x-12", Root + "code"}
 
 // TestOnlyVisitsSeePages: without a visit there is nothing to see, a link is good once and
 // not for long, and a visit ends.
@@ -198,7 +198,7 @@ func TestNothingThere(t *testing.T) {
 	b.projects = nil
 	b.get(b.site.Link(""))
 	for page, want := range map[string]string{
-		Root: "recalld up", Root + "lessons": "There are no lessons yet", Root + "search?q=x": "Nothing relevant",
+		Root: "recalld up", Root + "lessons": "There are no lessons yet", Root + "sessions": "No session was recorded yet", Root + "code": "recalld up", Root + "search?q=x": "Nothing relevant",
 		Root + "lessons/l-9": "there is no lesson l-9", Root + "search?q=x&least=y": "a number from 0 to 1",
 	} {
 		if _, text := b.get(page); !strings.Contains(text, want) {

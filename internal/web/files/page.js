@@ -2,7 +2,7 @@
 let gone = false;
 document.addEventListener("keydown", (e) => {
   if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, textarea, select")) return;
-  const pages = { o: "", s: "search", l: "lessons" };
+  const pages = { o: "", s: "search", l: "lessons", e: "sessions", c: "code" };
   if (e.key === "/") {
     const field = document.querySelector("[data-search]");
     e.preventDefault();
