@@ -9,11 +9,13 @@ type arena struct {
 }
 
 // A range begins at a multiple of arenaUnit, so that 32 bits address 16 GB. The first page
-// grows from firstPage to pageBytes, so that a small index is small.
+// grows from firstPage to pageBytes, so that a small index is small. Behind the last range
+// of a page are pageSlack bytes: a number of some bits is read as a word of 8 bytes.
 const (
 	pageBytes = 1 << 20
 	firstPage = 1 << 12
 	arenaUnit = 4
+	pageSlack = 8
 )
 
 // take returns where n fresh bytes begin, which lie in one page; n is at most firstPage. A
@@ -23,14 +25,14 @@ func (a *arena) take(n int) (offset uint32) {
 	last := len(a.pages) - 1
 	switch {
 	case last < 0:
-		a.pages, last = [][]byte{make([]byte, firstPage)}, 0
-	case a.used+n <= len(a.pages[last]):
+		a.pages, last = [][]byte{make([]byte, firstPage+pageSlack)}, 0
+	case a.used+n <= len(a.pages[last])-pageSlack:
 	case len(a.pages[last]) < pageBytes:
-		grown := make([]byte, 2*len(a.pages[0]))
+		grown := make([]byte, 2*(len(a.pages[0])-pageSlack)+pageSlack)
 		copy(grown, a.pages[0])
 		a.pages = [][]byte{grown}
 	default:
-		a.pages = append(a.pages, make([]byte, pageBytes))
+		a.pages = append(a.pages, make([]byte, pageBytes+pageSlack))
 		a.used = 0
 		last++
 	}

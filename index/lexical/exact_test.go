@@ -298,17 +298,17 @@ func checkList(t *testing.T, p *postings, term uint32, want func(int) (slot, tf 
 func TestBitset(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
-		n := 1 + rng.Uint32N(400)
-		a, b := bitset(nil).emptied(int(n+63)/64), bitset(nil).emptied(int(rng.Uint32N(8)))
+		slots := 1 + rng.Uint32N(400)
+		a, b := bitset(nil).emptied(int(slots+63)/64), bitset(nil).emptied(int(rng.Uint32N(8)))
 		for range rng.IntN(6) {
-			a.set(rng.Uint32N(n))
+			a.set(rng.Uint32N(slots))
 		}
 		for range rng.IntN(6) {
 			if len(b) > 0 {
 				b.set(rng.Uint32N(uint32(64 * len(b))))
 			}
 		}
-		first := rng.Uint32N(n)
+		first := rng.Uint32N(slots)
 		last := first + rng.Uint32N(200)
 		meets := false
 		for slot := first; slot <= last; slot++ {
@@ -316,6 +316,15 @@ func TestBitset(t *testing.T) {
 		}
 		if got := a.meets(first, last); got != meets {
 			t.Fatalf("%b meets %d to %d: %v, want %v", a, first, last, got, meets)
+		}
+		n := 0
+		for slot := first; slot <= last; slot++ {
+			if a.holds(slot) {
+				n++
+			}
+		}
+		if got := a.count(first, last, 3); min(got, 3) != min(n, 3) {
+			t.Fatalf("%b has %d members from %d to %d, want %d", a, got, first, last, n)
 		}
 		var differ []uint32
 		for slot := range uint32(600) {

@@ -9,14 +9,16 @@ import (
 // blockSize is how many postings are sealed together.
 const blockSize = 128
 
-// postings are the lists of all terms: for each slot that holds a term, in increasing
-// order, the gap to the slot before and the term's frequency in units of 1/tfUnit. A
-// frequency of exactly one occurrence is a flag in the lowest bit of the gap, so the common
-// posting takes one or two bytes.
+// postings are the lists of all terms: the slots that hold a term, in increasing order, and
+// the term's frequency in units of 1/tfUnit. A list is a number of sealed blocks and a tail.
 //
-// A list is a number of sealed blocks and a tail. Sealed blocks never change. The tail is a
-// buffer of a few bytes that moves to one of twice the size when it is full; so most terms,
-// which are rare, take some thirty bytes and no allocation. No list holds a pointer.
+// The tail holds the gap to the slot before and the frequency as numbers of variable
+// length. A frequency of exactly one occurrence is a flag in the lowest bit of the gap, so
+// the common posting takes one or two bytes. The buffer moves to one of twice the size when
+// it is full; so most terms, which are rare, take some thirty bytes and no allocation.
+//
+// A sealed block (see packed) never changes, and each of its postings can be read by
+// itself. No list holds a pointer.
 type postings struct {
 	lists  []list
 	blocks [][]block // of the lists that have any, see list.long
@@ -42,7 +44,7 @@ type list struct {
 type block struct {
 	last   uint32 // slot of the last posting
 	offset uint32 // in postings.sealed
-	bytes  uint16
+	layout layout
 	once   uint16 // shortest document with the term at most once
 	tf     uint16 // highest frequency above one occurrence, 0 for none
 	often  uint16 // shortest document with such a frequency
@@ -64,6 +66,7 @@ func (p *postings) add(term, slot, tf uint32, lengths []uint32) {
 	if slot < l.next {
 		return
 	}
+	tf = max(tf, 1)
 	var room [2 * binary.MaxVarintLen64]byte
 	b := room[:0]
 	gap := uint64(slot-l.next) << 1
@@ -118,9 +121,10 @@ func (p *postings) seal(l *list, lengths []uint32) {
 	}
 	blocks := &p.blocks[l.long-1]
 	data := bytesAt(p.tails.pages, l.tail)[:l.used]
-	b := block{last: l.next - 1, bytes: l.used, once: saturated, often: saturated}
+	b := block{last: l.next - 1, once: saturated, often: saturated}
 	var slots, tfs [blockSize]uint32
-	decode(data, follows(*blocks), slots[:], tfs[:])
+	base := follows(*blocks)
+	decode(data, base, slots[:], tfs[:])
 	for i, slot := range slots {
 		length := uint16(min(lengths[slot], saturated))
 		if tfs[i] <= tfUnit {
@@ -130,8 +134,9 @@ func (p *postings) seal(l *list, lengths []uint32) {
 			b.often = min(b.often, length)
 		}
 	}
-	b.offset = p.sealed.take(len(data))
-	copy(bytesAt(p.sealed.pages, b.offset), data)
+	b.layout = layoutOf(base, &slots, &tfs)
+	b.offset = p.sealed.take(b.layout.bytes())
+	pack(bytesAt(p.sealed.pages, b.offset), b.layout, base, &slots, &tfs)
 	*blocks = append(*blocks, b)
 	l.used = 0
 }
@@ -167,10 +172,18 @@ func (p *postings) read(term uint32, room []byte) (reading, []byte) {
 	return r, room
 }
 
+// packed returns a sealed block.
+func (r *reading) packed(number int) packed {
+	b := &r.blocks[number]
+	return newPacked(bytesAt(r.sealed, b.offset), b.layout, follows(r.blocks[:number]))
+}
+
 // decodeBlock decodes a sealed block.
 func (r *reading) decodeBlock(number int, slots, tfs *[blockSize]uint32) {
-	b := &r.blocks[number]
-	decode(bytesAt(r.sealed, b.offset)[:b.bytes], follows(r.blocks[:number]), slots[:], tfs[:])
+	p := r.packed(number)
+	for i := range slots {
+		slots[i], tfs[i] = p.slot(i), p.tf(i)
+	}
 }
 
 // decodeTail decodes what follows the blocks and returns how many postings that is.

@@ -22,11 +22,14 @@ const (
 	// by more.
 	margin = 1.0001
 	// shortList is the number of postings up to which a list is decoded as a whole, as are
-	// lists with less than 1/shortShare of the slots: their blocks span several windows.
+	// lists with less than 1/shortShare of the slots: their blocks span several windows, and
+	// the bound of a block would be that of all of them.
 	shortList  = 1024
 	shortShare = 64
 	// mostDecoded bounds the postings of short lists that a query of many words decodes.
 	mostDecoded = 1 << 18
+	// fewSlots is the number of slots up to which each is looked up in a block by itself.
+	fewSlots = 12
 )
 
 // scanning is the working memory of a scan.
@@ -56,9 +59,6 @@ type scanned struct {
 	bound, held float32
 	blocks      []block  // none for a short list
 	slots, tfs  []uint32 // what follows the blocks
-	// block is the number of the block that was decoded last, plus one.
-	block               int
-	blockSlots, blockTF [blockSize]uint32
 }
 
 // window is a range of slots and the highest score that one of them can have.
@@ -96,8 +96,7 @@ func (s *scanning) mostOf(b *block, bound float32) float32 {
 // the order of their bounds, until none can hold a better hit than the last of limit. In a
 // window, terms are added up rarest first, as the order of 32-bit sums requires. The last
 // terms that together cannot make a hit are looked up only for documents that have an
-// earlier term and can still be hits with the rest; blocks without such a document are not
-// decoded. A document that is left has the sum of all its terms in their order: to the bit
+// earlier term and can still be hits with the rest. A document that is left has the sum of all its terms in their order: to the bit
 // the score of an exhaustive search. Documents are skipped only below the score of the last
 // hit, so that ties are decided by their numbers.
 func (s *search) scan(ctx context.Context, limit int) error {
@@ -166,11 +165,8 @@ func (s *search) prepare(limit int) {
 
 // open adds a term's list to the scan.
 func (s *search) open(t *queryTerm) {
-	n := len(s.lists)
-	s.lists = slices.Grow(s.lists, 1)[:n+1]
-	l := &s.lists[n]
-	l.list, l.blocks, l.block = &t.list, t.list.blocks, 0
-	if l.bound, l.held = float32(t.bound), 0; t.content {
+	l := scanned{list: &t.list, bound: float32(t.bound), blocks: t.list.blocks}
+	if t.content {
 		l.held = l.bound
 	}
 	start := len(s.shortSlots)
@@ -187,6 +183,7 @@ func (s *search) open(t *queryTerm) {
 	tail := t.list.decodeTail(&s.slots, &s.tfs)
 	keep(s.slots[:tail], s.tfs[:tail])
 	l.slots, l.tfs = s.shortSlots[start:], s.shortTFs[start:]
+	s.lists = append(s.lists, l)
 }
 
 // score adds the hits of one window to the best.
@@ -224,37 +221,63 @@ func (s *search) visit(l *scanned, first uint32, of bitset) {
 		if from >= windowSize {
 			return // what follows the blocks lies behind the window, too
 		}
-		if !of.meets(from, min(last, windowSize-1)) {
-			continue
+		switch n := of.count(from, min(last, windowSize-1), fewSlots+1); {
+		case n == 0:
+		case n <= fewSlots:
+			s.lookUp(l, i, first, of, from, min(last, windowSize-1))
+		default:
+			p := l.list.packed(i)
+			at := 0
+			if from == 0 { // it may begin before the window
+				at = p.search(0, first)
+			}
+			for ; at < blockSize; at++ {
+				slot := p.slot(at)
+				if slot-first >= windowSize {
+					break
+				}
+				if of.has(slot - first) {
+					s.add(l, slot-first, p.tf(at), s.lengths[slot])
+				}
+			}
 		}
-		if l.block != i+1 {
-			l.list.decodeBlock(i, &l.blockSlots, &l.blockTF)
-			l.block = i + 1
-		}
-		s.tally(l, l.blockSlots[:], l.blockTF[:], first, of)
 	}
 	i, _ = slices.BinarySearch(l.slots, first)
-	end := i
-	for end < len(l.slots) && l.slots[end]-first < windowSize {
-		end++
+	for ; i < len(l.slots) && l.slots[i]-first < windowSize; i++ {
+		if slot := l.slots[i]; of.has(slot - first) {
+			s.add(l, slot-first, l.tfs[i], s.lengths[slot])
+		}
 	}
-	s.tally(l, l.slots[i:end], l.tfs[i:end], first, of)
 }
 
-// tally adds a term to the tallies of the slots that are in a set.
-func (s *search) tally(l *scanned, slots, tfs []uint32, first uint32, of bitset) {
-	bound, held, lengths := l.bound, l.held, s.lengths
-	tfs = tfs[:len(slots)]
-	for i, slot := range slots {
-		at := slot - first // far beyond the window for a slot before it
-		if at >= windowSize || of[at>>6]>>(at&63)&1 == 0 {
-			continue
+// lookUp is visit for the members of a set from one slot of a window to another, which lie
+// in one block.
+func (s *search) lookUp(l *scanned, number int, first uint32, of bitset, from, last uint32) {
+	p := l.list.packed(number)
+	at := 0
+	for i := from >> 6; i <= last>>6 && int(i) < len(of); i++ {
+		word := of[i]
+		if i == from>>6 {
+			word &= ^uint64(0) << (from & 63)
 		}
-		sum := &s.tallies[at]
-		sum.score += s.adds(bound, float32(tfs[i]), float32(lengths[slot]))
-		sum.held += held
-		s.matched[at>>6] |= 1 << (at & 63)
+		if i == last>>6 {
+			word &= ^uint64(0) >> (63 - last&63)
+		}
+		for ; word != 0; word &= word - 1 {
+			slot := first + i<<6 + uint32(bits.TrailingZeros64(word))
+			if at = p.search(at, slot); at < blockSize && p.slot(at) == slot {
+				s.add(l, slot-first, p.tf(at), s.lengths[slot])
+			}
+		}
 	}
+}
+
+// add adds a term to the tally of a slot of the window.
+func (s *search) add(l *scanned, at, tf, length uint32) {
+	sum := &s.tallies[at]
+	sum.score += s.adds(l.bound, float32(tf), float32(length))
+	sum.held += l.held
+	s.matched[at>>6] |= 1 << (at & 63)
 }
 
 // drop forgets the slots of a window that cannot be hits with at most rest more, and

@@ -63,6 +63,22 @@ func (b bitset) meets(first, last uint32) bool {
 	return false
 }
 
+// count is the number of members from first to last, or one that is at least enough.
+func (b bitset) count(first, last uint32, enough int) (n int) {
+	to := min(int(last>>6), len(b)-1)
+	for i := int(first >> 6); i <= to && n < enough; i++ {
+		word := b[i]
+		if i == int(first>>6) {
+			word &= ^uint64(0) << (first & 63)
+		}
+		if i == int(last>>6) {
+			word &= ^uint64(0) >> (63 - last&63)
+		}
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
 // distance is the number of members that only one of two sets has, or a number above limit.
 func (b bitset) distance(other bitset, limit int) (n int) {
 	if len(b) < len(other) {

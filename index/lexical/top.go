@@ -13,6 +13,7 @@ func (s *search) offer(hit index.Hit) {
 	case len(s.best) < s.limit:
 		s.best = append(s.best, hit)
 		s.best.up()
+	case hit.Score < s.best[0].Score: // nearly always
 	case compareHits(hit, s.best[0]) < 0:
 		s.best[0] = hit
 		s.best.down()
