@@ -147,10 +147,9 @@ func (r *run) fuse() { r.fused = index.Fuse(r.rankings, r.settings.Depth) }
 // resolve turns documents into candidates with their relevance.
 func (r *run) resolve() {
 	r.candidates = make([]*candidate, 0, len(r.fused))
-	// One allocation for all candidates.
-	all := make([]candidate, len(r.fused))
+	all := r.memory().candidates.take(len(r.fused))
 	for i, hit := range r.fused {
-		places := r.s.opts.Corpus.Candidates(hit.Doc, r.searched)
+		places := r.placesOf(hit.Doc)
 		if len(places) == 0 {
 			continue
 		}
@@ -179,7 +178,7 @@ func (r *run) resolve() {
 
 // score sets what the retrievers say of a candidate.
 func (r *run) score(c *candidate, hits []index.RawHit, rankings []index.Ranking) {
-	c.scores = make([]score, 0, len(hits))
+	c.scores = r.memory().scores.take(len(hits))[:0]
 	for _, raw := range hits {
 		p := &rankings[raw.Part]
 		relevance := r.s.opts.Calibration.Relevance(c.Kind, foundBy(p, raw.Hit))
