@@ -67,7 +67,7 @@ func (x *Indexer) addRecord(r *memory.Record) uint32 {
 }
 
 func (x *Indexer) dropRecord(r *memory.Record, touched map[uint32]memory.DocID) {
-	n, ok := x.owners.records[r.ID]
+	n, ok := x.owners.record(r.ID)
 	if !ok {
 		return
 	}

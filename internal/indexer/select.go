@@ -146,7 +146,7 @@ func (x *Indexer) narrow(allow *roaring.Bitmap, sel *memory.Selection) {
 	if sel.Only != nil {
 		only := roaring.New()
 		for id := range sel.Only {
-			if n, ok := x.owners.records[id]; ok {
+			if n, ok := x.owners.record(id); ok {
 				only.Add(x.owners.all[n].doc)
 			}
 		}
@@ -178,7 +178,7 @@ func (x *Indexer) Repo(name string) bool {
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	for _, n := range x.owners.records { // withdrawn lessons have no attributes
+	for n := range x.owners.allRecords() { // withdrawn lessons have no attributes
 		if e := &x.owners.all[n]; e.withdrawn && e.repo.Value() == name {
 			return true
 		}
@@ -192,7 +192,7 @@ func (x *Indexer) Repos(sel memory.Selection) []string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	names := map[string]bool{}
-	for _, n := range x.owners.records {
+	for n := range x.owners.allRecords() {
 		if e := &x.owners.all[n]; e.repo != unnamed && !names[e.repo.Value()] && x.selected(e, &sel) {
 			names[e.repo.Value()] = true
 		}
@@ -325,7 +325,7 @@ func (x *Indexer) IDs(prefix string, most int) []string {
 func (x *Indexer) Selected(id string, sel memory.Selection) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	n, held := x.owners.records[id]
+	n, held := x.owners.record(id)
 	return held && x.selected(&x.owners.all[n], &sel)
 }
 
