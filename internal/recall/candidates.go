@@ -85,6 +85,12 @@ func (r *run) retrieve() {
 		of := r.searched
 		universe, _ = r.s.opts.Corpus.Select(memory.Selection{Project: of.Project, Also: of.Also, AllLessons: of.AllLessons, Followed: of.Followed, Kinds: of.Kinds})
 	}
+	if r.searchesCode() {
+		code := r.searched
+		code.Kinds = []memory.Kind{memory.Chunk}
+		chunks, _ := r.s.opts.Corpus.Select(code)
+		r.noCode = chunks.IsEmpty() // then nothing is searched deeper for it
+	}
 	q := index.Query{Text: r.query, Allow: allow, Universe: universe, Limit: r.settings.Depth, Further: r.further()}
 
 	if r.vectorsUntil.IsZero() {

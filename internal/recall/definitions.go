@@ -50,7 +50,7 @@ func (r *run) further() int {
 }
 
 func (r *run) searchesCode() bool {
-	return !r.nothing && (len(r.searched.Kinds) == 0 || slices.Contains(r.searched.Kinds, memory.Chunk))
+	return !r.nothing && !r.noCode && (len(r.searched.Kinds) == 0 || slices.Contains(r.searched.Kinds, memory.Chunk))
 }
 
 // codeHit is a chunk that was found, on its way to its place among the code.
