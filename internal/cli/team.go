@@ -21,8 +21,8 @@ func teamCommand(a *App) *cobra.Command {
 		Long: `Share the lessons of projects that you choose with your team. The team has a database on
 a PostgreSQL server (13 or newer). Its operator prepares it and adds members:
 
-  recalld team init postgres://owner@db.example.org/recalld
-  recalld team add ann postgres://owner@db.example.org/recalld
+  recalld team init URL
+  recalld team add ann URL
 
 Each member joins once with the address that 'team add' printed, and chooses projects:
 
@@ -33,8 +33,9 @@ Lessons travel with their outcomes, and so do their supersession, retraction and
 forgetting. Code, steps, sessions and private lessons (remember --private) never leave this
 machine, nor do secrets. All lessons are kept on this machine too, so answers never wait
 for the server.`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return answerTeam(c, a, service.Team, service.None{}) },
+		Example: "  recalld team\n  recalld team share",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return answerTeam(c, a, service.Team, service.None{}) },
 	}
 	c.AddCommand(teamStatus(a), teamJoin(a), teamShare(a), teamUnshare(a), teamLeave(a), teamInit(a), teamAdd(a), teamRemove(a))
 	return c
@@ -43,7 +44,8 @@ for the server.`,
 func teamStatus(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show who you are in which team, and what is shared", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return answerTeam(c, a, service.Team, service.None{}) },
+		Example: "  recalld team status --json",
+		RunE:    func(c *cobra.Command, _ []string) error { return answerTeam(c, a, service.Team, service.None{}) },
 	}
 }
 
@@ -70,7 +72,8 @@ func teamShare(a *App) *cobra.Command {
 		Long: `Share the lessons of a project, by default the one of the working folder: those that are
 remembered and those to come. In return you get what the other members share of it. The
 team knows the project by the address of its remote; --as names one without a remote.`,
-		Args: cobra.MaximumNArgs(1),
+		Example: "  recalld team share\n  recalld team share notes --as acme/notes",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.Project, r.Caller = strings.Join(args, ""), a.caller()
 			return answerTeam(c, a, service.TeamShare, r)
@@ -83,7 +86,8 @@ team knows the project by the address of its remote; --as names one without a re
 func teamUnshare(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use: "unshare [PROJECT]", Short: "Take the lessons of a project back from the team",
-		Args: cobra.MaximumNArgs(1),
+		Example: "  recalld team unshare",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return answerTeam(c, a, service.TeamShare, memory.TeamShareRequest{Project: strings.Join(args, ""), Stop: true, Caller: a.caller()})
 		},
@@ -93,8 +97,9 @@ func teamUnshare(a *App) *cobra.Command {
 func teamLeave(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use: "leave", Short: "Take back what you shared, and leave the team",
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return answerTeam(c, a, service.TeamLeave, service.None{}) },
+		Example: "  recalld team leave",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return answerTeam(c, a, service.TeamLeave, service.None{}) },
 	}
 }
 
@@ -104,7 +109,8 @@ func teamInit(a *App) *cobra.Command {
 		Long: `Create or update the schema of a team's memory in the database that URL names, with roles
 and row-level security. It is done in one transaction and can be repeated. The role needs to
 own the database and may create roles (createrole); it needs no superuser.`,
-		Args: cobra.ExactArgs(1),
+		Example: "  recalld team init 'postgres://owner@db.example.org/recalld?sslmode=verify-full'",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.asOperator(c, args[0], func(t *team.Admin) error {
 				did, err := t.Init(c.Context())
@@ -131,7 +137,8 @@ func teamAdd(a *App) *cobra.Command {
 		Long: `Add a login role for a member and print the address to join with, once. The member may see
 and share all projects, or only those of --project. For a member who exists, the projects
 are added.`,
-		Args: cobra.ExactArgs(2),
+		Example: "  recalld team add ann 'postgres://owner@db.example.org/recalld?sslmode=verify-full'\n  recalld team add bob --project github.com/acme/shop 'postgres://owner@db.example.org/recalld?sslmode=verify-full'",
+		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.asOperator(c, args[1], func(t *team.Admin) error {
 				list := projects
@@ -160,7 +167,8 @@ func teamRemove(a *App) *cobra.Command {
 	var lessons bool
 	c := &cobra.Command{
 		Use: "remove MEMBER URL", Short: "Remove a member from the team (operator)",
-		Args: cobra.ExactArgs(2),
+		Example: "  recalld team remove ann --lessons 'postgres://owner@db.example.org/recalld?sslmode=verify-full'",
+		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.asOperator(c, args[1], func(t *team.Admin) error {
 				taken, err := t.Remove(c.Context(), args[0], lessons)

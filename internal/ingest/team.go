@@ -47,8 +47,7 @@ func sizeOf(l *memory.TeamLesson) int {
 }
 
 func (s *Service) takeShares(ctx context.Context, project memory.Project, teamProject string, have Contents, part []Shared, out *Imported) error {
-	// A lesson must not be told between the moment in which nobody seems to share it and
-	// the one in which it is removed.
+	// A lesson must not be told between the check that no member shares it and its removal.
 	s.forgetting.Lock()
 	defer s.forgetting.Unlock()
 	w := s.newChanges()
@@ -223,8 +222,8 @@ func teamObservations(team []memory.TeamShare, r memory.Record) ([]memory.Observ
 	return list[:min(len(list), memory.MaxObservations)], r
 }
 
-// teamWithdrawal is the latest withdrawal, by this user or the team, if nobody has reported
-// the lesson since: the same on every machine.
+// teamWithdrawal is the latest withdrawal, by this user or the team. A later report of the
+// lesson ends it. It is the same on every machine.
 func teamWithdrawal(e *memory.Event) *memory.Withdrawal {
 	var latest *memory.Withdrawal
 	if e.Withdrawn != nil && e.Withdrawn.Member == "" {

@@ -117,17 +117,22 @@ func (s *Service) Share(ctx context.Context, req memory.TeamShareRequest) (*memo
 		s.mu.Unlock()
 		return nil, notJoined()
 	}
-	err = s.change(found, known, req)
+	err = s.change(found, req)
 	s.mu.Unlock()
 	if err != nil {
 		return nil, err
+	}
+	if !known { // lessons of others come before the first of one's own
+		if _, err := s.opts.Taker.Write(ctx, found, memory.Batch{Action: "share project", Detail: map[string]string{"project": found.ID}}); err != nil {
+			return nil, err
+		}
 	}
 	signal(s.wake)
 	return s.State(ctx, service.None{})
 }
 
 // change is called with mu held.
-func (s *Service) change(found memory.Project, known bool, req memory.TeamShareRequest) error {
+func (s *Service) change(found memory.Project, req memory.TeamShareRequest) error {
 	p := s.member.find(found.ID)
 	if req.Stop {
 		if p == nil || p.Leaving {
@@ -138,8 +143,6 @@ func (s *Service) change(found memory.Project, known bool, req memory.TeamShareR
 	}
 	name := cmp.Or(req.As, found.Remote)
 	switch {
-	case !known:
-		return &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "nothing is remembered of this project yet", Hint: "remember a lesson in it, or index it, first"}
 	case name == "" || name == "*":
 		return &memory.Error{Code: memory.CodeInvalidInput, Field: "as", Message: "the repository has no remote by which the team could know it", Hint: "name it with --as NAME, the same for all members"}
 	case p != nil && p.Name == name:

@@ -21,8 +21,9 @@ type Store interface {
 	ProjectSessions(project string) ([]memory.Session, error)
 }
 
-// Taker stores what other members share.
+// Taker stores what other members share, and projects of which nothing is remembered yet.
 type Taker interface {
+	Write(ctx context.Context, project memory.Project, b memory.Batch) (memory.Committed, error)
 	TakeShares(ctx context.Context, project memory.Project, teamProject string, have ingest.Contents, shares []ingest.Shared) (ingest.Imported, error)
 }
 
