@@ -193,7 +193,7 @@ func (l *load) step(w *writer) error {
 	f := l.o.send(memory.Step, w.random, "valve %s")
 	r := memory.RecordStepRequest{SessionID: w.session, Project: l.repo, Caller: l.caller(w), Outcome: memory.Outcome{OK: true}}
 	r.Tool = memory.StepTool{Name: "bash", Input: quoted("turn " + f.text)}
-	if l.observation != nil && w.random.IntN(2) == 0 {
+	if l.observation != nil {
 		r.Observation, _ = json.Marshal(map[string]any{"lines": l.observation}) // strings
 	}
 	recorded, err := service.RecordStep.Do(ctx, l.c, r)

@@ -24,7 +24,7 @@ const powerEnv = "RECALLD_TEST_POWER"
 const strictEnv = "RECALLD_TEST_POWER_STRICT"
 
 // cutsPerRun is how many moments of one recorded run are looked at.
-const cutsPerRun = 25
+const cutsPerRun = 50
 
 // TestPowerLoss runs daemons on a disk that records what was synced. Then it makes the files as
 // they are if the power failed at some moment, opens the store, and compares it with what was
@@ -92,7 +92,7 @@ func record(t *testing.T, program string, random *rand.Rand) *recording {
 		l := begin(t, c, w.o, w.repo, w.files, 0, 0)
 		l.ready()
 		l = begin(t, c, w.o, w.repo, w.files, writers, random.Uint64(), bulky)
-		l.more(200 + random.IntN(1500))
+		l.more(100 + random.IntN(900))
 		if life == 1 {
 			l.end()
 			c.stop(t)

@@ -64,6 +64,7 @@ func TestTorture(t *testing.T) {
 			f := faults[round%len(faults)]
 			w.round(f, results)
 		}
+		t.Logf("%v: %d rounds on %s, %d writes", time.Since(began).Round(time.Second), w.rounds, m.name, w.o.writes())
 		w.close()
 	}
 	for name, r := range results {
