@@ -7,6 +7,8 @@ FUZZTIME    ?= 10s
 BENCH       ?= .
 BENCHTIME   ?= 1s
 STEPS       ?= 1000
+HOURS       ?= 0.05
+CUTS        ?= 100
 QUESTIONS   ?= 10000
 EVENTS      ?= 10000
 # What runs goroutines: the rest would only slow the race detector down.
@@ -27,12 +29,14 @@ SET         ?=
 SETS        ?= $(SET)
 OUT         ?=
 ONLY        ?=
+SEED        ?=
+FAULT       ?=
 ANSWERS     ?=
 # Runs programs of another processor; Debian and Ubuntu have it in qemu-user-static.
 QEMU        ?= $(shell command -v qemu-aarch64 || command -v qemu-aarch64-static)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture busy hooks damage fuzz agents agentlogs conformance team openapi golden ollama test-ollama ci clean
+.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture power changes busy hooks damage fuzz agents agentlogs conformance team openapi golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,7 +98,13 @@ eval: build ## measure recall on data sets: make eval SETS="folder folder" [ANSW
 e2e: ## test the built program from outside, as a person and as an MCP client (part of long)
 	RECALLD_TEST_LONG=1 $(GO) test -count 1 -run E2E -timeout 10m ./cmd/recalld
 
-torture: ## make STEPS random changes to a repository during recalls, under the race detector
+torture: ## hurt a daemon for HOURS, in every way, and count what is lost: make torture HOURS=2 [SEED=n] [FAULT=killed]
+	RECALLD_TEST_TORTURE=$(HOURS)h RECALLD_TEST_TORTURE_SEED=$(SEED) RECALLD_TEST_TORTURE_FAULT="$(FAULT)" $(GO) test -count 1 -run '^TestTorture$$' -v -timeout 0 ./bench/torture
+
+power: ## cut the power CUTS times, and count what is lost: make power CUTS=500 [SEED=n] (needs root and /dev/fuse)
+	RECALLD_TEST_POWER=$(CUTS) RECALLD_TEST_TORTURE_SEED=$(SEED) $(GO) test -count 1 -run '^TestPowerLoss$$' -v -timeout 0 ./bench/torture
+
+changes: ## make STEPS random changes to a repository during recalls, under the race detector
 	RECALLD_TORTURE=$(STEPS) CGO_ENABLED=1 $(GO) test -race -count 1 -run '^TestTorture$$' -timeout 60m ./internal/daemon
 
 busy: ## ask QUESTIONS times during a start while all cores are busy

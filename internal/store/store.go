@@ -186,6 +186,9 @@ func Open(opts Options) (*Store, error) {
 	if err := fsx.MakeFolder(opts.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create store: %w", err)
 	}
+	if x.empty && !opts.NoSync {
+		fsx.SyncNames(opts.Dir) // a client may have created the data folder a moment ago
+	}
 	db, err := openDB(opts, x)
 	if err != nil {
 		if code := memory.CodeOf(err); code == memory.CodeConflict || code == memory.CodeReadOnly {
