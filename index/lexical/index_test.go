@@ -47,7 +47,10 @@ type corpus struct {
 }
 
 func newCorpus(seed uint64, vocabulary int) *corpus {
-	rng := rand.New(rand.NewPCG(seed, 1))
+	return newCorpusOf(rand.New(rand.NewPCG(seed, 1)), vocabulary)
+}
+
+func newCorpusOf(rng *rand.Rand, vocabulary int) *corpus {
 	words := make([]string, vocabulary)
 	for i := range words {
 		// Letters outside ASCII are not stemmed.
