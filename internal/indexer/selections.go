@@ -24,7 +24,7 @@ type selections struct {
 	kept map[selectionKey]selected
 }
 
-// selected is what Select found at some number of changes. Nobody changes the bitmaps.
+// selected is what Select found at some number of changes. The bitmaps are never changed.
 type selected struct {
 	change          uint64
 	allow, universe *roaring.Bitmap

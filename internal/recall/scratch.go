@@ -41,8 +41,8 @@ func (s *scratch) emptyByDoc() map[uint32]*candidate {
 	return s.byDoc
 }
 
-// memory returns the memory of a search. What is no whole question gets its own, which
-// nobody uses again.
+// memory returns the memory of a search. A search outside of a question has its own, which
+// is not used again.
 func (r *run) memory() *scratch {
 	if r.scratch == nil {
 		r.scratch = &scratch{byDoc: map[uint32]*candidate{}}
