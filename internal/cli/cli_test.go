@@ -492,4 +492,3 @@ func TestAutostart(t *testing.T) {
 		}
 	}
 }
-
