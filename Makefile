@@ -119,7 +119,7 @@ fuzz: ## fuzz every parser of foreign input, FUZZTIME each
 	done
 
 agents: ## drive real coding agents from npm through whole turns and write the table in docs/agents.md: make agents [ONLY=codex]
-	RECALLD_TEST_AGENTS=$(or $(ONLY),all) $(if $(ONLY),,RECALLD_AGENTS_TABLE=docs/agents.md) $(GO) test -count 1 -run '^(TestAgents|TestCompaction)$$' -v -timeout 30m ./bench/agents
+	RECALLD_TEST_AGENTS=$(or $(ONLY),all) $(if $(ONLY),,RECALLD_AGENTS_TABLE=docs/agents.md) $(GO) test -count 1 -run '^(TestAgents|TestCompaction|TestPackaged|TestBundleManifest)$$' -v -timeout 30m ./bench/agents
 
 agentlogs: ## make 300 logs of real sessions of six agents, 126 MB in all, and import them
 	RECALLD_TEST_AGENTLOGS=1 $(GO) test -count 1 -run '^TestAgentLogs$$' -v -timeout 30m ./bench/agents

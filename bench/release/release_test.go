@@ -65,7 +65,11 @@ func built(version string) (string, error) {
 	if err := os.RemoveAll(dir); err != nil {
 		return "", err
 	}
-	for _, command := range []string{"build", "pack"} {
+	commands := []string{"build"}
+	if version == former {
+		commands = append(commands, "pack")
+	}
+	for _, command := range commands {
 		cmd := exec.Command("go", "run", "./deploy/artefacts", command, "-version", version, "-out", dir, "-targets", "linux/"+runtime.GOARCH)
 		cmd.Dir = root
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -7,6 +7,8 @@ remove | 0) ;;
 *) exit 0 ;;
 esac
 for process in /proc/[0-9]*; do
+	# One with another root folder, in a container for instance, has a program of its own.
+	[ "$process/root" -ef / ] || continue
 	# The link of a program whose file was replaced ends in " (deleted)".
 	case "$(readlink "$process/exe" 2>/dev/null)" in
 	/usr/bin/recalld | "/usr/bin/recalld (deleted)") kill -TERM "${process#/proc/}" 2>/dev/null || : ;;

@@ -3,6 +3,7 @@ package connect
 import (
 	"encoding/json"
 	"os"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,4 +45,17 @@ func field(t *testing.T, path, name string) any {
 		t.Fatalf("%s: %v", path, err)
 	}
 	return all[name]
+}
+
+// TestClientsPage: docs/clients.md says how to connect each client.
+func TestClientsPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range Clients() {
+		if !regexp.MustCompile("(connect |or |, )" + c.Name + `\b`).Match(page) {
+			t.Errorf("docs/clients.md does not say how to connect %s (%s)", c.Title, c.Name)
+		}
+	}
 }
