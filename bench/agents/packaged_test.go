@@ -22,6 +22,15 @@ func TestPackaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Gemini CLI copies the folder, which here has what was built as well.
+	extension := t.TempDir()
+	manifest, err := os.ReadFile(filepath.Join(root, "gemini-extension.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(extension, "gemini-extension.json"), manifest, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	chosen := clients[:3]
 	dir := filepath.Join("..", "..", ".build", "agents")
 	bin := install(t, dir, chosen)
@@ -35,7 +44,7 @@ func TestPackaged(t *testing.T) {
 			[]string{"claude", "mcp", "list"}, "plugin:recalld:recalld", "steps, failures"},
 		{[][]string{{"codex", "mcp", "add", "recalld", "--", "recalld", "mcp"}},
 			[]string{"codex", "mcp", "list"}, "recalld", "–"},
-		{[][]string{{"gemini", "extensions", "validate", root}, {"gemini", "extensions", "install", root, "--consent", "--skip-settings"}},
+		{[][]string{{"gemini", "extensions", "validate", extension}, {"gemini", "extensions", "install", extension, "--consent", "--skip-settings"}},
 			[]string{"gemini", "extensions", "list"}, "recalld", "–"},
 	} {
 		c := chosen[i]

@@ -351,7 +351,7 @@ func TestArchives(t *testing.T) {
 	}
 	for _, unpack := range []struct{ pattern, command, program string }{
 		{"*.tar.gz", "tar -xzf '%s'", "recalld"},
-		{"*.rpm", "rpm2cpio '%s' | cpio -idm --quiet", "usr/bin/recalld"},
+		{"*.rpm", "rpm2cpio '%s' | cpio -idm --quiet --no-absolute-filenames", "usr/bin/recalld"},
 		{"*.mcpb", "cp '%s' a.zip && python3 -m zipfile -e a.zip . && chmod +x server/recalld", "server/recalld"},
 	} {
 		into := t.TempDir()
