@@ -41,7 +41,7 @@ func TestPackaged(t *testing.T) {
 		hooks   string
 	}{
 		{[][]string{{"claude", "plugin", "validate", filepath.Join(root, "deploy", "claude-plugin")}, {"claude", "plugin", "marketplace", "add", root}, {"claude", "plugin", "install", "recalld@recalld"}},
-			[]string{"claude", "mcp", "list"}, "plugin:recalld:recalld", "steps, failures"},
+			[]string{"claude", "mcp", "list"}, "plugin:recalld:recalld", "failures, steps"},
 		{[][]string{{"codex", "mcp", "add", "recalld", "--", "recalld", "mcp"}},
 			[]string{"codex", "mcp", "list"}, "recalld", "–"},
 		{[][]string{{"gemini", "extensions", "validate", extension}, {"gemini", "extensions", "install", extension, "--consent", "--skip-settings"}},
