@@ -2,6 +2,7 @@
 GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CYCLONEDX   ?= github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
+GORELEASER  ?= github.com/goreleaser/goreleaser/v2@v2.15.1
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.1.4
 FUZZTIME    ?= 10s
 BENCH       ?= .
@@ -27,6 +28,9 @@ REAL         = $(shell grep -rl --include='*_test.go' -e 'ollamatest[.]Start' ./
 tests        = ^($(shell grep -hoE '^func Test[A-Za-z0-9_]+' $(1) | cut -c6- | paste -sd'|'))$$
 # Where the real Ollama of the tests is built; git ignores it.
 OLLAMA      ?= $(CURDIR)/.build/ollama
+# The version and platforms of make artefacts.
+VERSION     ?= v0.1.0
+TARGETS     ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64
 REPOS       ?=
 TREE        ?=
 SET         ?=
@@ -40,7 +44,7 @@ ANSWERS     ?=
 QEMU        ?= $(shell command -v qemu-aarch64 || command -v qemu-aarch64-static)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture power changes busy hooks damage fuzz agents agentlogs conformance team openapi soak crowd store-fixture golden ollama test-ollama ci clean
+.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture power changes busy hooks damage fuzz agents agentlogs conformance team openapi soak crowd store-fixture snapshot release-check artefacts release-test picture golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -140,7 +144,7 @@ store-fixture: ## make the store of schema VERSION that tests migrate: make stor
 	$(GO) test ./internal/daemon -run StoresOfFormer -update
 
 agents: ## drive real coding agents from npm through whole turns and write the table in docs/agents.md: make agents [ONLY=codex]
-	RECALLD_TEST_AGENTS=$(or $(ONLY),all) $(if $(ONLY),,RECALLD_AGENTS_TABLE=docs/agents.md) $(GO) test -count 1 -run '^(TestAgents|TestCompaction)$$' -v -timeout 30m ./bench/agents
+	RECALLD_TEST_AGENTS=$(or $(ONLY),all) $(if $(ONLY),,RECALLD_AGENTS_TABLE=docs/agents.md) $(GO) test -count 1 -run '^(TestAgents|TestCompaction|TestPackaged|TestBundleManifest)$$' -v -timeout 30m ./bench/agents
 
 agentlogs: ## make 300 logs of real sessions of six agents, 126 MB in all, and import them
 	RECALLD_TEST_AGENTLOGS=1 $(GO) test -count 1 -run '^TestAgentLogs$$' -v -timeout 30m ./bench/agents
@@ -188,8 +192,24 @@ ollama: ## build the real Ollama and a tiny model for the tests (minutes, once);
 test-ollama: ## run the tests that need the real Ollama, after make ollama
 	RECALLD_TEST_OLLAMA=$(OLLAMA) $(GO) test -count 1 -timeout 30m -run "$(call tests,$(REAL))" $(sort $(dir $(REAL)))
 
+snapshot: ## build what a release consists of, into dist, as goreleaser does (building it takes minutes, once; the image, signatures and SBOM are the forge's)
+	$(GO) run $(GORELEASER) release --snapshot --clean --skip=docker,sign,sbom,publish
+
+release-check: ## check .goreleaser.yaml with goreleaser (building it takes minutes, once)
+	$(GO) run $(GORELEASER) check
+
+artefacts: ## build archives, packages, npm packages and bundles of VERSION for TARGETS, into dist, without goreleaser
+	$(GO) run ./deploy/artefacts build -version $(VERSION) -targets $(TARGETS)
+	$(GO) run ./deploy/artefacts pack -version $(VERSION) -targets $(TARGETS)
+
+release-test: ## install, upgrade and remove a release on an empty machine (root, busybox-static, npm)
+	RECALLD_TEST_RELEASE=1 $(GO) test -count 1 -v -timeout 15m ./bench/release
+
+picture: build ## draw the terminal of the README from what the program prints (script, of util-linux)
+	$(GO) run ./deploy/picture -recalld bin/recalld -out docs/terminal.svg
+
 ci: ## run every check, from a bare machine on
 	.ci/run
 
 clean: ## remove what was built
-	rm -rf bin .build
+	rm -rf bin .build dist

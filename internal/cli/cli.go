@@ -23,6 +23,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/connect"
@@ -76,6 +77,9 @@ type Options struct {
 	// Stop ends the daemon of a configuration, whatever its protocol, and returns
 	// once it is gone; default: client.Stop.
 	Stop func(ctx context.Context, cfg config.Config) (service.Greeting, error)
+	// Greet asks the daemon of a configuration who it is, whatever its protocol, and
+	// starts none; default: client.Greet.
+	Greet func(ctx context.Context, cfg config.Config) (service.Greeting, error)
 	// Window names the client that runs this program, as memory.Caller has it;
 	// default: client.Window.
 	Window func() string
@@ -185,6 +189,9 @@ func newApp(opts Options) (*App, error) {
 	if o.Stop == nil {
 		o.Stop = endDaemon
 	}
+	if o.Greet == nil {
+		o.Greet = greet
+	}
 	if o.Dir == "" {
 		// A working folder that was removed is none: most commands work without,
 		// and the others say what they miss.
@@ -293,7 +300,7 @@ func (a *App) running(ctx context.Context) (Daemon, error) {
 func (a *App) dial(ctx context.Context, cfg config.Config, autostart bool) (Daemon, error) {
 	paths := cfg.Paths()
 	options := client.Options{
-		Socket: paths.Socket, StartLock: paths.StartLock, Log: paths.Log,
+		Socket: paths.Socket, Version: buildinfo.Version(), StartLock: paths.StartLock, Log: paths.Log,
 		Notice: a.notice, Logger: slog.New(slog.DiscardHandler),
 	}
 	if autostart {

@@ -492,14 +492,3 @@ func TestAutostart(t *testing.T) {
 		}
 	}
 }
-
-func TestVersion(t *testing.T) {
-	b := newBench(t, nil)
-	var v versionInfo
-	if err := json.Unmarshal([]byte(b.ok("version", "--json")), &v); err != nil || v.Version == "" || v.Protocol == 0 {
-		t.Errorf("version --json: %+v, %v", v, err)
-	}
-	if len(b.connects) > 0 {
-		t.Error("version connected to a daemon")
-	}
-}

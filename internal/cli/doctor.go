@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
 	"github.com/recalld/recalld/internal/memory"
@@ -180,7 +181,7 @@ func checkStore(ctx context.Context, d *diagnosis, cfg config.Config) error {
 	if _, err := os.Stat(cfg.Paths().Store); err != nil {
 		return nil // nothing was remembered yet
 	}
-	found, err := daemon.CheckStore(ctx, cfg, Version())
+	found, err := daemon.CheckStore(ctx, cfg, buildinfo.Version())
 	switch {
 	case err != nil:
 		d.add("store", FindingFailed, memory.AsError(err).Hint, "%v", err)
@@ -200,6 +201,9 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 		return nil
 	}
 	d.add("daemon", FindingOK, "", "%s, pid %d, version %s, protocol %d", status.State, status.PID, status.Version, status.Protocol)
+	if note := versionNote(buildinfo.Version(), service.Greeting{Version: status.Version, Protocol: service.Protocol}); note != "" {
+		d.add("version", FindingNote, "", "%s", note)
+	}
 	for _, space := range status.Collections {
 		level, hint := FindingOK, ""
 		if space.State == memory.CollectionUnavailable {

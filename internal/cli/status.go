@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
@@ -74,6 +75,9 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 	}
 	for _, note := range s.Notes {
 		rows = append(rows, []string{"note", note})
+	}
+	if note := versionNote(buildinfo.Version(), service.Greeting{Version: s.Version, Protocol: service.Protocol}); note != "" {
+		rows = append(rows, []string{"version", note})
 	}
 	rows = append(rows, waitingRows(s.Waiting)...)
 	render.Table(w, rows)
