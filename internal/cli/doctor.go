@@ -156,7 +156,7 @@ func checkFolders(d *diagnosis, paths config.Paths) {
 func checkNoDaemon(d *diagnosis, paths config.Paths, why error) {
 	owner, err := daemon.ReadOwner(paths.Lock)
 	if err != nil {
-		d.add("daemon", FindingNote, "run 'recalld status' to start it; other commands start it too", "not running")
+		d.add("daemon", FindingNote, "run 'recalld up' to start it; every command that asks it starts it too", "not running")
 		return
 	}
 	// The record of an owner that was killed stays; the daemon overwrites it.

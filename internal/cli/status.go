@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -21,10 +22,13 @@ func statusCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "status",
 		Short:   "Show the state of the daemon",
-		Long:    "Show the state of the daemon: its projects, the progress of each model's vectors, the\nqueue, code memory and the last errors. Prometheus reads the same from GET /metrics.",
+		Long:    "Show the state of the daemon: its projects, the progress of each model's vectors, the\nqueue, code memory and the last errors. Prometheus reads the same from GET /metrics.\nstatus starts no daemon: if none runs, it says so and exits with 4.",
 		Example: "  recalld status\n  recalld status --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := a.onlyRunning(c.Context()); err != nil {
+				return err
+			}
 			status, err := ask(c.Context(), a, service.Status, service.None{})
 			if err != nil {
 				return err
@@ -32,6 +36,19 @@ func statusCommand(a *App) *cobra.Command {
 			return a.answer(status, func(w io.Writer) { writeStatus(w, status, a.opts.Now()) })
 		},
 	}
+}
+
+// onlyRunning has what follows ask a daemon that runs already. If none does, the error
+// says how to start one.
+func (a *App) onlyRunning(ctx context.Context) error {
+	running, err := a.running(ctx)
+	if memory.CodeOf(err) == memory.CodeUnavailable {
+		cfg, _ := a.Config() // running has read it
+		return &memory.Error{Code: memory.CodeUnavailable, Message: "the daemon of " + cfg.Data + " is not running",
+			Hint: "run 'recalld up' in a repository to start it; every command that asks it starts it too", Cause: err}
+	}
+	a.daemon = running
+	return err
 }
 
 // writeStatus writes one table per concern and leaves out those that are empty.

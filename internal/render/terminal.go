@@ -2,8 +2,10 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,17 +16,35 @@ import (
 // wide as terminals have always been.
 const TerminalWidth = 80
 
-// Table writes rows in columns; the first row is the heading.
+// Table writes rows in columns; the first row is the heading. If w says by a method
+// Columns how wide a table may be, the last column is cut to that, and a line that is
+// still too long is.
 func Table(w io.Writer, rows [][]string) {
+	most := columns(w)
+	if most > 0 {
+		rows = fitLast(rows, most)
+	}
 	var text bytes.Buffer
-	columns := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	aligned := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		fmt.Fprintln(columns, strings.Join(row, "\t"))
+		fmt.Fprintln(aligned, strings.Join(row, "\t"))
 	}
-	_ = columns.Flush() // a buffer takes everything
+	_ = aligned.Flush() // a buffer takes everything
 	for line := range strings.Lines(text.String()) {
-		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
+		line = strings.TrimRight(line, " \n")
+		if most > 0 {
+			line = Characters(line, most)
+		}
+		fmt.Fprintln(w, line)
 	}
+}
+
+// columns is how wide a table may be, 0 without a bound.
+func columns(w io.Writer) int {
+	if bounded, ok := w.(interface{ Columns() int }); ok {
+		return bounded.Columns()
+	}
+	return 0
 }
 
 // MinLast is the least width of the last column of a FitTable, in characters.
@@ -33,19 +53,34 @@ const MinLast = 20
 // FitTable writes a table as wide as a terminal, as far as its other columns allow:
 // the last one, a text of any length, is cut.
 func FitTable(w io.Writer, rows [][]string) {
-	left := TerminalWidth
-	for column := range len(rows[0]) - 1 {
+	Table(w, fitLast(rows, cmp.Or(columns(w), TerminalWidth)))
+}
+
+// fitLast cuts the last column so that lines are no longer than most, as far as the other
+// columns allow. A row with fewer columns has no last one.
+func fitLast(rows [][]string, most int) [][]string {
+	if len(rows) == 0 {
+		return rows
+	}
+	last, left := len(rows[0])-1, most
+	for column := range last {
 		width := 0
 		for _, row := range rows {
-			width = max(width, utf8.RuneCountInString(row[column]))
+			if column < len(row) {
+				width = max(width, utf8.RuneCountInString(row[column]))
+			}
 		}
 		left -= width + 2
 	}
-	for _, row := range rows {
-		last := &row[len(row)-1]
-		*last = ShortLine(*last, max(left, MinLast))
+	fitted := make([][]string, len(rows))
+	for i, row := range rows {
+		fitted[i] = row
+		if last < len(row) {
+			fitted[i] = slices.Clone(row)
+			fitted[i][last] = ShortLine(row[last], max(left, MinLast))
+		}
 	}
-	Table(w, rows)
+	return fitted
 }
 
 // Bytes writes a size with one decimal, in powers of 1,000.
