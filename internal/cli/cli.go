@@ -132,7 +132,7 @@ func Run(ctx context.Context, args []string, opts Options) int {
 	app, err := newApp(opts)
 	if err == nil {
 		root := app.root()
-		root.SetArgs(args)
+		root.SetArgs(append([]string{}, args...)) // nil would be the arguments of the process
 		err = root.ExecuteContext(ctx)
 		app.close()
 	}
@@ -268,6 +268,9 @@ Begin with: recalld up . On a terminal, recalld alone opens the interactive sear
 	flags.StringArrayVar(&a.set, "set", nil, "override a setting: --set log.level=debug")
 	must(root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{colourAuto, colourAlways, colourNever}, cobra.ShellCompDirectiveNoFileComp)))
 	root.SetVersionTemplate("recalld {{.Version}}\n")
+	if width, _ := a.size(); width > 0 {
+		root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", width)))
+	}
 	usual := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		_ = a.people(func(w io.Writer) { // a broken pipe ends the program anyway

@@ -74,7 +74,7 @@ the question from standard input: a log or the output of a test may be long.`,
 				}
 				if f.ids && len(answer.Items) > 0 {
 					fmt.Fprintln(w)
-					render.Table(w, idRows(answer.Items))
+					render.List(w, idRows(answer.Items))
 				}
 			})
 		},

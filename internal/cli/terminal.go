@@ -78,6 +78,14 @@ type page struct {
 // Columns is how wide a table may be; 0 is no bound.
 func (p *page) Columns() int { return p.width }
 
+// cells is how many characters a cell may take on a terminal, or usually, in a pipe.
+func cells(w io.Writer, usual int) int {
+	if p, ok := w.(*page); ok && p.width > 0 {
+		return p.width
+	}
+	return usual
+}
+
 // people shows what a command writes for people: painted, and in the pager if it is longer
 // than the terminal is high.
 func (a *App) people(write func(w io.Writer)) error {

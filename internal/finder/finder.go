@@ -6,7 +6,7 @@
 // back: a connection, the rows of a question, the whole text of a row. Work never holds up
 // a key: it runs in goroutines of the finder, and the next key cancels what it outdates.
 //
-// Stored text is made visible before it reaches the screen, as everywhere.
+// Stored text is made visible before it reaches the screen.
 package finder
 
 import (

@@ -103,20 +103,10 @@ func personItem(b *strings.Builder, i memory.Item, number, width int) {
 // hanging writes a text after a start, broken after words, with the lines below it as far
 // to the right as the first.
 func hanging(b *strings.Builder, start, text string, width int) {
-	room := max(width-len(start), MinLast)
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case line == "":
-			line = word
-		case len([]rune(line))+1+len([]rune(word)) <= room:
-			line += " " + word
-		default:
-			b.WriteString(start + line + "\n")
-			start, line = strings.Repeat(" ", len(start)), word
-		}
+	for line := range strings.Lines(Fold(text, max(width-len(start), MinLast))) {
+		b.WriteString(start + line)
+		start = strings.Repeat(" ", len(start))
 	}
-	b.WriteString(start + line + "\n")
 }
 
 // remarks are what is to be known of an answer beside its items.
