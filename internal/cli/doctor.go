@@ -216,7 +216,7 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 		return err
 	}
 	for _, r := range repos.Repos {
-		d.checkIndex(r)
+		d.checkIndex(r, projectLabel(repos.Repos, r.ProjectName, r.Project))
 	}
 	if status.Code.Paused {
 		d.add("background", FindingNote, "run 'recalld resume' to resume it", "all background work is paused")
@@ -249,8 +249,7 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 }
 
 // checkIndex says what keeps the index of a sandbox from being up to date.
-func (d *diagnosis) checkIndex(r memory.SandboxState) {
-	label := memory.ProjectLabel(r.ProjectName, r.Project)
+func (d *diagnosis) checkIndex(r memory.SandboxState, label string) {
 	switch {
 	case !r.GoneAt.IsZero():
 		d.add("index "+label, FindingNote, "", "%s: %s", render.Printable(r.Root), goneText(&r))

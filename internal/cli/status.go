@@ -78,7 +78,7 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 		rows = append(rows, []string{"hooks", fmt.Sprintf("%d events wait, %d could not be recorded (see the folder spool), %d found no room", h.Waiting, h.Aside, h.Refused)})
 	}
 	if s.Savings != nil {
-		rows = append(rows, []string{"saved", savingsText(s.Savings)})
+		rows = append(rows, []string{"saved", savingsText(s)})
 	}
 	if s.Adapting != nil {
 		rows = append(rows, []string{"model", adaptingText(s.Adapting)})
@@ -121,14 +121,15 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 }
 
 // savingsText says what answers saved, in all and for the projects with the most.
-func savingsText(s *memory.Savings) string {
+func savingsText(status *memory.Status) string {
+	s := status.Savings
 	text := fmt.Sprintf("about %d tokens in %s with lessons, against reading their logs", s.Tokens, memory.Count(s.Answers, "answer"))
 	if len(s.Projects) < 2 {
 		return text
 	}
 	var each []string
 	for _, p := range s.Projects[:min(len(s.Projects), 3)] {
-		each = append(each, fmt.Sprintf("%s %d", memory.ProjectLabel(p.ProjectName, p.Project), p.Tokens))
+		each = append(each, fmt.Sprintf("%s %d", projectLabel(status.Projects, p.ProjectName, p.Project), p.Tokens))
 	}
 	return text + ": " + strings.Join(each, ", ")
 }
