@@ -233,7 +233,8 @@ func (a *App) root() *cobra.Command {
 		Long: `recalld remembers lessons, steps and code for coding agents and answers with a
 short context that is verified, ranked and within a token budget.
 
-Begin with: recalld up . On a terminal, recalld alone opens the interactive search.`,
+Begin with: recalld up .
+On a terminal, recalld alone opens the interactive search.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if a.finds() {

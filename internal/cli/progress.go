@@ -75,13 +75,14 @@ func (p *progress) draw(phase string, done, total int64) {
 	if p.bar == nil || (p.bar.GetMax64() < 0) != (total < 0) {
 		p.done()
 		options := []progressbar.Option{
-			progressbar.OptionSetWriter(p.out), progressbar.OptionSetWidth(16), progressbar.OptionShowCount(), progressbar.OptionUseANSICodes(true), progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetDescription(phase), progressbar.OptionThrottle(50 * time.Millisecond),
+			progressbar.OptionSetWriter(p.out), progressbar.OptionSetWidth(16), progressbar.OptionSetDescription(phase),
+			progressbar.OptionThrottle(50 * time.Millisecond), progressbar.OptionUseANSICodes(true), progressbar.OptionClearOnFinish(),
 		}
-		if p.unit == "" {
-			options = append(options, progressbar.OptionShowBytes(true))
-		} else {
-			options = append(options, progressbar.OptionShowIts(), progressbar.OptionSetItsString(p.unit))
+		switch {
+		case p.unit == "":
+			options = append(options, progressbar.OptionShowCount(), progressbar.OptionShowBytes(true))
+		case total > 0: // without a total, figures say nothing yet
+			options = append(options, progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString(p.unit))
 		}
 		p.bar, p.phase = progressbar.NewOptions64(total, options...), phase
 	}

@@ -166,6 +166,12 @@ func TestEditorArguments(t *testing.T) {
 	}
 }
 
+func TestVersionFlag(t *testing.T) {
+	if out := newBench(t, nil).ok("--version"); out != "recalld "+Version()+"\n" {
+		t.Errorf("--version says %q", out)
+	}
+}
+
 // TestAlone: recalld alone prints its help unless a person is at a terminal.
 func TestAlone(t *testing.T) {
 	if out := newBench(t, nil).ok(); !strings.Contains(out, "Usage:") {
