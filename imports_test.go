@@ -196,10 +196,12 @@ var layers = []layer{
 		"a folder of events; what they are and who takes them out is its users' business"},
 	{"internal/hook", []string{"internal/memory", "internal/memory/strict", "internal/render", "internal/service", "internal/steptext"},
 		"it turns payloads into requests; who sends them, and until when, is the command's business"},
+	{"internal/finder", []string{"internal/memory", "internal/render", "internal/service"},
+		"it searches through the service, as every command does; how the daemon and an editor are started it is told"},
 	{"internal/config", []string{"configs"},
 		"settings are values; each package is handed its own and none reads them"},
 	{"internal/cli", []string{"configs", "internal/archive", "internal/backup", "internal/buildinfo", "internal/fsx", "internal/git", "internal/memory", "internal/memory/strict", "internal/service", "internal/client", "internal/config", "internal/httpserver", "internal/project", "internal/mcp", "internal/eval", "internal/daemon",
-		"internal/connect", "internal/hook", "internal/render", "internal/source/lessonlog", "internal/spool", "internal/team"},
+		"internal/connect", "internal/finder", "internal/hook", "internal/render", "internal/source/lessonlog", "internal/spool", "internal/team"},
 		"commands speak to the daemon through its service, as every other client does; mcp is for the bridge, eval, connect, hook and backup (lists and verifies files, without a daemon) for their commands, team for its operator, who needs no daemon either, lessonlog for the script that connect installs, strict for files of requests, configs for what up prints"},
 	{"internal/httpserver", []string{"internal/api", "internal/fsx", "internal/mcp", "internal/memory", "internal/service"},
 		"it serves any handler; of the transports it knows paths and how errors are written"},
@@ -217,6 +219,8 @@ var starters = []starter{
 	{"internal/git/...", "git, so that no program runs that a repository configures"},
 	{"internal/client/spawn.go", "the daemon, which is this program"},
 	{"internal/cli/ui.go", "the browser, with the address of the page"},
+	{"internal/cli/editor.go", "the user's editor, on a file that the user chose"},
+	{"internal/cli/pager.go", "the user's pager, with an answer that was made visible"},
 	{"internal/connect/start.go", "the server that a client will start, once, to see that it answers; and Claude Code, to add it"},
 	{"embedder/ollama/ollamatest/server.go", "the server of tests"},
 	{"deploy/artefacts/build.go", "go, which builds a release"},
@@ -275,6 +279,12 @@ var homes = []home{
 		"cobra's flags are of its types"},
 	{"github.com/schollz/progressbar/v3", []string{"internal/cli"},
 		"only a terminal has progress bars"},
+	{"github.com/gdamore/tcell/v2", []string{"internal/finder", "internal/cli"},
+		"a screen of cells is drawn by the finder alone; cli opens the terminal for it"},
+	{"golang.org/x/term", []string{"internal/cli"},
+		"only the command line asks how wide a terminal is"},
+	{"github.com/creack/pty", nil,
+		"tests run the program on a terminal"},
 	{"github.com/mattn/go-isatty", []string{"internal/cli"},
 		"only the command line has a terminal"},
 	{"github.com/VictoriaMetrics/metrics", []string{"internal/metrics"},
@@ -285,7 +295,7 @@ var homes = []home{
 		"versions are compared in one place, and checked where a release is made"},
 	{"github.com/gofrs/flock", []string{"internal/client", "internal/daemon", "internal/store"},
 		"the daemon locks its folder, and clients lock the right to start one"},
-	{"golang.org/x/sys", []string{"internal/client", "internal/config", "internal/daemon", "internal/httpserver", "internal/project", "internal/store", "internal/testkit/powerdisk"},
+	{"golang.org/x/sys", []string{"internal/cli", "internal/client", "internal/config", "internal/daemon", "internal/httpserver", "internal/project", "internal/store", "internal/testkit/powerdisk"},
 		"what differs between systems sits beside what needs it, in files named after the system"},
 	{"github.com/zricethezav/gitleaks/v8", []string{"internal/redact"},
 		"what a secret looks like is redact's to know, and what else the library brings is used by nobody"},
@@ -310,4 +320,4 @@ var homes = []home{
 // testLibraries may be imported by test files everywhere.
 // mcp-go: its client is what tests speak to a whole daemon with. badger: plain
 // transactions are what a benchmark holds durable writes against.
-var testLibraries = []string{"github.com/dgraph-io/badger/v4", "github.com/google/go-cmp", "github.com/google/licensecheck", "github.com/mark3labs/mcp-go", "github.com/santhosh-tekuri/jsonschema/v6"}
+var testLibraries = []string{"github.com/creack/pty", "github.com/dgraph-io/badger/v4", "github.com/google/go-cmp", "github.com/google/licensecheck", "github.com/mark3labs/mcp-go", "github.com/santhosh-tekuri/jsonschema/v6"}

@@ -155,7 +155,7 @@ func TestEveryCommand(t *testing.T) {
 	file.Equal("help of exit-codes", newBench(t, nil).ok("help", "exit-codes"))
 	slices.Sort(names)
 	want := []string{
-		"audit", "backup", "backup list", "backup verify", "call", "catalogue", "completion", "connect", "context", "context for", "doctor", "eval", "export", "feedback", "files", "forget", "hook", "import", "import agents", "index", "last", "lessons", "mcp",
+		"audit", "backup", "backup list", "backup verify", "call", "catalogue", "completion", "config", "config edit", "config get", "config list", "config set", "connect", "context", "context for", "doctor", "eval", "export", "feedback", "files", "forget", "hook", "import", "import agents", "index", "last", "lessons", "man", "mcp",
 		"model", "model adapt", "model list", "model pull", "model reset", "model show", "pause", "recall", "receipts", "remember", "replay", "repos", "restore", "resume", "serve", "sessions", "show",
 		"status", "steps", "stop", "summarize", "tasks", "token", "trust", "ui", "up", "version",
 	}
@@ -482,8 +482,8 @@ func TestAutostart(t *testing.T) {
 		args []string
 		want bool
 	}{
-		{[]string{"status"}, true}, {[]string{"recall", "q"}, true}, {[]string{"repos"}, true},
-		{[]string{"status", "--set", "daemon.autostart=false"}, false}, {[]string{"doctor"}, false},
+		{[]string{"status"}, false}, {[]string{"recall", "q"}, true}, {[]string{"repos"}, true},
+		{[]string{"repos", "--set", "daemon.autostart=false"}, false}, {[]string{"doctor"}, false},
 	} {
 		b := newBench(t, sample())
 		b.run(tt.args...)

@@ -157,7 +157,7 @@ func checkFolders(d *diagnosis, paths config.Paths) {
 func checkNoDaemon(d *diagnosis, paths config.Paths, why error) {
 	owner, err := daemon.ReadOwner(paths.Lock)
 	if err != nil {
-		d.add("daemon", FindingNote, "run 'recalld status' to start it; other commands start it too", "not running")
+		d.add("daemon", FindingNote, "run 'recalld up' to start it; every command that asks it starts it too", "not running")
 		return
 	}
 	// The record of an owner that was killed stays; the daemon overwrites it.
@@ -220,7 +220,7 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 		return err
 	}
 	for _, r := range repos.Repos {
-		d.checkIndex(r)
+		d.checkIndex(r, projectLabel(repos.Repos, r.ProjectName, r.Project))
 	}
 	if status.Code.Paused {
 		d.add("background", FindingNote, "run 'recalld resume' to resume it", "all background work is paused")
@@ -253,8 +253,7 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 }
 
 // checkIndex says what keeps the index of a sandbox from being up to date.
-func (d *diagnosis) checkIndex(r memory.SandboxState) {
-	label := memory.ProjectLabel(r.ProjectName, r.Project)
+func (d *diagnosis) checkIndex(r memory.SandboxState, label string) {
 	switch {
 	case !r.GoneAt.IsZero():
 		d.add("index "+label, FindingNote, "", "%s: %s", render.Printable(r.Root), goneText(&r))

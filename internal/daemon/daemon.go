@@ -91,6 +91,9 @@ type Options struct {
 	Autostarted bool
 	// Console receives the log's lines as well; nil is the log file alone.
 	Console io.Writer
+	// Reload reads the settings again from where Config is from, so that the status can
+	// say what has changed since; nil never does.
+	Reload func() (config.Config, error)
 
 	// home is the folder in which clients keep their logs; empty is the user's, with the
 	// variables by which clients move them. Tests have others.

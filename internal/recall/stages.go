@@ -218,6 +218,9 @@ func (r *run) makeAnswer() {
 		Redacted: r.redacted,
 		Receipt:  receiptID(r.start),
 	}
+	if r.req.Typing {
+		a.Receipt = ""
+	}
 	a.Why = cmp.Or(s.whyLost(), r.noWords, r.codeIncomplete)
 	a.Incomplete = a.Why != ""
 	a.NothingRelevant = r.relevant+len(r.items) == 0 && !a.Incomplete
