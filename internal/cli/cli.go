@@ -249,7 +249,7 @@ On a terminal, recalld alone opens the interactive search.`,
 			}
 			return c.Help()
 		},
-		Version: Version(),
+		Version: buildinfo.Version(),
 		// Errors are reported in one place, with their hint; a page of usage
 		// would hide them.
 		SilenceErrors: true,

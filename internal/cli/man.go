@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/recalld/recalld/internal/buildinfo"
 )
 
 // manCommand writes the manual pages. The library that comes with cobra would do, but it
@@ -58,7 +60,7 @@ func manualPage(c *cobra.Command) string {
 	var b strings.Builder
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
 	// No date: the same program writes the same pages.
-	fmt.Fprintf(&b, ".TH %s 1 \"\" \"recalld %s\" \"recalld\"\n", roff(strings.ToUpper(name)), roff(Version()))
+	fmt.Fprintf(&b, ".TH %s 1 \"\" \"recalld %s\" \"recalld\"\n", roff(strings.ToUpper(name)), roff(buildinfo.Version()))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(strings.ToLower(c.Short[:1])+c.Short[1:]))
 	if c.Runnable() {
 		fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", roff(c.UseLine()))

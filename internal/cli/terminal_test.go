@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/service/servicetest"
@@ -170,7 +171,7 @@ func TestEditorArguments(t *testing.T) {
 }
 
 func TestVersionFlag(t *testing.T) {
-	if out := newBench(t, nil).ok("--version"); out != "recalld "+Version()+"\n" {
+	if out := newBench(t, nil).ok("--version"); out != "recalld "+buildinfo.Version()+"\n" {
 		t.Errorf("--version says %q", out)
 	}
 }
