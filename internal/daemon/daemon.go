@@ -32,6 +32,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/embedder"
+	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/adaptation"
 	"github.com/recalld/recalld/internal/agentctx"
 	"github.com/recalld/recalld/internal/agentimport"
@@ -140,6 +141,8 @@ func (p *pauses) setDefaults() {
 type Daemon struct {
 	opts     Options
 	handlers service.Handlers
+	guard    *access.Guard // before the handlers
+	clients  *access.List
 	log      *slog.Logger
 	audit    *slog.Logger // of changes; nil in tests without a folder
 	errors   *logging.ErrorList
@@ -382,6 +385,11 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	if err := d.newAdaptation(ctx, paths.Models, trouble); err != nil {
 		return err
 	}
+	d.clients = access.OpenList(paths.Clients)
+	if _, err := d.clients.Clients(); err != nil { // its clients are refused
+		d.log.Error("the list of clients is not used", attrPart, "daemon", attrError, err)
+		d.notes = append(d.notes, "the clients with tokens of their own are refused: "+err.Error())
+	}
 	d.files, err = repofiles.New(repofiles.Options{
 		Store: d.core.Store, Ingest: d.core.Ingest, Projects: d.core.Recorder, Catalogue: d.core.Catalogue, Steps: d.core.Indexer, Logger: d.log,
 		LessonDir: cfg.Lessons.Dir, ShareLessons: cfg.Lessons.Shared, SessionDir: cfg.Sessions.Dir, WriteLessons: cfg.Lessons.Log, WriteSessions: cfg.Sessions.Files, WriteHooked: cfg.Sessions.HookFiles,
@@ -419,6 +427,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	if err := d.bind(); err != nil {
 		return err
 	}
+	d.guard = access.NewGuard(d.handlers, d.core.Projects, d.core.Store, access.Limits{Rate: cfg.Limits.Rate, Concurrent: cfg.Limits.Concurrent})
 	d.mcp, err = mcp.NewServer(d, mcp.Options{
 		Version: d.opts.Version, Logger: d.log.With(attrPart, "mcp"), KnowledgePrefix: &cfg.MCP.Prefix, FlowTags: cfg.Sessions.FlowTags,
 		Project: cfg.MCP.Project, Toolsets: cfg.MCP.Toolsets, StaticLists: cfg.MCP.StaticLists, StructuredContent: cfg.MCP.StructuredContent == "on", Notice: d.notice,
@@ -465,9 +474,10 @@ func (d *Daemon) listen(paths config.Paths) error {
 		return err
 	}
 	d.socket = socket
-	endpoints := []httpserver.Endpoint{{Listener: socket, Handler: mux}}
+	d.handler = httpserver.Identify(mux, d.clients)
+	endpoints := []httpserver.Endpoint{{Listener: socket, Handler: d.handler}}
 	if tcp := d.opts.Config.TCP; tcp.Enabled {
-		e, err := tcpEndpoint(tcp, paths.Token, mux)
+		e, err := tcpEndpoint(tcp, paths.Token, d.clients, mux)
 		if err != nil {
 			return errors.Join(err, socket.Close())
 		}
@@ -479,7 +489,6 @@ func (d *Daemon) listen(paths config.Paths) error {
 			return err
 		}
 	}
-	d.handler = mux
 	return nil
 }
 
@@ -501,7 +510,7 @@ func (d *Daemon) listenToo() error {
 	return d.server.Start(httpserver.Endpoint{Listener: socket, Handler: d.handler})
 }
 
-func tcpEndpoint(c config.TCP, tokenFile string, h http.Handler) (httpserver.Endpoint, error) {
+func tcpEndpoint(c config.TCP, tokenFile string, clients *access.List, h http.Handler) (httpserver.Endpoint, error) {
 	token, err := httpserver.OpenToken(tokenFile)
 	if err != nil {
 		return httpserver.Endpoint{}, err
@@ -516,7 +525,7 @@ func tcpEndpoint(c config.TCP, tokenFile string, h http.Handler) (httpserver.End
 	if err != nil {
 		return httpserver.Endpoint{}, err
 	}
-	guard := httpserver.GuardOptions{Tokens: token.Tokens, AllowedOrigins: c.AllowedOrigins, Certificate: certificate}
+	guard := httpserver.GuardOptions{Tokens: token.Tokens, Clients: clients, AllowedOrigins: c.AllowedOrigins, Certificate: certificate}
 	return httpserver.Endpoint{Listener: l, Handler: httpserver.Guard(h, guard)}, nil
 }
 
