@@ -56,7 +56,7 @@ func (g *Guard) Call(ctx context.Context, op *service.Spec, request any, progres
 	if err := p.permits(op); err != nil {
 		return nil, err
 	}
-	if p == nil || len(p.Projects) == 0 {
+	if p == nil || len(p.Projects) == 0 || op.AnyProtocol {
 		return g.next.Call(ctx, op, request, progress)
 	}
 	request, err := g.narrow(ctx, p, op, request)
