@@ -279,6 +279,7 @@ func TestProjectsAreKeptApart(t *testing.T) {
 		"by a way to it":         with(map[string]any{"project": dir + "/../../" + strings.TrimPrefix(other, "/")}),
 		"by the caller's folder": with(map[string]any{"caller": map[string]any{"dir": other}}),
 		"by nothing":             with(nil),
+		"from its own folder":    with(map[string]any{"caller": map[string]any{"dir": dir}}),
 		"by ids":                 with(map[string]any{"project": own.Project, "ids": []string{theirs.ID}, "item": theirs.ID}),
 		"by parts of ids":        with(map[string]any{"project": own.Project, "ids": []string{step.ID[:6]}}),
 		"by its session":         with(map[string]any{"project": own.Project, "sessionId": session.ID, "scope": map[string]any{"sessionId": session.ID}}),
@@ -286,7 +287,8 @@ func TestProjectsAreKeptApart(t *testing.T) {
 		"within its own":         with(map[string]any{"project": own.Project, "caller": map[string]any{"dir": other, "session": session.ID}}),
 	}
 	policy := access.Policy{Name: "shop", Projects: project}
-	for _, f := range facesOf(t, s, address, policy.Name, addClient(t, s, policy), other) {
+	token := addClient(t, s, policy)
+	for _, f := range append(facesOf(t, s, address, policy.Name, token, other), facesOf(t, s, address, policy.Name, token, dir)[2:]...) {
 		reached := 0
 		for how, body := range bodies {
 			for _, op := range service.Operations() {
@@ -321,6 +323,16 @@ func TestProjectsAreKeptApart(t *testing.T) {
 		must(t, err)
 		if len(prompts.Prompts) == 0 || strings.Contains(fmt.Sprint(prompts), hidden) {
 			t.Errorf("%s: the prompts are %+v", f.name, prompts)
+		}
+	}
+	// A project of which nothing is stored yet: all that could be found is elsewhere.
+	fresh := t.TempDir()
+	window, err := service.TaskWindow.Do(t.Context(), s, memory.TaskWindowRequest{Project: fresh})
+	must(t, err)
+	empty := access.Policy{Name: "fresh", Projects: []access.Project{{ID: window.Project, Name: window.ProjectName}}}
+	for _, f := range facesOf(t, s, address, empty.Name, addClient(t, s, empty), fresh) {
+		if answer := f.call(t, service.Recall.Spec, fits(service.Recall.Spec, f.tools, map[string]any{"query": canary, "caller": map[string]any{"dir": fresh}})); strings.Contains(answer, hidden) || byPolicy(answer, empty.Name) {
+			t.Errorf("%s: in a new project recall answers %s", f.name, answer)
 		}
 	}
 	if after := s.count(t, other); after != before {
