@@ -101,6 +101,8 @@ type Options struct {
 	// minPairs is how many pairs an adaptation needs; 0 is the default.
 	minPairs int
 	pauses   pauses
+	// held is how much memory is in use, in bytes; tests say what they like.
+	held func() uint64
 }
 
 // pauses are how long the daemon waits before it looks or tries again, and
@@ -185,6 +187,7 @@ func Serve(ctx context.Context, opts Options) (err error) {
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(gcPercentLoading))
 	}
+	defer applyBudget(opts.Config.Limits)()
 	paths := opts.Config.Paths()
 	if err := paths.Prepare(); err != nil {
 		return err
@@ -224,6 +227,9 @@ func Serve(ctx context.Context, opts Options) (err error) {
 // newDaemon returns a daemon without its parts: see build.
 func newDaemon(opts Options, logger *slog.Logger) *Daemon {
 	opts.pauses.setDefaults()
+	if opts.held == nil {
+		opts.held = heldBytes
+	}
 	handler, kept := logging.KeepErrors(logger.Handler())
 	return &Daemon{
 		opts: opts, log: slog.New(handler), errors: kept, started: time.Now(),
@@ -382,6 +388,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	if err != nil {
 		return err
 	}
+	d.core.Gate.Hold = d.memoryFull
 	if err := d.newAdaptation(ctx, paths.Models, trouble); err != nil {
 		return err
 	}
