@@ -38,6 +38,8 @@ type Paths struct {
 	Spool string
 	// Backups is the folder of backups.
 	Backups string
+	// Team is the file of the membership in a team, with its secret.
+	Team string
 	// Models is the folder of models that were adapted.
 	Models string
 }
@@ -55,6 +57,7 @@ func (c *Config) Paths() Paths {
 		Clients:   filepath.Join(c.Data, "clients.json"),
 		Spool:     filepath.Join(c.Data, "spool"),
 		Backups:   cmp.Or(c.Backup.Dir, filepath.Join(c.Data, "backups")),
+		Team:      filepath.Join(c.Data, "team.json"),
 		Models:    filepath.Join(c.Data, "models"),
 	}
 	if p.Socket == "" {
