@@ -13,6 +13,8 @@ const (
 	// spacing is the time between starts of background work while requests are
 	// served, so that the work continues under any load.
 	spacing = 5 * time.Millisecond
+	// holdFor is how long a piece waits before it asks again whether it is held.
+	holdFor = 100 * time.Millisecond
 	// longest is how long a request counts as one that a client waits for: streams
 	// stay open for hours.
 	longest = 2 * time.Second
@@ -26,6 +28,10 @@ const (
 //
 // A nil Gate lets everything pass. A Gate is safe for concurrent use.
 type Gate struct {
+	// Hold, if set, says that no piece may start now, for want of memory for instance. It
+	// is asked again every holdFor. It is set before the gate is used.
+	Hold func() bool
+
 	mu      sync.Mutex // guards the fields below
 	asking  int        // requests being served
 	asked   time.Time  // when the last request ended
@@ -88,6 +94,9 @@ func (g *Gate) Do(ctx context.Context, work func() error) error {
 func (g *Gate) enter(now time.Time) (room <-chan struct{}, wait time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.Hold != nil && g.Hold() {
+		return g.room, holdFor
+	}
 	most, wait := runtime.GOMAXPROCS(0), time.Duration(0)
 	if g.asking > 0 || now.Sub(g.asked) < linger {
 		most, wait = max(most-1, 1), spacing-now.Sub(g.began)

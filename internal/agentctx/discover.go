@@ -192,6 +192,8 @@ func (s *Contexts) findTools(ctx context.Context, project string, req memory.Sea
 		for i := range items {
 			switch {
 			case items[i].Type != memory.Tool:
+			case p == memory.OwnProject && slices.Contains(req.Hidden, items[i].Name):
+				disabled = true
 			case items[i].On:
 				entries[items[i].ID] = &items[i]
 			default:

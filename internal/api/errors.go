@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
@@ -20,6 +21,7 @@ var statuses = map[memory.Code]int{
 	memory.CodeCorrupt:      http.StatusInternalServerError,
 	memory.CodeIncompatible: http.StatusUpgradeRequired,
 	memory.CodeReadOnly:     http.StatusInsufficientStorage,
+	memory.CodeLimited:      http.StatusTooManyRequests,
 	memory.CodeInternal:     http.StatusInternalServerError,
 }
 
@@ -58,6 +60,9 @@ func WriteError(w http.ResponseWriter, err error) {
 	status := Status(e)
 	if status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", e.Limit)
+	}
+	if e.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(e.RetryAfter))
 	}
 	w.Header().Set("Content-Type", service.MIMEJSON)
 	w.WriteHeader(status)

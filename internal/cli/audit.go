@@ -51,7 +51,11 @@ The daemon keeps the last 10 to 20 MB of it, in audit.jsonl beside its log.`,
 					if where == "" {
 						where = l.Dir
 					}
-					rows = append(rows, []string{l.At.Local().Format(time.DateTime), render.Printable(l.Client), l.Operation, render.Printable(where),
+					by := l.Client
+					if l.Policy != "" {
+						by = strings.TrimSpace(by + " (" + l.Policy + ")")
+					}
+					rows = append(rows, []string{l.At.Local().Format(time.DateTime), render.Printable(by), l.Operation, render.Printable(where),
 						render.Printable(strings.Join(l.IDs, " ")), render.Printable(l.Error)})
 				}
 				render.Table(w, rows)

@@ -42,7 +42,7 @@ var exitCodes = []struct {
 	{ExitFailure, []memory.Code{memory.CodeInternal, memory.CodeCorrupt}, "failed, or doctor found something wrong"},
 	{ExitUsage, []memory.Code{memory.CodeInvalidInput}, "wrong usage, a value outside its limits, a setting that is wrong"},
 	{ExitNotFound, []memory.Code{memory.CodeNotFound}, "what was named does not exist"},
-	{ExitUnavailable, []memory.Code{memory.CodeUnavailable}, "the daemon, or a part it needs, cannot be reached; for status, that it is not running"},
+	{ExitUnavailable, []memory.Code{memory.CodeUnavailable, memory.CodeLimited}, "the daemon, or a part it needs, cannot be reached for now; for status, that it is not running"},
 	{ExitConflict, []memory.Code{memory.CodeConflict}, "not possible now: the data folder is in use, a folder holds several repositories"},
 	{ExitForbidden, []memory.Code{memory.CodeForbidden}, "not allowed, or outside a sandbox"},
 	{ExitIncompatible, []memory.Code{memory.CodeIncompatible}, "the daemon or its store is of another version"},

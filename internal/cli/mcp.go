@@ -18,6 +18,7 @@ import (
 func mcpCommand(a *App) *cobra.Command {
 	var toolsets []string
 	var readOnly bool
+	var client string
 	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Speak MCP over standard input and output",
@@ -27,10 +28,12 @@ error. Clients are shown a few tools at first, and the others once search_tools 
 found them; --toolsets shows more from the start, for clients that do not take note
 of a changed list: the words of the setting mcp.toolsets, or names of tools.
 
-With --read-only, an agent that is not trusted to write can ask and not store.`,
+With --read-only, an agent that is not trusted to write can ask and not store. With
+--client, it may do what 'recalld token add' has allowed to the client of that name.`,
 		Example: `  recalld mcp
   recalld mcp --toolsets all
   recalld mcp --toolsets knowledge,tasks,index_repo
+  recalld mcp --client helper
   {"mcpServers": {"recalld": {"command": "recalld", "args": ["mcp"]}}}`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -55,7 +58,7 @@ With --read-only, an agent that is not trusted to write can ask and not store.`,
 				}
 			}()
 			return mcp.RunBridge(c.Context(), mcp.BridgeOptions{
-				In: a.opts.In, Out: a.opts.Out, Dir: a.opts.Dir, Window: a.opts.Window(), Toolsets: toolsets, ReadOnly: readOnly,
+				In: a.opts.In, Out: a.opts.Out, Dir: a.opts.Dir, Window: a.opts.Window(), Toolsets: toolsets, ReadOnly: readOnly, Client: client,
 				Logger: slog.New(slog.NewTextHandler(a.opts.Err, &slog.HandlerOptions{Level: level})),
 				// Called again whenever the daemon has gone away, never twice at once.
 				Connect: func(ctx context.Context) (*http.Client, error) {
@@ -74,6 +77,8 @@ With --read-only, an agent that is not trusted to write can ask and not store.`,
 	}
 	c.Flags().StringSliceVar(&toolsets, "toolsets", nil, "tools shown from the start: "+strings.Join(config.Toolsets, ", ")+" (default: as the setting says)")
 	completeWords(c, "toolsets", config.Toolsets...)
+	c.Flags().StringVar(&client, "client", "", "hold to the policy of this client of 'recalld token list'")
+	must(c.RegisterFlagCompletionFunc("client", cobra.NoFileCompletions))
 	c.Flags().BoolVar(&readOnly, "read-only", false, "refuse calls that change something, and do not show their tools")
 	return c
 }

@@ -20,12 +20,14 @@ func tokenCommand(a *App) *cobra.Command {
 	keep := 24 * time.Hour
 	c := &cobra.Command{
 		Use:   "token",
-		Short: "Make a new token for clients over TCP",
+		Short: "Make tokens for clients, and say what each may do",
 		Long: `Make a new token for clients over TCP and write it to the token's file. A daemon that
 runs takes note at once. The former token is accepted for a day, or as --keep says, so
 that clients can be told the new one; --keep 0 ends it at once. The token is not printed:
-the answer names its file.`,
-		Example: "  recalld token\n  recalld token --keep 0",
+the answer names its file.
+
+add, list and remove are about clients that may do less: each has a token of its own.`,
+		Example: "  recalld token\n  recalld token --keep 0\n  recalld token add ci --read-only --projects shop",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if keep < 0 || keep > maxKeptToken {
@@ -49,6 +51,7 @@ the answer names its file.`,
 			})
 		},
 	}
+	c.AddCommand(tokenAddCommand(a), tokenListCommand(a), tokenRemoveCommand(a))
 	c.Flags().DurationVar(&keep, "keep", keep, "how long the former token is accepted")
 	must(c.RegisterFlagCompletionFunc("keep", cobra.NoFileCompletions))
 	return c

@@ -39,6 +39,7 @@ type Config struct {
 	// FollowEvery is how often logs and session folders are read; 0 is never.
 	FollowEvery time.Duration `yaml:"follow_every" default:"2s" limit:"0,100ms-1h"`
 	Backup      Backup        `yaml:"backup"`
+	Limits      Limits        `yaml:"limits"`
 	MCP         MCP           `yaml:"mcp"`
 	// Notices name the former settings that Load ignored.
 	Notices []string `yaml:"-"`
@@ -78,6 +79,18 @@ type TCP struct {
 	// TokenFile is empty for the file in the data folder.
 	TokenFile      string   `yaml:"token_file"`
 	AllowedOrigins []string `yaml:"allowed_origins"`
+}
+
+// Limits are what the daemon may take, and what one client may ask.
+type Limits struct {
+	// Memory is the most that the daemon should hold; 0 is no bound.
+	Memory Size `yaml:"memory" default:"0" limit:"0,64MB-1000GB"`
+	// Processors are how many work at the same time; 0 is all.
+	Processors int `yaml:"processors" default:"0" limit:"0,1-1024"`
+	// Rate is how many calls a second, Concurrent how many at the same time, one client may
+	// make; 0 is no limit.
+	Rate       int `yaml:"rate" default:"2000" limit:"0,1-1000000"`
+	Concurrent int `yaml:"concurrent" default:"256" limit:"0,1-1024"`
 }
 
 // Index is what is indexed of a repository, and how.

@@ -32,6 +32,8 @@ type Paths struct {
 	Socket    string
 	Log       string
 	Token     string
+	// Clients is the list of clients with policies.
+	Clients string
 	// Spool is the folder of events that wait for the daemon.
 	Spool string
 	// Backups is the folder of backups.
@@ -52,6 +54,7 @@ func (c *Config) Paths() Paths {
 		Socket:    c.Socket,
 		Log:       filepath.Join(c.Data, "log", "recalld.log"),
 		Token:     cmp.Or(c.TCP.TokenFile, filepath.Join(c.Data, "token")),
+		Clients:   filepath.Join(c.Data, "clients.json"),
 		Spool:     filepath.Join(c.Data, "spool"),
 		Backups:   cmp.Or(c.Backup.Dir, filepath.Join(c.Data, "backups")),
 		Team:      filepath.Join(c.Data, "team.json"),

@@ -91,6 +91,9 @@ var errAdaptStopped = &memory.Error{Code: memory.CodeUnavailable, Message: "the 
 // AdaptModel carries out service.AdaptModel. It ends when the daemon drains: what was learned
 // so far is worth less than a stop that is prompt.
 func (d *Daemon) AdaptModel(ctx context.Context, req memory.AdaptRequest, progress func(memory.AdaptProgress)) (*memory.Adaptation, error) {
+	if err := d.roomFor("an adaptation"); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {

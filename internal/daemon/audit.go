@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
@@ -34,21 +35,25 @@ func openAudit(paths config.Paths) (*slog.Logger, io.Closer, error) {
 	return logging.Open(logging.Options{Path: auditPath(paths), MaxSize: auditSize, Level: "info", Format: "json"})
 }
 
-// Call implements service.Service. What changes something is noted with who asked for it.
+// Call implements service.Service. What changes something, or is forbidden, is noted with
+// who asked for it.
 func (d *Daemon) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
-	response, err := d.handlers.Call(ctx, op, request, progress)
-	if !op.ReadOnly && d.audit != nil {
-		d.noteChange(op, request, response, err)
+	response, err := d.guard.Call(ctx, op, request, progress)
+	if d.audit != nil && (!op.ReadOnly || err != nil && memory.CodeOf(err) == memory.CodeForbidden) {
+		d.noteChange(ctx, op, request, response, err)
 	}
 	return response, err
 }
 
-func (d *Daemon) noteChange(op *service.Spec, request, response any, err error) {
+func (d *Daemon) noteChange(ctx context.Context, op *service.Spec, request, response any, err error) {
 	attrs := []any{}
 	add := func(name, value string) {
 		if value != "" {
 			attrs = append(attrs, slog.String(name, value))
 		}
+	}
+	if c := access.From(ctx); c != nil && c.Policy != nil {
+		add("policy", c.Policy.Name)
 	}
 	asked := reflect.ValueOf(request)
 	if by, ok := field(asked, "Caller").(memory.Caller); ok {

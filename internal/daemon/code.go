@@ -12,6 +12,9 @@ import (
 
 // IndexRepo carries out service.IndexRepo.
 func (d *Daemon) IndexRepo(ctx context.Context, req memory.IndexRequest, report func(memory.Progress)) (*memory.IndexQueued, error) {
+	if err := d.roomFor("indexing"); err != nil {
+		return nil, err
+	}
 	asked := time.Now().Truncate(time.Millisecond) // no stored time is finer
 	queued, err := d.sandboxes.IndexRepo(ctx, req)
 	d.files.Wake() // it may be one that it has not looked at

@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/embedder"
+	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/adaptation"
 	"github.com/recalld/recalld/internal/agentctx"
 	"github.com/recalld/recalld/internal/agentimport"
@@ -106,6 +107,8 @@ type Options struct {
 	// minPairs is how many pairs an adaptation needs; 0 is the default.
 	minPairs int
 	pauses   pauses
+	// held is how much memory is in use, in bytes; tests say what they like.
+	held func() uint64
 }
 
 // pauses are how long the daemon waits before it looks or tries again, and
@@ -148,6 +151,8 @@ func (p *pauses) setDefaults() {
 type Daemon struct {
 	opts     Options
 	handlers service.Handlers
+	guard    *access.Guard // before the handlers
+	clients  *access.List
 	log      *slog.Logger
 	audit    *slog.Logger // of changes; nil in tests without a folder
 	errors   *logging.ErrorList
@@ -191,6 +196,7 @@ func Serve(ctx context.Context, opts Options) (err error) {
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(gcPercentLoading))
 	}
+	defer applyBudget(opts.Config.Limits)()
 	paths := opts.Config.Paths()
 	if err := paths.Prepare(); err != nil {
 		return err
@@ -230,6 +236,9 @@ func Serve(ctx context.Context, opts Options) (err error) {
 // newDaemon returns a daemon without its parts: see build.
 func newDaemon(opts Options, logger *slog.Logger) *Daemon {
 	opts.pauses.setDefaults()
+	if opts.held == nil {
+		opts.held = heldBytes
+	}
 	handler, kept := logging.KeepErrors(logger.Handler())
 	return &Daemon{
 		opts: opts, log: slog.New(handler), errors: kept, started: time.Now(),
@@ -394,8 +403,14 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	if err != nil {
 		return err
 	}
+	d.core.Gate.Hold = d.memoryFull
 	if err := d.newAdaptation(ctx, paths.Models, trouble); err != nil {
 		return err
+	}
+	d.clients = access.OpenList(paths.Clients)
+	if _, err := d.clients.Clients(); err != nil { // its clients are refused
+		d.log.Error("the list of clients is not used", attrPart, "daemon", attrError, err)
+		d.notes = append(d.notes, "the clients with tokens of their own are refused: "+err.Error())
 	}
 	d.files, err = repofiles.New(repofiles.Options{
 		Store: d.core.Store, Ingest: d.core.Ingest, Projects: d.core.Recorder, Catalogue: d.core.Catalogue, Steps: d.core.Indexer, Logger: d.log,
@@ -441,6 +456,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	if err := d.bind(); err != nil {
 		return err
 	}
+	d.guard = access.NewGuard(d.handlers, d.core.Projects, d.core.Store, access.Limits{Rate: cfg.Limits.Rate, Concurrent: cfg.Limits.Concurrent})
 	d.mcp, err = mcp.NewServer(d, mcp.Options{
 		Version: d.opts.Version, Logger: d.log.With(attrPart, "mcp"), KnowledgePrefix: &cfg.MCP.Prefix, FlowTags: cfg.Sessions.FlowTags,
 		Project: cfg.MCP.Project, Toolsets: cfg.MCP.Toolsets, StaticLists: cfg.MCP.StaticLists, StructuredContent: cfg.MCP.StructuredContent == "on", Notice: d.notice,
@@ -487,9 +503,10 @@ func (d *Daemon) listen(paths config.Paths) error {
 		return err
 	}
 	d.socket = socket
-	endpoints := []httpserver.Endpoint{{Listener: socket, Handler: mux}}
+	d.handler = httpserver.Identify(mux, d.clients)
+	endpoints := []httpserver.Endpoint{{Listener: socket, Handler: d.handler}}
 	if tcp := d.opts.Config.TCP; tcp.Enabled {
-		e, err := tcpEndpoint(tcp, paths.Token, mux)
+		e, err := tcpEndpoint(tcp, paths.Token, d.clients, mux)
 		if err != nil {
 			return errors.Join(err, socket.Close())
 		}
@@ -501,7 +518,6 @@ func (d *Daemon) listen(paths config.Paths) error {
 			return err
 		}
 	}
-	d.handler = mux
 	return nil
 }
 
@@ -523,7 +539,7 @@ func (d *Daemon) listenToo() error {
 	return d.server.Start(httpserver.Endpoint{Listener: socket, Handler: d.handler})
 }
 
-func tcpEndpoint(c config.TCP, tokenFile string, h http.Handler) (httpserver.Endpoint, error) {
+func tcpEndpoint(c config.TCP, tokenFile string, clients *access.List, h http.Handler) (httpserver.Endpoint, error) {
 	token, err := httpserver.OpenToken(tokenFile)
 	if err != nil {
 		return httpserver.Endpoint{}, err
@@ -538,7 +554,7 @@ func tcpEndpoint(c config.TCP, tokenFile string, h http.Handler) (httpserver.End
 	if err != nil {
 		return httpserver.Endpoint{}, err
 	}
-	guard := httpserver.GuardOptions{Tokens: token.Tokens, AllowedOrigins: c.AllowedOrigins, Certificate: certificate}
+	guard := httpserver.GuardOptions{Tokens: token.Tokens, Clients: clients, AllowedOrigins: c.AllowedOrigins, Certificate: certificate}
 	return httpserver.Endpoint{Listener: l, Handler: httpserver.Guard(h, guard)}, nil
 }
 

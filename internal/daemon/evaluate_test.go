@@ -109,7 +109,7 @@ func golden(t *testing.T, file, got string) {
 		t.Fatalf("read golden file: %v", err)
 	}
 	if got != strings.ReplaceAll(string(want), "\r\n", "\n") {
-		t.Errorf("retrieval changed; go test ./internal/daemon -run Golden -update accepts it\ngot:\n%s\nwant:\n%s", got, want)
+		t.Errorf("%s changed; go test ./internal/daemon -run %s -update accepts it\ngot:\n%s\nwant:\n%s", file, t.Name(), got, want)
 	}
 }
 

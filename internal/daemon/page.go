@@ -11,6 +11,9 @@ import (
 // OpenPage carries out service.OpenPage. The page has a listener of its own, on a free port
 // of loopback, from the first time on.
 func (d *Daemon) OpenPage(ctx context.Context, req memory.PageRequest) (*memory.Page, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
 	d.paging.Lock()
 	defer d.paging.Unlock()
 	if d.page == nil {

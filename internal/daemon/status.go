@@ -46,6 +46,9 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 	if trouble := d.core.Store.Trouble(); trouble != nil {
 		s.ReadOnly = trouble.Error()
 	}
+	if note := d.memoryNote(); note != "" {
+		s.Notes = append(s.Notes, note)
+	}
 	if trouble := d.adaptation.Trouble(); trouble != "" {
 		s.Notes = append(s.Notes, trouble)
 	}

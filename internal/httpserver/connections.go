@@ -29,6 +29,8 @@ type connection struct {
 	answering bool
 	// stream says that the answer is a stream of events.
 	stream bool
+	// process is that of the client, if it is known. It never changes.
+	process int
 	// since is when answering last changed.
 	since time.Time
 }
@@ -52,7 +54,7 @@ func (c *connections) attach(ctx context.Context, conn net.Conn) context.Context
 		_ = conn.Close() // its client sees a connection that ended and tries again
 		return ctx
 	}
-	added := &connection{since: time.Now()}
+	added := &connection{process: processOf(conn), since: time.Now()}
 	c.open[conn] = added
 	return context.WithValue(ctx, connectionKey{}, added)
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/api"
 	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
@@ -20,6 +21,8 @@ import (
 type GuardOptions struct {
 	// Tokens returns those of which every request must bear one.
 	Tokens func() []string
+	// Clients are those with tokens of their own; nil: none.
+	Clients *access.List
 	// AllowedOrigins are the web pages that may call, as scheme://host[:port].
 	AllowedOrigins []string
 	// Certificate is that of the listener; nil if it does not speak TLS.
@@ -56,13 +59,22 @@ func Guard(next http.Handler, opts GuardOptions) http.Handler {
 			}
 		}
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		if !strings.EqualFold(scheme, "Bearer") || !isOneOf(opts.Tokens(), strings.TrimSpace(token)) {
+		token = strings.TrimSpace(token)
+		var policy *access.Policy
+		if opts.Clients != nil {
+			policy = opts.Clients.Bearer(token)
+		}
+		if !strings.EqualFold(scheme, "Bearer") || policy == nil && !isOneOf(opts.Tokens(), token) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="recalld"`)
 			api.WriteError(w, &memory.Error{Code: memory.CodeForbidden, Field: "Authorization", Limit: "Bearer TOKEN",
 				Message: "the token is missing or wrong", Hint: "the token is in the file token of the data folder", Cause: api.ErrUnauthenticated})
 			return
 		}
-		next.ServeHTTP(w, r)
+		client := &access.Client{Key: "the token"}
+		if policy != nil {
+			client = &access.Client{Key: "client " + policy.Name, Policy: policy}
+		}
+		identified(w, r, next, client, opts.Clients)
 	})
 }
 

@@ -19,3 +19,13 @@ func peerUser(conn *net.UnixConn) (uid int, err error) {
 	}
 	return int(cred.Uid), nil
 }
+
+// peerProcess is the number of that process.
+func peerProcess(conn *net.UnixConn) (pid int, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	failed := raw.Control(func(fd uintptr) { pid, err = unix.GetsockoptInt(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERPID) })
+	return pid, firstError(failed, err)
+}

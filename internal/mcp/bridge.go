@@ -55,6 +55,9 @@ type BridgeOptions struct {
 	Toolsets []string
 	// ReadOnly refuses what changes something; see HeaderReadOnly.
 	ReadOnly bool
+	// Client names the entry of the list of clients whose policy holds; see access.Header.
+	// Empty: none does.
+	Client string
 	// Logger must not write to Out; default: discarded.
 	Logger *slog.Logger
 }

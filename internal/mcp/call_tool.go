@@ -56,9 +56,10 @@ func (s *Server) callTool(ctx context.Context, request mcpgo.CallToolRequest) (*
 	}
 	handle, known := s.handlers[ownName(asked.Name)]
 	if !known {
+		callable := slices.DeleteFunc(slices.Collect(maps.Keys(s.handlers)), func(name string) bool { return !s.permitted(ctx, name) })
 		return refusal(s.reachable(ctx, request.Header, &memory.Error{
 			Code: memory.CodeNotFound, Field: "name", Message: "recalld has no tool " + memory.Quote(asked.Name),
-			Hint: memory.NearNames(ownName(asked.Name), slices.Collect(maps.Keys(s.handlers))) + "; search_tools finds tools by what you want to do",
+			Hint: memory.NearNames(ownName(asked.Name), callable) + "; search_tools finds tools by what you want to do",
 		})), nil
 	}
 	request.Params.Name, request.Params.RawArguments, request.Params.Arguments = asked.Name, unquoted(asked.Arguments), nil

@@ -17,6 +17,7 @@ import (
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -53,6 +54,7 @@ type link struct {
 	window   string       // HeaderWindow
 	toolsets string       // HeaderToolsets
 	readOnly bool         // HeaderReadOnly
+	client   string       // access.Header
 	push     func([]byte) // takes what the server sends by itself
 	streams  sync.WaitGroup
 	// agent is the HeaderAgent of the last answer to a call that opens or ends a
@@ -94,7 +96,7 @@ func newConnection(ctx context.Context, client *http.Client, found *latestFound)
 func newLink(opts BridgeOptions, push func([]byte)) *link {
 	return &link{
 		connect: opts.Connect, log: opts.Logger, dir: url.PathEscape(opts.Dir), window: opts.Window,
-		toolsets: strings.Join(opts.Toolsets, ","), readOnly: opts.ReadOnly, push: push, turn: make(chan struct{}, 1), found: new(latestFound),
+		toolsets: strings.Join(opts.Toolsets, ","), readOnly: opts.ReadOnly, client: opts.Client, push: push, turn: make(chan struct{}, 1), found: new(latestFound),
 	}
 }
 
@@ -235,10 +237,11 @@ func (l *link) handshake(ctx context.Context, out outgoing) (s *connection, answ
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to daemon: %w", err)
 	}
-	s = newConnection(ctx, client, l.found)
+	made := newConnection(ctx, client, l.found)
+	s = made
 	defer func() {
 		if err != nil {
-			s.end()
+			made.end() // s is nil then
 		}
 	}()
 	response, err := l.post(ctx, s, out)
@@ -297,10 +300,13 @@ func (l *link) post(ctx context.Context, s *connection, out outgoing) (*http.Res
 	return l.do(ctx, s, request)
 }
 
-// identify sets the headers that streamable HTTP wants. A message that names
+// identify sets the headers that say whose policy holds, and those that streamable HTTP wants. A message that names
 // its own protocol version, as in the stateless revision of MCP, is sent
 // under that one.
 func (l *link) identify(request *http.Request, s *connection, env envelope) {
+	if l.client != "" {
+		request.Header.Set(access.Header, l.client)
+	}
 	if version := env.version(); mcpgo.IsModernProtocol(version) {
 		request.Header.Set(mcpgo.HeaderProtocolVersion, version)
 		for name, value := range mcpgo.StandardHeaders(version, mcpgo.MCPMethod(env.Method), env.Params) {
@@ -355,6 +361,10 @@ func (l *link) read(response *http.Response, out outgoing) error {
 	if env, wrong := parseEnvelope(body); wrong != nil || env.kind() != kindResponse {
 		if out.env.kind() != kindRequest {
 			return nil
+		}
+		var refused service.ErrorBody // of what stands before MCP
+		if json.Unmarshal(body, &refused) == nil && refused.Error != nil {
+			return refused.Error
 		}
 		return fmt.Errorf("the daemon answered HTTP %d: %.200s", response.StatusCode, strings.TrimSpace(string(body)))
 	}

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"runtime/debug"
 	"strings"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
@@ -25,6 +27,8 @@ type call struct {
 	requestID string
 	// assumed is what the call is about if it names no project and no session does.
 	assumed assumed
+	// hidden are the tools that the client may not call.
+	hidden []string
 	// report passes on how far the call is; nil if the client did not ask for that.
 	report func(any)
 }
@@ -33,6 +37,11 @@ func (s *Server) call(ctx context.Context, header http.Header) call {
 	c := call{caller: s.caller(ctx, header), agent: s.agent(ctx, header), requestID: header.Get(HeaderRequestID)}
 	c.caller.Session = c.agent.ID
 	c.assumed = s.assume(header, c.caller.Dir)
+	for _, t := range s.tools {
+		if access.Permits(ctx, t.op) != nil {
+			c.hidden = append(c.hidden, t.name)
+		}
+	}
 	return c
 }
 
@@ -51,6 +60,13 @@ func (s *Server) handler(t ownTool) server.ToolHandlerFunc {
 				result = refusal(memory.Errorf(memory.CodeInternal, "%s failed inside recalld", tool))
 			}
 		}()
+		if err := access.Permits(ctx, t.op); err != nil { // before its arguments are looked at
+			// The service refuses it as well, and notes that.
+			if _, noted := s.svc.Call(ctx, t.op, reflect.Zero(t.op.Request()).Interface(), nil); noted != nil {
+				err = noted
+			}
+			return refusal(err), nil
+		}
 		if onlyReads(request.Header) && !t.op.ReadOnly {
 			return refusal(&memory.Error{Code: memory.CodeForbidden, Field: HeaderReadOnly, Message: tool + " changes the memory, and this connection may only read"}), nil
 		}

@@ -17,9 +17,10 @@ import (
 // and more; of 31 phrases for these each does.
 const listFloor = 0.5
 
-// alsoOwn lets a search find recalld's own tools beside the host's.
-func alsoOwn(_ context.Context, _ call, r *memory.SearchToolsRequest) error {
-	r.Own = true
+// alsoOwn lets a search find recalld's own tools beside the host's, but for those that the
+// client may not call.
+func alsoOwn(_ context.Context, c call, r *memory.SearchToolsRequest) error {
+	r.Own, r.Hidden = true, c.hidden
 	return nil
 }
 

@@ -167,6 +167,7 @@ type Server struct {
 	groups   map[string]service.Group // of the tools, by name
 	first    map[string]bool          // the tools that are listed from the start
 	reads    map[string]bool          // the tools that change nothing
+	ops      map[string]*service.Spec // of the tools, by name
 
 	mu    sync.Mutex // guards roots, agents and found
 	roots map[string]*roots
@@ -191,7 +192,7 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{svc: svc, opts: opts, log: opts.Logger, ctx: ctx, cancel: cancel,
-		tools: tools, handlers: map[string]server.ToolHandlerFunc{}, groups: map[string]service.Group{}, first: first, reads: map[string]bool{},
+		tools: tools, handlers: map[string]server.ToolHandlerFunc{}, groups: map[string]service.Group{}, first: first, reads: map[string]bool{}, ops: map[string]*service.Spec{},
 		roots: map[string]*roots{}, agents: map[string]agent{}, found: map[string]found{}}
 
 	hooks := &server.Hooks{}
@@ -214,7 +215,7 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 		server.WithHooks(hooks),
 	)
 	for _, t := range tools {
-		s.groups[t.name], s.reads[t.name] = t.op.Group, t.op.ReadOnly
+		s.groups[t.name], s.reads[t.name], s.ops[t.name] = t.op.Group, t.op.ReadOnly, t.op
 		s.handlers[t.name] = s.handler(t)
 		s.mcp.AddTool(t.describe(opts.StructuredContent), s.handlers[t.name])
 	}

@@ -2,9 +2,11 @@ package mcp
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/schema"
 	"github.com/recalld/recalld/internal/service"
@@ -100,4 +102,30 @@ func splitToolsets(header string) []string {
 		}
 	}
 	return names
+}
+
+// Operations returns the names of the operations that toolsets and names of tools stand for,
+// sorted; the prefix begins the names of the knowledge tools. Other than in a list of tools,
+// the core is not among them unless it is named. Operations that are no tools and that a
+// policy can allow are named, too.
+func Operations(prefix string, chosen []string) ([]string, error) {
+	tools := ownTools(prefix, nil)
+	named := map[string]bool{}
+	for _, name := range chosen {
+		if op := service.Find(name); op != nil && !op.IsTool() && access.Grantable(op) {
+			named[op.Name] = true
+			continue
+		}
+		all, err := chooseTools(tools, []string{name})
+		if err != nil {
+			return nil, err
+		}
+		core := name == allTools || name == string(service.Core)
+		for _, t := range tools {
+			if all[t.name] && (core || t.op.Group != service.Core || t.name == name) {
+				named[t.op.Name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(named)), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 )
@@ -20,7 +21,7 @@ func (s *Server) shows(ctx context.Context, header http.Header, tool string) boo
 	if tool == CallTool {
 		return true
 	}
-	if onlyReads(header) && !s.reads[tool] {
+	if onlyReads(header) && !s.reads[tool] || !s.permitted(ctx, tool) {
 		return false
 	}
 	listed := s.first
@@ -28,6 +29,12 @@ func (s *Server) shows(ctx context.Context, header http.Header, tool string) boo
 		listed = asked
 	}
 	return listed[tool] || slices.Contains(s.foundBy(ctx).groups, s.groups[tool])
+}
+
+// permitted says that the client of a call may use a tool.
+func (s *Server) permitted(ctx context.Context, tool string) bool {
+	op := s.ops[tool]
+	return op == nil || access.Permits(ctx, op) == nil
 }
 
 // onlyReads says that the client of a call may change nothing.
@@ -44,7 +51,7 @@ func (s *Server) unlisted(ctx context.Context, header http.Header, text string) 
 	var names []string
 	for _, t := range s.tools {
 		// Names without _ are words too, such as status.
-		if strings.Contains(t.name, "_") && slices.Contains(words, t.name) && !s.shows(ctx, header, t.name) {
+		if strings.Contains(t.name, "_") && slices.Contains(words, t.name) && !s.shows(ctx, header, t.name) && s.permitted(ctx, t.name) {
 			names = append(names, t.name)
 		}
 	}

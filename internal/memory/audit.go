@@ -20,12 +20,14 @@ func (r *AuditRequest) Validate() error { return check(r) }
 type AuditLine struct {
 	At        time.Time `json:"time"`
 	Operation string    `json:"msg"`
-	Client    string    `json:"client,omitempty"`
-	Session   string    `json:"session,omitempty"`
-	Window    string    `json:"window,omitempty"`
-	Dir       string    `json:"dir,omitempty"`
-	Project   string    `json:"project,omitempty"`
-	RequestID string    `json:"request,omitempty"`
+	// Policy is the client in the list of clients, which a client cannot choose.
+	Policy    string `json:"policy,omitempty"`
+	Client    string `json:"client,omitempty"`
+	Session   string `json:"session,omitempty"`
+	Window    string `json:"window,omitempty"`
+	Dir       string `json:"dir,omitempty"`
+	Project   string `json:"project,omitempty"`
+	RequestID string `json:"request,omitempty"`
 	// IDs are those that the request names, or that were made.
 	IDs  []string `json:"ids,omitempty"`
 	Hook bool     `json:"hook,omitempty"`

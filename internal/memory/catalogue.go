@@ -212,6 +212,8 @@ type SearchToolsRequest struct {
 	Limit     int    `json:"limit,omitempty" limit:"1-20" default:"5" desc:"Most tools to return."`
 	// Own lets recalld's own tools in beside the host's catalogue.
 	Own bool `json:"own,omitempty" mcp:"-"`
+	// Hidden are names of recalld's own tools that are not found. The daemon fills them in.
+	Hidden []string `json:"-"`
 	SessionRef
 }
 

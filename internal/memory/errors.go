@@ -34,6 +34,8 @@ const (
 	// CodeReadOnly: nothing can be stored for now, since the disk is full or cannot be
 	// written, or the store's folder is gone. Questions are answered.
 	CodeReadOnly Code = "read_only"
+	// CodeLimited: the client asks too often, or too much at a time.
+	CodeLimited Code = "limited"
 	// CodeInternal: a fault of ours.
 	CodeInternal Code = "internal"
 )
@@ -48,6 +50,8 @@ type Error struct {
 	Message string `json:"message"`
 	// Hint is the next step.
 	Hint string `json:"hint,omitempty"`
+	// RetryAfter is in how many seconds the call may be made again, of CodeLimited.
+	RetryAfter int `json:"retry_after,omitempty"`
 	// Cause is kept for logs and errors.Is, never sent.
 	Cause error `json:"-"`
 }

@@ -266,7 +266,7 @@ func (f *field) json(v reflect.Value, path string) error {
 	if !utf8.ValidString(text) || !json.Valid([]byte(text)) {
 		return Invalid(path, "valid JSON", "is not valid JSON")
 	}
-	if f.Range != nil && len(f.Forms) > 0 && !slices.Contains(f.Forms, formOf(text)) {
+	if len(f.Forms) > 0 && !slices.Contains(f.Forms, formOf(text)) {
 		return Invalid(path, f.jsonLimit(), "is not %s", f.forms())
 	}
 	return nil

@@ -189,6 +189,9 @@ type PageRequest struct {
 	Caller  Caller `json:"caller,omitzero"`
 }
 
+// Validate checks the limits.
+func (r *PageRequest) Validate() error { return check(r) }
+
 // Page is an address of the daemon's web page.
 type Page struct {
 	URL string `json:"url"`
