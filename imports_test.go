@@ -109,6 +109,8 @@ var layers = []layer{
 		"it is pure functions over what a step says, for both paths"},
 	{"internal/fingerprint", nil,
 		"it is a pure function over text, for both paths"},
+	{"internal/plane", nil,
+		"it is pure functions over vectors; what they are of it does not know"},
 	{"internal/fsx", []string{"internal/memory"},
 		"it opens and writes files that other programs write too; what is in them it does not know"},
 	{"internal/git", []string{"internal/fsx"},
