@@ -164,8 +164,8 @@ var layers = []layer{
 
 	{"internal/metrics", []string{"internal/memory", "internal/render"},
 		"it counts runs and answers and writes a status for Prometheus; render is how many tokens a text has"},
-	{"internal/web", []string{"internal/memory", "internal/render", "internal/service"},
-		"a transport knows the service interface only; Host and Origin are checked before it"},
+	{"internal/web", []string{"internal/memory", "internal/render", "internal/service", "internal/steptext"},
+		"a transport knows the service interface only; Host and Origin are checked before it; steptext is values of JSON as text"},
 	{"internal/schema", []string{"internal/memory"},
 		"it reads types and their tags; what calls them, it does not know"},
 	{"internal/api", []string{"internal/memory", "internal/metrics", "internal/render", "internal/schema", "internal/service"},

@@ -19,7 +19,8 @@ type ReceiptFilter struct {
 	Purposes []Purpose
 	// Before is the id of a receipt: only those with a lesser one are wanted, which are older.
 	Before string
-	// Item is the id of an item that was handed out.
+	// Item is the id of an item that was handed out. Only the newest 5,000 receipts are looked
+	// at for it.
 	Item string
 }
 

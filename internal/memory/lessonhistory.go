@@ -4,7 +4,9 @@ import "time"
 
 // LessonRequest asks for one lesson with its history.
 type LessonRequest struct {
-	ID      string `json:"id" limit:"1-200" text:"exact" desc:"Its whole id."`
+	ID string `json:"id" limit:"1-200" text:"exact" desc:"Its whole id."`
+	// Handouts asks where it was handed out, which reads the ledger.
+	Handouts bool   `json:"handouts,omitempty" desc:"With the answers that held it."`
 	Project string `json:"project,omitempty" limit:"0-4096"`
 	Caller  Caller `json:"caller,omitzero"`
 }
@@ -24,7 +26,7 @@ type LessonHistory struct {
 	Observations []LessonReport  `json:"observations" desc:"Oldest first: the first and the latest."`
 	Withdrawn    *Withdrawal     `json:"withdrawn,omitempty" desc:"Why it is no longer recalled."`
 	Verdicts     *VerdictCounts  `json:"verdicts,omitempty"`
-	HandedOut    []LessonHandout `json:"handed_out" desc:"Answers that held it, newest first, at most 50."`
+	HandedOut    []LessonHandout `json:"handed_out" desc:"Of the last 5,000 answers those that held it, newest first, at most 50, if they were asked for."`
 	// More says that older answers held it, too, or may have.
 	More bool `json:"more,omitempty" desc:"Older answers held it, too."`
 }

@@ -1,7 +1,7 @@
 // Package plane puts vectors on a plane and finds those that are nearly equal. Both are pure
 // functions: the same vectors in the same order give the same result.
 //
-// The plane. Of an evenly spaced sample of at most 4,000 vectors, the mean m and the first two
+// The plane. Of a sample of at most 4,000 vectors, drawn the same way each time, the mean m and the first two
 // principal components p and q are computed by power iteration: v ← Cv/|Cv| with the
 // covariance C of the sample, 64 times, beginning with a fixed vector; q is kept orthogonal
 // to p. A component points to where its largest entry is positive. A vector x is put at
@@ -48,10 +48,13 @@ func Of(ctx context.Context, vectors [][]float32) *Plane {
 	if len(vectors) == 0 {
 		return out
 	}
-	step := max((len(vectors)+maxSample-1)/maxSample, 1)
-	var sample [][]float32
-	for i := 0; i < len(vectors); i += step {
-		sample = append(sample, vectors[i])
+	sample := vectors
+	if len(vectors) > maxSample { // drawn, not spaced evenly: the order may have a period
+		random := rand.New(rand.NewPCG(3, 4))
+		sample = make([][]float32, maxSample)
+		for i := range sample {
+			sample[i] = vectors[random.IntN(len(vectors))]
+		}
 	}
 	mean, total := centre(sample)
 	p, first := component(ctx, sample, mean, nil)

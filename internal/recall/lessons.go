@@ -193,6 +193,9 @@ func (s *Service) Lesson(ctx context.Context, req memory.LessonRequest, receipts
 		}
 		h.Observations = append(h.Observations, told)
 	}
+	if !req.Handouts {
+		return h, nil
+	}
 	var held []memory.Receipt
 	if held, h.More, err = receipts(memory.ReceiptFilter{Project: project.ID, Item: rec.ID}, memory.MaxHandouts); err != nil {
 		return nil, fmt.Errorf("find receipts: %w", err)

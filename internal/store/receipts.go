@@ -236,6 +236,9 @@ func (s *Store) sessionReceipts(v View, f *memory.ReceiptFilter, take func(memor
 	return nil
 }
 
+// maxLooked is how many receipts are looked at for those that hold an item.
+const maxLooked = 5000
+
 // recentReceipts walks the receipts back in time and calls take with the chosen ones, until
 // it returns false.
 func (s *Store) recentReceipts(v View, f *memory.ReceiptFilter, take func(memory.Receipt) bool) error {
@@ -245,7 +248,11 @@ func (s *Store) recentReceipts(v View, f *memory.ReceiptFilter, take func(memory
 	if f.Before != "" {
 		first = key(prefixReceipt, f.Before)
 	}
+	looked := 0
 	for it.Seek(first); it.Valid(); it.Next() {
+		if looked++; f.Item != "" && looked > maxLooked {
+			return nil
+		}
 		if f.Before != "" && bytes.Equal(it.Item().Key(), first) {
 			continue
 		}
