@@ -17,6 +17,11 @@ type ReceiptFilter struct {
 	Since time.Time
 	// Purposes are those wanted; any, if there are none.
 	Purposes []Purpose
+	// Before is the id of a receipt: only those with a lesser one are wanted, which are older.
+	Before string
+	// Item is the id of an item that was handed out. Only the newest 5,000 receipts are looked
+	// at for it.
+	Item string
 }
 
 // AuditEntry is one line of the audit log.
@@ -33,17 +38,19 @@ type AuditEntry struct {
 // Receipt is what the ledger keeps of an answer: enough to explain it and to
 // ask again. It holds no text of items.
 type Receipt struct {
-	ID          string        `json:"id"`
-	At          time.Time     `json:"at"`
-	Request     RecallRequest `json:"request" desc:"What was asked." mcp:"flat"`
-	Project     string        `json:"project"`
-	Items       []ReceiptItem `json:"items"`
-	Withheld    []Withheld    `json:"withheld"`
-	Degraded    []Degraded    `json:"degraded,omitempty"`
-	Tokens      int           `json:"tokens"`
-	Spaces      []string      `json:"spaces,omitempty"`
-	Calibration string        `json:"calibration"`
-	Took        Millis        `json:"took_ms"`
+	ID       string        `json:"id"`
+	At       time.Time     `json:"at"`
+	Request  RecallRequest `json:"request" desc:"What was asked." mcp:"flat"`
+	Project  string        `json:"project"`
+	Items    []ReceiptItem `json:"items"`
+	Withheld []Withheld    `json:"withheld"`
+	Degraded []Degraded    `json:"degraded,omitempty"`
+	Tokens   int           `json:"tokens"`
+	// Budget is how many tokens it could have had; receipts of before have none.
+	Budget      int      `json:"budget,omitempty" mcp:"-"`
+	Spaces      []string `json:"spaces,omitempty"`
+	Calibration string   `json:"calibration"`
+	Took        Millis   `json:"took_ms"`
 	// Seq is the last committed batch that the answer could see.
 	Seq uint64 `json:"seq"`
 	// RequestID is the request's that it answers, of a context: a repetition is
@@ -185,6 +192,7 @@ type ReceiptsRequest struct {
 	SessionID string    `json:"sessionId,omitempty" limit:"4-200" text:"id" desc:"Only of this session."`
 	Turn      *int      `json:"turn,omitempty" limit:"0-1000000" desc:"Only of this turn of the session; 0 is before the first."`
 	Since     time.Time `json:"since,omitzero" desc:"Nothing older."`
+	Before    string    `json:"before,omitempty" limit:"0-200" text:"exact" desc:"Only what is older than this receipt, by its whole id." mcp:"-"`
 	Limit     int       `json:"limit,omitempty" limit:"1-200" default:"20" desc:"Most receipts."`
 	Project   string    `json:"project,omitempty" limit:"0-4096"`
 	Caller    Caller    `json:"caller,omitzero"`
