@@ -98,7 +98,7 @@ var sessionMethods = map[string]method{
 	service.Compact.Name: {request: memory.CompactRequest{RequestID: made, Summary: "größe <b>", Transcript: "t", KeepTurns: 100, SessionRef: which},
 		answer: &memory.Compacted{Project: "p", ProjectName: "demo", SessionID: "abcd", Summary: "s", Model: "m", KeepTurns: 3, ClearedTools: 1, ClearedEntities: 2,
 			ActiveTools: []memory.ToolRef{tool}, Version: 8, Redacted: true}},
-	service.Receipts.Name: {request: memory.ReceiptsRequest{SessionID: "abcd", Turn: new(0), Since: at, Limit: 200, Project: "p", Caller: caller},
+	service.Receipts.Name: {request: memory.ReceiptsRequest{SessionID: "abcd", Turn: new(0), Since: at, Before: "rb", Limit: 200, Project: "p", Caller: caller},
 		answer: &memory.ReceiptList{Project: "p", ProjectName: "demo", More: true, Receipts: []memory.Receipt{{ID: "rc", At: at, Project: "p",
 			Request: memory.RecallRequest{Query: "q", IDs: []string{"l-1"}, Kinds: []memory.Kind{memory.Tool}, Project: "p", Repo: "r", Scope: &memory.Scope{Session: "abcd"},
 				Filters: &memory.Filters{FlowTag: "f", Screen: "s", GitBranch: "b", SinceHours: 1, Lang: "go", Path: "a", Tag: "t", Since: at},

@@ -29,6 +29,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/recalld/recalld/embedder"
@@ -165,8 +166,10 @@ type Daemon struct {
 	socket      *httpserver.Socket
 	second      *httpserver.Socket // nil, or see listenToo
 	handler     http.Handler       // what sockets serve
-	paging      sync.Mutex         // guards what follows
-	page        *web.Site          // nil until it is opened
+	mapping     mapping
+	lastMap     atomic.Pointer[madeMap] // nil before the first
+	paging      sync.Mutex              // guards what follows
+	page        *web.Site               // nil until it is opened
 	pageAddress string
 
 	loaded   chan struct{} // closed when the indexes are loaded
@@ -224,7 +227,7 @@ func newDaemon(opts Options, logger *slog.Logger) *Daemon {
 	handler, kept := logging.KeepErrors(logger.Handler())
 	return &Daemon{
 		opts: opts, log: slog.New(handler), errors: kept, started: time.Now(),
-		loaded: make(chan struct{}), stopping: make(chan struct{}), draining: make(chan struct{}),
+		mapping: mapping{make(chan struct{}, 1)}, loaded: make(chan struct{}), stopping: make(chan struct{}), draining: make(chan struct{}),
 	}
 }
 
@@ -543,6 +546,7 @@ func (d *Daemon) work(ctx context.Context) error {
 	d.pool.Start()
 	parts.Go(func() { d.drainSpool(ctx) })
 	parts.Go(func() { d.endSessions(ctx) })
+	parts.Go(func() { d.makeMaps(ctx) })
 	if every := d.opts.Config.FollowEvery; every > 0 {
 		parts.Go(func() { d.files.Follow(ctx, every) })
 	}

@@ -24,6 +24,8 @@ func (d *Daemon) bind() (err error) {
 			return d.core.Recall.Receipt(ctx, r.ID)
 		}),
 		service.Bind(service.Lessons, d.Lessons),
+		service.Bind(service.Lesson, d.Lesson),
+		service.Bind(service.RestoreLesson, d.core.Ingest.RestoreLesson),
 		service.Bind(service.Forget, d.Forget),
 
 		service.Bind(service.StartSession, d.StartSession),
@@ -61,6 +63,7 @@ func (d *Daemon) bind() (err error) {
 		service.Bind(service.Status, noRequest(d.Status)),
 		service.Bind(service.OpenPage, d.OpenPage),
 		service.Bind(service.Repos, inList(d.sandboxes.Repos, func(l []memory.SandboxState) memory.RepoList { return memory.RepoList{Repos: l} })),
+		service.Bind(service.RepoFiles, d.RepoFiles),
 		service.Bind(service.Skipped, d.sandboxes.Skipped),
 		service.Bind(service.Pause, d.Pause),
 		service.Bind(service.Trust, d.files.Trust),
@@ -69,6 +72,9 @@ func (d *Daemon) bind() (err error) {
 		service.BindStream(service.ImportAgents, d.agentLogs.Import),
 		service.Bind(service.Export, d.files.Export),
 
+		service.Bind(service.Activity, d.Activity),
+		service.Bind(service.Map, d.Map),
+		service.Bind(service.Log, d.Log),
 		service.Bind(service.Audit, d.Audit),
 		service.BindStream(service.Backup, d.Backup),
 		service.BindStream(service.ExportAll, d.ExportAll),

@@ -14,7 +14,7 @@ func (d *Daemon) OpenPage(ctx context.Context, req memory.PageRequest) (*memory.
 	d.paging.Lock()
 	defer d.paging.Unlock()
 	if d.page == nil {
-		site, err := web.New(web.Options{Service: d, Projects: d.core.Store.Projects, Log: d.log})
+		site, err := web.New(web.Options{Service: d, Projects: d.core.Store.Projects, Done: d.draining, Log: d.log})
 		if err != nil {
 			return nil, err
 		}

@@ -17,25 +17,58 @@ func (x *Indexer) Places(doc memory.DocID, sel memory.Selection) []memory.Candid
 	return x.Candidates(num, sel)
 }
 
-// RecordIDs returns the ids of the records of a selection, newest first. It scans all
-// records.
+// RecordIDs returns the ids of a selection's records, newest first.
 func (x *Indexer) RecordIDs(sel memory.Selection) []string {
-	type dated struct {
-		id      string
+	return x.OrderedIDs(sel, memory.NewestFirst)
+}
+
+// OrderedIDs returns the ids of a selection's records in an order. Those of one rank are the
+// newest first.
+func (x *Indexer) OrderedIDs(sel memory.Selection, order memory.LessonOrder) []string {
+	type ranked struct {
+		n       uint32
+		rank    int
 		created int64
 	}
-	var found []dated
+	var found []ranked
 	x.mu.RLock()
-	for id, n := range x.owners.records {
-		if e := &x.owners.all[n]; x.selected(e, &sel) {
-			found = append(found, dated{id, e.created})
+	defer x.mu.RUnlock()
+	take := func(n uint32) {
+		if e := &x.owners.all[n]; e.id != "" && x.selected(e, &sel) {
+			found = append(found, ranked{n, rankIn(e, order), e.created})
 		}
 	}
-	x.mu.RUnlock()
-	slices.SortFunc(found, func(a, b dated) int { return cmp.Or(cmp.Compare(b.created, a.created), strings.Compare(a.id, b.id)) })
+	if sel.Project != "" && sel.Also == "" && !sel.AllLessons {
+		for n := range x.owners.projects.of(sel.Project) {
+			take(n)
+		}
+	} else {
+		for _, n := range x.owners.records {
+			take(n)
+		}
+	}
+	slices.SortFunc(found, func(a, b ranked) int {
+		newest := cmp.Compare(b.created, a.created)
+		if order == memory.OldestFirst {
+			newest = -newest
+		}
+		return cmp.Or(cmp.Compare(b.rank, a.rank), newest, strings.Compare(x.owners.all[a.n].id, x.owners.all[b.n].id))
+	})
 	ids := make([]string, len(found))
 	for i, f := range found {
-		ids[i] = f.id
+		ids[i] = x.owners.all[f.n].id
 	}
 	return ids
+}
+
+// rankIn is the rank of a record in an order, the highest first.
+func rankIn(e *owner, order memory.LessonOrder) int {
+	switch {
+	case e.rate == nil:
+	case order == memory.WorkedFirst:
+		return e.rate.Successes
+	case order == memory.FailedFirst:
+		return e.rate.Attempts - e.rate.Successes
+	}
+	return 0
 }

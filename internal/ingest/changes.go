@@ -8,7 +8,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// change is one change of a lesson: an observation of it, its withdrawal, or an outcome.
+// change is one change of a lesson: an observation of it, its withdrawal, the end of that, or an outcome.
 type change struct {
 	// one is the lesson as it was told, nil for other changes. Counted says that only its
 	// rate counts; live, that a caller told it now.
@@ -17,7 +17,9 @@ type change struct {
 	// withdrawal withdraws a lesson of project; nil for other changes.
 	withdrawal *memory.Withdrawal
 	project    string
-	// succeeded is an outcome at a time; it counts where one and withdrawal are nil.
+	// restored ends a withdrawal at a time.
+	restored bool
+	// succeeded is an outcome at a time; it counts where no other change is set.
 	succeeded bool
 	at        time.Time
 }
@@ -32,6 +34,8 @@ func (c *change) apply(r memory.Record) (memory.Record, bool) {
 		return observe(r, *c.one, c.live)
 	case c.withdrawal != nil:
 		return withdrawn(r, c.project, *c.withdrawal, c.live)
+	case c.restored:
+		return restored(r, c.at)
 	default:
 		return withOutcome(r, c.succeeded, c.at)
 	}

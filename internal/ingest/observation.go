@@ -175,6 +175,17 @@ func withdrawn(r memory.Record, project string, w memory.Withdrawal, live bool) 
 	return r, true
 }
 
+// restored returns a lesson that is recalled again, and whether it was withdrawn.
+func restored(r memory.Record, at time.Time) (memory.Record, bool) {
+	if r.Event == nil || r.Event.Withdrawn == nil {
+		return r, false
+	}
+	event := *r.Event
+	event.Withdrawn = nil
+	r.Event, r.Updated = &event, at
+	return r, true
+}
+
 // withOutcome returns a lesson with one more outcome, and whether that changed it. A newer
 // rate replaces it; an older one, which a file may still contain, does not.
 func withOutcome(r memory.Record, succeeded bool, now time.Time) (memory.Record, bool) {

@@ -143,7 +143,7 @@ func (l *Ledger) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*mem
 		return nil, err
 	}
 	found, more, err := l.opts.Store.Receipts(memory.ReceiptFilter{
-		Project: project.ID, Session: req.SessionID, Turn: req.Turn, Since: req.Since,
+		Project: project.ID, Session: req.SessionID, Turn: req.Turn, Since: req.Since, Before: req.Before,
 	}, req.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("list receipts: %w", err)

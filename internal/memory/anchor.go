@@ -174,10 +174,31 @@ type AnchorReader interface {
 type LessonsRequest struct {
 	Project string `json:"project,omitempty" limit:"0-4096"`
 	// Stale asks for lessons whose code changed or is gone.
-	Stale  bool   `json:"stale,omitempty" desc:"Only lessons whose code changed or is gone."`
-	Limit  int    `json:"limit,omitempty" limit:"1-1000" default:"20"`
-	Caller Caller `json:"caller,omitzero"`
+	Stale bool `json:"stale,omitempty" desc:"Only lessons whose code changed or is gone."`
+	// Words keeps the lessons that have them, the best first; at most MaxLessonsFound.
+	Words string `json:"words,omitempty" limit:"0-500" desc:"Only lessons with these words, the best first."`
+	// Withdrawn asks for the lessons that are kept and not recalled, in place of the others.
+	Withdrawn bool `json:"withdrawn,omitempty" desc:"Those that were superseded or retracted, in place of the others."`
+	// Order is ignored with words. Skip leaves out the first ones.
+	Order  LessonOrder `json:"order,omitempty" enum:"newest,oldest,worked,failed" default:"newest" desc:"worked and failed: by how often they did."`
+	Skip   int         `json:"skip,omitempty" limit:"0-1000000" desc:"How many to leave out at the beginning."`
+	Limit  int         `json:"limit,omitempty" limit:"1-1000" default:"20"`
+	Caller Caller      `json:"caller,omitzero"`
 }
+
+// LessonOrder is the order of a list of lessons.
+type LessonOrder string
+
+// The orders.
+const (
+	NewestFirst LessonOrder = "newest"
+	OldestFirst LessonOrder = "oldest"
+	WorkedFirst LessonOrder = "worked"
+	FailedFirst LessonOrder = "failed"
+)
+
+// MaxLessonsFound bounds the lessons that words find.
+const MaxLessonsFound = 1000
 
 // Validate checks the limits and fills in the defaults.
 func (r *LessonsRequest) Validate() error { return check(r) }
@@ -193,8 +214,10 @@ type LessonList struct {
 	Project     string `json:"project"`
 	ProjectName string `json:"project_name"`
 	Lessons     []Item `json:"lessons"`
-	// Total counts the lessons of the project, Stale the stale ones if they were asked for.
+	// Total counts the lessons of the project that are recalled, Found those that the request
+	// chose, listed or not, Stale the stale ones if they were asked for.
 	Total int `json:"total"`
+	Found int `json:"found" desc:"Those that the request chose, listed or not."`
 	Stale int `json:"stale,omitempty"`
 	// Unread counts lessons of which some code could not be read: they may be stale, too.
 	Unread int `json:"unread,omitempty"`

@@ -26,6 +26,7 @@ func (r *SearchStepsRequest) relations(string) error {
 // LastStepsRequest lists the newest steps, newest first.
 type LastStepsRequest struct {
 	N       int          `json:"n,omitempty" limit:"1-200" default:"20" desc:"Most steps to return, counted after the filters."`
+	Skip    int          `json:"skip,omitempty" limit:"0-1000000" desc:"How many of the newest to leave out." mcp:"-"`
 	Scope   *Scope       `json:"scope,omitempty" usual:"current" desc:"Whose steps."`
 	Filters *StepFilters `json:"filters,omitempty" desc:"All that are given must hold."`
 	Project string       `json:"project,omitempty" limit:"0-4096" mcp:"-"`
@@ -62,6 +63,7 @@ func (r *SummarizeRequest) relations(string) error {
 type SessionsRequest struct {
 	Filters *StepFilters `json:"filters,omitempty" desc:"All that are given must hold."`
 	Limit   int          `json:"limit,omitempty" limit:"1-50" default:"10" desc:"Most sessions to return."`
+	Skip    int          `json:"skip,omitempty" limit:"0-1000000" desc:"How many of the newest to leave out." mcp:"-"`
 	Project string       `json:"project,omitempty" limit:"0-4096" mcp:"-"`
 	Caller  Caller       `json:"caller,omitzero"`
 }
@@ -136,6 +138,8 @@ type SessionView struct {
 // SessionList is the answer of Sessions.
 type SessionList struct {
 	Sessions []SessionView `json:"sessions" desc:"Newest first."`
+	// Total counts all that the filters let pass.
+	Total int `json:"total,omitempty" mcp:"-"`
 }
 
 // RecipeStep is one line of a summary's recipe. Numbers count from 1.

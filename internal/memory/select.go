@@ -29,6 +29,8 @@ type Selection struct {
 	// sandbox. Only chunks have one.
 	Path  string
 	Since time.Time
+	// Withdrawn chooses the lessons that are kept and not recalled, in place of the others.
+	Withdrawn bool
 	// Steps narrows steps to sessions that it chooses, and to its screen; with
 	// a flow tag, branch or screen, lessons to those sessions as well.
 	Steps SessionFilter

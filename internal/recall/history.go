@@ -80,7 +80,8 @@ func (s *Service) LastSteps(ctx context.Context, req memory.LastStepsRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	ids := s.opts.Sessions.LastSteps(p.project, s.sessions(p), p.filter.Screen, req.N)
+	ids := s.opts.Sessions.LastSteps(p.project, s.sessions(p), p.filter.Screen, req.Skip+req.N)
+	ids = ids[min(req.Skip, len(ids)):]
 	steps, err := s.views(ctx, p, ids, nil)
 	if err != nil {
 		return nil, err
@@ -98,7 +99,9 @@ func (s *Service) Sessions(ctx context.Context, req memory.SessionsRequest) (*me
 		return nil, err
 	}
 	all := s.listed(p)
-	list := &memory.SessionList{Sessions: make([]memory.SessionView, 0, min(req.Limit, len(all)))}
+	list := &memory.SessionList{Total: len(all)}
+	all = all[min(req.Skip, len(all)):]
+	list.Sessions = make([]memory.SessionView, 0, min(req.Limit, len(all)))
 	for _, session := range all[:min(req.Limit, len(all))] {
 		list.Sessions = append(list.Sessions, s.sessionView(session))
 	}

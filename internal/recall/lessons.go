@@ -3,8 +3,11 @@ package recall
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -13,10 +16,12 @@ const (
 	listDeadline = 10 * time.Second
 	// maxListReads bounds the files that it reads.
 	maxListReads = 5000
+	// maxReadForWords bounds the withdrawn lessons that are searched for words.
+	maxReadForWords = 5000
 )
 
-// Lessons lists the lessons of a project, newest first, or those whose code changed or is
-// gone.
+// Lessons lists the lessons of a project in an order, or those that words find, or those whose
+// code changed or is gone.
 func (s *Service) Lessons(ctx context.Context, req memory.LessonsRequest) (*memory.LessonList, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -24,16 +29,23 @@ func (s *Service) Lessons(ctx context.Context, req memory.LessonsRequest) (*memo
 	if err := s.ready(); err != nil {
 		return nil, err
 	}
-	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	project, sel, err := s.lessonsOf(ctx, req.Project, req.Caller)
 	if err != nil {
 		return nil, err
 	}
-	sel := memory.Selection{
-		Project: project.ID, Kinds: []memory.Kind{memory.Lesson},
-		Followed: memory.AsksFrom(ctx, s.opts.Projects, project.ID, req.Project, req.Caller),
+	chosen := sel
+	chosen.Withdrawn = req.Withdrawn
+	ids, err := s.orderedLessons(ctx, chosen, &req)
+	if err != nil {
+		return nil, err
 	}
-	ids := s.opts.Corpus.RecordIDs(sel)
-	list := &memory.LessonList{Project: project.ID, ProjectName: project.Name, Lessons: []memory.Item{}, Total: len(ids)}
+	list := &memory.LessonList{Project: project.ID, ProjectName: project.Name, Lessons: []memory.Item{}, Total: len(ids), Found: len(ids)}
+	if req.Withdrawn || req.Words != "" {
+		list.Total = len(s.opts.Corpus.RecordIDs(sel))
+	}
+	if !req.Stale {
+		ids = ids[min(req.Skip, len(ids)):]
+	}
 	code, stop := context.WithTimeout(ctx, listDeadline)
 	defer stop()
 	l := s.lookAtAnchors(code, req.Caller.Dir, maxListReads)
@@ -65,13 +77,149 @@ func (s *Service) Lessons(ctx context.Context, req memory.LessonsRequest) (*memo
 			if !state.Outdated() {
 				continue
 			}
-			list.Stale++
+			if list.Stale++; list.Stale <= req.Skip {
+				continue
+			}
 		}
 		if len(list.Lessons) < req.Limit {
 			list.Lessons = append(list.Lessons, item)
 		}
 	}
+	if req.Stale {
+		list.Found = list.Stale
+	}
 	return list, nil
+}
+
+// lessonsOf returns the project of a request and the selection of its lessons.
+func (s *Service) lessonsOf(ctx context.Context, name string, caller memory.Caller) (memory.Project, memory.Selection, error) {
+	project, _, err := s.opts.Projects.Resolve(ctx, name, caller)
+	return project, memory.Selection{
+		Project: project.ID, Kinds: []memory.Kind{memory.Lesson},
+		Followed: memory.AsksFrom(ctx, s.opts.Projects, project.ID, name, caller),
+	}, err
+}
+
+// orderedLessons returns the ids of the lessons that a list is made of, in its order.
+func (s *Service) orderedLessons(ctx context.Context, sel memory.Selection, req *memory.LessonsRequest) ([]string, error) {
+	switch {
+	case req.Words == "":
+		return s.opts.Corpus.OrderedIDs(sel, req.Order), nil
+	case req.Withdrawn: // the word index does not know which of them have a text that is recalled, too
+		return s.readForWords(ctx, s.opts.Corpus.OrderedIDs(sel, req.Order), req.Words)
+	}
+	words := -1
+	sources := s.opts.Corpus.Sources()
+	if words = slices.IndexFunc(sources, func(x index.Source) bool { return x.Collection == "" && x.Retriever != nil }); words < 0 {
+		return nil, memory.Errorf(memory.CodeUnavailable, "the search by words is not ready")
+	}
+	allow, universe := s.opts.Corpus.Select(sel)
+	found, err := sources[words].Retriever.Retrieve(ctx, index.Query{Text: req.Words, Allow: allow, Universe: universe, Limit: memory.MaxLessonsFound})
+	if err != nil {
+		return nil, fmt.Errorf("find lessons: %w", err)
+	}
+	var all, some []string
+	for _, hit := range found.Hits {
+		for _, c := range s.opts.Corpus.Candidates(hit.Doc, sel) {
+			if int(hit.Held) >= found.Content {
+				all = append(all, c.ID)
+			} else {
+				some = append(some, c.ID)
+			}
+		}
+	}
+	if len(all) > 0 {
+		return all, nil
+	}
+	return some, nil
+}
+
+// readForWords returns the first lessons that hold all words.
+func (s *Service) readForWords(ctx context.Context, ids []string, words string) ([]string, error) {
+	var found []string
+	wanted := strings.Fields(strings.ToLower(words))
+	for _, id := range ids[:min(len(ids), maxReadForWords)] {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		rec, err := s.opts.Corpus.Record(id)
+		if err != nil {
+			continue // forgotten since
+		}
+		text := strings.ToLower(rec.Text)
+		if !slices.ContainsFunc(wanted, func(w string) bool { return !strings.Contains(text, w) }) {
+			found = append(found, id)
+		}
+	}
+	return found, nil
+}
+
+// Lesson shows one lesson of a project, recalled or withdrawn. Handouts returns the newest
+// receipts that a filter chooses. CodeNotFound for an id that is none of a lesson.
+func (s *Service) Lesson(ctx context.Context, req memory.LessonRequest, receipts func(memory.ReceiptFilter, int) ([]memory.Receipt, bool, error)) (*memory.LessonHistory, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	project, sel, err := s.lessonsOf(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := s.opts.Corpus.Record(req.ID)
+	if err != nil && memory.CodeOf(err) != memory.CodeNotFound {
+		return nil, fmt.Errorf("read lesson: %w", err)
+	}
+	if err == nil && rec.Event != nil {
+		sel.Withdrawn = rec.Event.Withdrawn != nil
+	}
+	if err != nil || rec.Event == nil || !s.opts.Corpus.Selected(req.ID, sel) {
+		return nil, &memory.Error{Code: memory.CodeNotFound, Field: "id", Message: "this project has no lesson " + memory.Quote(req.ID), Hint: "the list of lessons has their ids"}
+	}
+	h := &memory.LessonHistory{
+		Lesson: s.lessonItem(&rec), Type: rec.Event.Type, Tags: s.cleanAll(rec.Tags), Seen: max(rec.Event.Seen, 1),
+		Observations: []memory.LessonReport{}, Withdrawn: rec.Event.Withdrawn, Verdicts: rec.Verdicts, HandedOut: []memory.LessonHandout{},
+	}
+	if s.opts.Anchors != nil && len(rec.Event.Anchors) > 0 {
+		code, stop := context.WithTimeout(ctx, listDeadline)
+		defer stop()
+		h.Lesson.Anchors = s.lookAtAnchors(code, req.Caller.Dir, maxListReads).check(rec.Project, rec.Event.Anchors)
+	}
+	for _, o := range rec.Event.Observations {
+		told := memory.LessonReport{At: o.At, Agent: s.clean(o.AgentID), Session: o.Session}
+		if o.Rate != nil {
+			told.SuccessRate = o.Rate.String()
+		}
+		h.Observations = append(h.Observations, told)
+	}
+	if !req.Handouts {
+		return h, nil
+	}
+	var held []memory.Receipt
+	if held, h.More, err = receipts(memory.ReceiptFilter{Project: project.ID, Item: rec.ID}, memory.MaxHandouts); err != nil {
+		return nil, fmt.Errorf("find receipts: %w", err)
+	}
+	for _, r := range held {
+		h.HandedOut = append(h.HandedOut, s.handout(&r, rec.ID))
+	}
+	return h, nil
+}
+
+// handout says of a receipt what it tells of one item.
+func (s *Service) handout(r *memory.Receipt, id string) memory.LessonHandout {
+	out := memory.LessonHandout{Receipt: r.ID, At: r.At, Asked: s.clean(r.Request.Asked()), Purpose: r.Purpose, Session: r.Session, Turn: r.Turn}
+	for _, item := range r.Items {
+		if item.ID == id {
+			out.Relevance, out.Tokens = item.Relevance, item.Tokens
+		}
+	}
+	for _, v := range r.Judged {
+		if v.Item == id || v.Item == "" {
+			out.Verdict, out.VerdictAt = v.Verdict, v.At
+		}
+	}
+	return out
 }
 
 // lessonItem shows a lesson outside of an answer.

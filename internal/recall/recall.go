@@ -124,6 +124,8 @@ type Corpus interface {
 	Places(doc memory.DocID, sel memory.Selection) []memory.Candidate
 	// RecordIDs returns the ids of a selection's records, newest first.
 	RecordIDs(sel memory.Selection) []string
+	// OrderedIDs returns them in another order.
+	OrderedIDs(sel memory.Selection, order memory.LessonOrder) []string
 }
 
 // Projects finds the project that a caller means.

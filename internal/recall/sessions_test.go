@@ -273,6 +273,8 @@ func (s *shelf) Places(memory.DocID, memory.Selection) []memory.Candidate { retu
 
 func (s *shelf) RecordIDs(memory.Selection) []string { return nil }
 
+func (s *shelf) OrderedIDs(memory.Selection, memory.LessonOrder) []string { return nil }
+
 func (s *shelf) At(place memory.CodeLocation, sel memory.Selection) []memory.Candidate {
 	return s.at[place]
 }

@@ -38,7 +38,13 @@ var (
 		Description: "Show the receipt of one answer: what was asked, handed out and withheld, with scores and settings."})
 	Lessons = define[memory.LessonsRequest, memory.LessonList](Spec{Name: "lessons", Path: "/v1/lessons", ReadOnly: true, Stored: true,
 		Title:       "List lessons",
-		Description: "List the lessons of a project, newest first, or those whose code changed or is gone since they were told."})
+		Description: "List the lessons of a project in an order, those with certain words, those whose code changed or is gone since they were told, or those that were withdrawn."})
+	Lesson = define[memory.LessonRequest, memory.LessonHistory](Spec{Name: "lesson", Path: "/v1/lesson", ReadOnly: true, Stored: true,
+		Title:       "One lesson",
+		Description: "Show one lesson, recalled or withdrawn, with what was reported of it, where it was handed out and what came of it."})
+	RestoreLesson = define[memory.RestoreLessonRequest, memory.RestoredLesson](Spec{Name: "restore_lesson", Path: "/v1/lesson/restore", Idempotent: true,
+		Title:       "Restore a lesson",
+		Description: "Bring back a lesson that another one superseded or retracted. The other one stays."})
 	// Not idempotent: the second call would not find what the first removed.
 	Forget = define[memory.ForgetRequest, memory.Forgotten](Spec{Name: "forget", Path: "/v1/forget", Destructive: true,
 		Title:       "Forget",
@@ -147,6 +153,9 @@ var (
 	Repos = define[None, memory.RepoList](Spec{Name: "repos", Method: http.MethodGet, Path: "/v1/repos", ReadOnly: true,
 		Title:       "Indexed repositories",
 		Description: "List the indexed repositories by project and root, with how far indexing is."})
+	RepoFiles = define[memory.RepoFilesRequest, memory.RepoFiles](Spec{Name: "repo_files", Path: "/v1/repos/files", ReadOnly: true, Stored: true,
+		Title:       "Files of an index",
+		Description: "List the indexed files of a folder by path, with languages; of one file its chunks."})
 	Skipped = define[memory.SkippedRequest, memory.SkippedList](Spec{Name: "skipped", Path: "/v1/repos/skipped", ReadOnly: true,
 		Title:       "Skipped files",
 		Description: "Walk over the repository of a folder and list the files that the rules leave out. Indexes nothing."})
@@ -174,6 +183,15 @@ var (
 	Check = define[None, memory.CheckReport](Spec{Name: "check", Path: "/v1/check", ReadOnly: true,
 		Title:       "Check the store",
 		Description: "Read every stored value, compare them with one another, and report problems. Changes nothing."})
+	Activity = define[memory.ActivityRequest, memory.Activity](Spec{Name: "activity", Path: "/v1/activity", ReadOnly: true,
+		Title:       "Memories over time",
+		Description: "Count the memories of each kind by the day on which they were made."})
+	Map = define[memory.MapRequest, memory.MemoryMap](Spec{Name: "map", Path: "/v1/map", ReadOnly: true,
+		Title:       "Map of all memories",
+		Description: "Give all memories as points of a plane, by their built-in vectors, with near-duplicates. Answers at once: the first call has it computed in the background."})
+	Log = define[memory.LogRequest, memory.LogLines](Spec{Name: "log", Path: "/v1/log", ReadOnly: true,
+		Title:       "Log of the daemon",
+		Description: "Give the last lines of the daemon's log."})
 	Audit = define[memory.AuditRequest, memory.AuditList](Spec{Name: "audit", Path: "/v1/audit", ReadOnly: true, Stored: true,
 		Title:       "Audit",
 		Description: "List the calls that changed something, or were refused, newest first: when, by which client as it names itself, for which session and project, with which ids."})

@@ -168,7 +168,7 @@ func (s *Store) Receipts(f memory.ReceiptFilter, limit int) (found []memory.Rece
 	waiting := map[string]bool{}
 	s.mu.Lock()
 	for _, r := range slices.Backward(s.pending) {
-		if !waiting[r.ID] && chosen(&f, headOf(&r)) {
+		if !waiting[r.ID] && chosen(&f, headOf(&r)) && handedOut(&f, &r) && (f.Before == "" || r.ID < f.Before) {
 			found = append(found, r)
 		}
 		waiting[r.ID] = true
@@ -216,6 +216,9 @@ func (s *Store) sessionReceipts(v View, f *memory.ReceiptFilter, take func(memor
 	}
 	slices.Sort(ids)
 	for _, id := range slices.Backward(ids) {
+		if f.Before != "" && id >= f.Before {
+			continue
+		}
 		r, err := v.Receipt(id)
 		if memory.CodeOf(err) == memory.CodeNotFound {
 			continue // it expired between the two reads
@@ -226,26 +229,39 @@ func (s *Store) sessionReceipts(v View, f *memory.ReceiptFilter, take func(memor
 		if before(f, r.At) {
 			return nil
 		}
-		if chosen(f, headOf(&r)) && !take(r) {
+		if chosen(f, headOf(&r)) && handedOut(f, &r) && !take(r) {
 			return nil
 		}
 	}
 	return nil
 }
 
+// maxLooked is how many receipts are looked at for those that hold an item.
+const maxLooked = 5000
+
 // recentReceipts walks the receipts back in time and calls take with the chosen ones, until
 // it returns false.
 func (s *Store) recentReceipts(v View, f *memory.ReceiptFilter, take func(memory.Receipt) bool) error {
 	it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefixReceipt, Reverse: true})
 	defer it.Close()
-	// After the last id: no id begins with this byte.
-	for it.Seek(append(slices.Clone(prefixReceipt), 0xff)); it.Valid(); it.Next() {
+	first := append(slices.Clone(prefixReceipt), 0xff) // after the last id: no id begins with this byte
+	if f.Before != "" {
+		first = key(prefixReceipt, f.Before)
+	}
+	looked := 0
+	for it.Seek(first); it.Valid(); it.Next() {
+		if looked++; f.Item != "" && looked > maxLooked {
+			return nil
+		}
+		if f.Before != "" && bytes.Equal(it.Item().Key(), first) {
+			continue
+		}
 		var r memory.Receipt
 		var wanted, done bool
 		item := it.Item()
 		err := item.Value(func(value []byte) error {
 			payload, err := unseal(item.Key(), value)
-			if err != nil {
+			if err != nil || f.Item != "" && !bytes.Contains(payload, []byte(f.Item)) {
 				return err
 			}
 			head, err := decode[receiptHead](payload)
@@ -254,6 +270,7 @@ func (s *Store) recentReceipts(v View, f *memory.ReceiptFilter, take func(memory
 			}
 			if wanted = chosen(f, head); wanted {
 				r, err = decode[memory.Receipt](payload)
+				wanted = err == nil && handedOut(f, &r)
 			}
 			return err
 		})
@@ -287,6 +304,11 @@ func chosen(f *memory.ReceiptFilter, r receiptHead) bool {
 		(f.Turn == nil || *f.Turn == r.Turn) &&
 		!r.At.Before(f.Since) &&
 		(len(f.Purposes) == 0 || slices.Contains(f.Purposes, r.Purpose))
+}
+
+// handedOut says that a receipt has the item that a filter asks for.
+func handedOut(f *memory.ReceiptFilter, r *memory.Receipt) bool {
+	return f.Item == "" || slices.ContainsFunc(r.Items, func(i memory.ReceiptItem) bool { return i.ID == f.Item })
 }
 
 // idSlack is how far the order by id and the order by time may differ: the id is made when

@@ -1,13 +1,15 @@
 // Package web serves a page over the service: what the memory holds, what a question finds
-// and why, and the lessons, to be corrected. It is a transport, as MCP and the API are.
+// and why, what agents were given, and the lessons, to be corrected. It is a transport, as MCP
+// and the API are.
 //
 // Who may see it. A login link, made by the daemon for its user, is good for one visit within
 // two minutes. It becomes a cookie that scripts cannot read and other sites cannot send. Every
 // change bears a token of the visit besides, so that no other page can have it made. Host and
 // Origin are checked before, by httpserver.GuardPage.
 //
-// Pages are made on the server and can be read without scripts. Nothing is fetched from
-// elsewhere: the policy of their content forbids it.
+// Pages are made on the server and can be read without scripts. Scripts add keys, parts that
+// follow what changes (server-sent events), and the drawing of the map. Nothing is fetched
+// from elsewhere: the policy of their content forbids it.
 package web
 
 import (
@@ -20,6 +22,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -50,8 +53,10 @@ type Options struct {
 	Service service.Service
 	// Projects are all that are known.
 	Projects func() ([]memory.Project, error)
-	Now      func() time.Time
-	Log      *slog.Logger
+	// Done, if set, is closed when pages are to be kept up to date no longer.
+	Done <-chan struct{}
+	Now  func() time.Time
+	Log  *slog.Logger
 }
 
 // Site is the page. It is safe for concurrent use.
@@ -59,6 +64,8 @@ type Site struct {
 	opts  Options
 	mux   *http.ServeMux
 	pages map[string]*template.Template
+
+	streams atomic.Int32 // pages that are kept up to date
 
 	mu     sync.Mutex      // guards what follows
 	links  map[string]link // by key
@@ -86,7 +93,7 @@ func New(opts Options) (*Site, error) {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Site{opts: opts, mux: http.NewServeMux(), pages: map[string]*template.Template{}, links: map[string]link{}, visits: map[string]*visit{}}
-	for _, name := range []string{"overview", "search", "lessons", "lesson", "sessions", "session", "code", "error"} {
+	for _, name := range []string{"overview", "search", "lessons", "lesson", "bulk", "contexts", "context", "sessions", "session", "code", "repo", "skipped", "chunk", "map", "chosen", "replay", "health", "error"} {
 		t, err := template.New("frame.html").Funcs(s.functions()).ParseFS(pageFiles, "pages/frame.html", "pages/parts.html", "pages/"+name+".html")
 		if err != nil {
 			return nil, err
@@ -96,13 +103,18 @@ func New(opts Options) (*Site, error) {
 	s.mux.HandleFunc("GET "+Root+"login", s.login)
 	s.mux.Handle("GET "+Root+"files/", http.StripPrefix(Root, http.FileServerFS(ownFiles)))
 	for pattern, page := range map[string]func(*request){
-		"GET " + Root + "{$}": (*request).overview, "GET " + Root + "search": (*request).search,
-		"GET " + Root + "lessons": (*request).lessons, "GET " + Root + "lessons/{id}": (*request).lesson,
-		"GET " + Root + "sessions": (*request).sessions, "GET " + Root + "sessions/{id}": (*request).session, "GET " + Root + "code": (*request).code,
-		"POST " + Root + "lessons/{id}/retract": (*request).retract, "POST " + Root + "lessons/{id}/supersede": (*request).supersede,
-		"POST " + Root + "lessons/{id}/forget": (*request).forget,
+		"GET {$}": (*request).overview, "GET search": (*request).search, "GET events": (*request).events,
+		"GET lessons": (*request).lessons, "GET lessons/{id}": (*request).lesson,
+		"POST lessons/{id}/retract": (*request).retract, "POST lessons/{id}/supersede": (*request).supersede, "POST lessons/{id}/forget": (*request).forget,
+		"POST lessons/{id}/restore": (*request).restore, "POST lessons/{id}/undo": (*request).undo, "POST lessons": (*request).bulk,
+		"GET context": (*request).contexts, "GET context/{id}": (*request).context,
+		"GET sessions": (*request).sessions, "GET sessions/{id}": (*request).session,
+		"GET code": (*request).code, "GET code/{id}": (*request).repo, "GET code/{id}/skipped": (*request).skipped, "POST code/{id}/index": (*request).indexNow, "GET chunks/{id}": (*request).chunk,
+		"GET map": (*request).plot, "GET map/points": (*request).points, "GET map/point": (*request).point, "POST map": (*request).choose,
+		"GET replay": (*request).replay, "GET health": (*request).health, "POST jobs/{id}/requeue": (*request).requeue,
 	} {
-		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, page) })
+		method, path, _ := strings.Cut(pattern, " ")
+		s.mux.HandleFunc(method+" "+Root+path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, page) })
 	}
 	return s, nil
 }
@@ -125,7 +137,7 @@ func (s *Site) Link(project string) string {
 // ServeHTTP implements http.Handler.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	// With no-referrer, a browser sends the forms of this page with Origin: null.
 	h.Set("Referrer-Policy", "same-origin")
@@ -137,6 +149,9 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // login takes a link, which is gone then, for a visit.
 func (s *Site) login(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet { // a HEAD request, of a preview for one, must not spend it
+		return
+	}
 	now := s.opts.Now()
 	s.mu.Lock()
 	l, known := s.links[r.FormValue("key")]

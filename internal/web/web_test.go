@@ -84,7 +84,8 @@ func (b *browser) token() string {
 	return found[1]
 }
 
-var pages = []string{Root, Root + "search", Root + "search?q=x", Root + "lessons", Root + "lessons?sort=worked&q=script", Root + "lessons/l-1", Root + "sessions", Root + "sessions/x-12", Root + "code"}
+var pages = []string{Root, Root + "search", Root + "search?q=x", Root + "lessons", Root + "lessons?sort=worked&q=script&list=withdrawn", Root + "lessons/l-1", Root + "sessions", Root + "sessions/x-12",
+	Root + "context", Root + "context/r-1", Root + "code", Root + "code/" + url.PathEscape(hostile), Root + "code/" + url.PathEscape(hostile) + "/skipped", Root + "chunks/c-1", Root + "map", Root + "replay?run=1", Root + "health?check=1"}
 
 // TestOnlyVisitsSeePages: without a visit there is nothing to see, a link is good once and
 // not for long, and a visit ends.
@@ -144,7 +145,8 @@ func TestStoredTextIsText(t *testing.T) {
 // TestChanges: forms change what they say, with the visit's token alone.
 func TestChanges(t *testing.T) {
 	b := newBrowser(t)
-	b.svc.Answers[service.Recall.Name] = &memory.RecallResponse{Items: []memory.Item{{ID: "l-1", Kind: memory.Lesson, Lesson: "old", Context: "when"}}}
+	lesson := &memory.LessonHistory{Lesson: memory.Item{ID: "l-1", Kind: memory.Lesson, Lesson: "old", Context: "when", Provenance: &memory.Provenance{Agent: client}}, Seen: 1, Withdrawn: &memory.Withdrawal{By: "l-2", Reason: "superseded"}}
+	b.svc.Answers[service.Lesson.Name] = lesson
 	b.svc.Answers[service.Remember.Name] = &memory.Remembered{ID: "l-2"}
 	b.get(b.site.Link("p-1"))
 	token := b.token()
@@ -159,11 +161,17 @@ func TestChanges(t *testing.T) {
 		"supersede":             {"supersede", url.Values{"lesson": {"new"}}, service.Remember.Name, http.StatusOK},
 		"forget":                {"forget", url.Values{"sure": {"1"}}, service.Forget.Name, http.StatusOK},
 		"forget unsure":         {"forget", url.Values{}, "", http.StatusBadRequest},
+		"restore":               {"restore", nil, service.RestoreLesson.Name, http.StatusOK},
+		"undo":                  {"undo", url.Values{"by": {"l-2"}}, service.RestoreLesson.Name + service.Forget.Name, http.StatusOK},
+		"undo another change":   {"undo", url.Values{"by": {"l-3"}}, "", http.StatusConflict},
 		"forget, forged":        {"forget", url.Values{"sure": {"1"}, "token": {"x"}}, "", http.StatusForbidden},
 		"too long":              {"retract", url.Values{"why": {strings.Repeat("x", maxForm)}}, "", http.StatusBadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.t = t
+			if test.form == nil {
+				test.form = url.Values{}
+			}
 			if test.form.Get("token") == "" {
 				test.form.Set("token", token)
 			}
@@ -199,7 +207,8 @@ func TestNothingThere(t *testing.T) {
 	b.get(b.site.Link(""))
 	for page, want := range map[string]string{
 		Root: "recalld up", Root + "lessons": "There are no lessons yet", Root + "sessions": "No session was recorded yet", Root + "code": "recalld up", Root + "search?q=x": "Nothing relevant",
-		Root + "lessons/l-9": "there is no lesson l-9", Root + "search?q=x&least=y": "a number from 0 to 1",
+		Root + "search?q=x&least=y": "a number from 0 to 1", Root + "search?q=x&least=NaN": "a number from 0 to 1", Root + "search?q=x&least=2": "a number from 0 to 1",
+		Root + "context": "leaves a receipt", Root + "map": "is being made", Root + "replay?run=1": "Nothing is changed by it",
 	} {
 		if _, text := b.get(page); !strings.Contains(text, want) {
 			t.Errorf("%s does not say %q: %s", page, want, text)

@@ -1,0 +1,162 @@
+package web
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
+)
+
+const logLines = 100
+
+// finding is one thing that was looked at. Level is ok, note or failed.
+type finding struct{ Check, Level, Detail, Hint string }
+
+// healthPage is how the daemon is.
+type healthPage struct {
+	*memory.Status
+	Findings []finding
+	Dead     []memory.DeadJob
+	Log      *memory.LogLines
+	Report   *memory.CheckReport // nil if it was not asked for
+	Figures  []figure
+}
+
+// figure is a measured value in words.
+type figure struct{ Name, Value, Means string }
+
+// health shows what is wrong, and what to do about it.
+func (q *request) health() {
+	v, err := q.view("Health", "health")
+	page := &healthPage{}
+	v.Data = page
+	if err == nil {
+		page.Status, err = ask(q, service.Status, service.None{})
+	}
+	var dead *memory.DeadJobList
+	if err == nil {
+		dead, err = ask(q, service.DeadJobs, service.None{})
+	}
+	if err == nil {
+		page.Log, err = ask(q, service.Log, memory.LogRequest{Lines: logLines})
+	}
+	var repos *memory.RepoList
+	if err == nil {
+		repos, err = ask(q, service.Repos, service.None{})
+	}
+	if err == nil && q.r.FormValue("check") != "" {
+		page.Report, err = ask(q, service.Check, service.None{})
+	}
+	if err == nil {
+		page.Dead, page.Figures = dead.Jobs, figures(page.Status)
+		page.Findings = findings(page, repos.Repos)
+	}
+	q.ok("health", v, err)
+}
+
+// findings are those of `recalld doctor` that a daemon that runs can say of itself.
+func findings(p *healthPage, repos []memory.SandboxState) []finding {
+	var all []finding
+	add := func(check, level, hint, format string, args ...any) {
+		all = append(all, finding{check, level, fmt.Sprintf(format, args...), hint})
+	}
+	add("daemon", "ok", "", "%s, process %d, version %s, protocol %d", p.State, p.PID, p.Version, p.Protocol)
+	if p.Damage != nil {
+		add("store", "failed", "run 'recalld doctor'", "%s", p.Damage.Text())
+	}
+	if p.ReadOnly != "" {
+		add("disk", "failed", "make room or make the disk writable; writing goes on by itself", "%s", p.ReadOnly)
+	}
+	for _, c := range p.Collections {
+		level, hint := "ok", ""
+		if c.State == memory.CollectionUnavailable {
+			level, hint = "note", "answers come without these vectors until the model is back"
+		}
+		add("vectors "+c.Name, level, hint, "%s, %d of %d documents embedded%s", c.Text(), c.Embedded, c.Documents, prefixed(": ", c.Error))
+	}
+	for _, r := range repos {
+		label := memory.ProjectLabel(r.ProjectName, r.Project)
+		switch {
+		case !r.GoneAt.IsZero():
+			add("index "+label, "note", "", "the folder %s is gone", r.Root)
+		case r.Paused:
+			add("index "+label, "note", "run 'recalld resume' there", "indexing of %s is paused", r.Root)
+		case r.LastErrorAt.After(r.IndexedAt):
+			add("index "+label, "failed", "index it again on the page Code", "%s", r.LastError)
+		}
+	}
+	if p.Code.Paused {
+		add("background", "note", "run 'recalld resume'", "all background work is paused")
+	}
+	if len(p.Dead) > 0 {
+		add("queue", "failed", "requeue below", "%s given up", memory.Count(len(p.Dead), "job"))
+	} else {
+		add("queue", "ok", "", "no job was given up")
+	}
+	for _, w := range p.Waiting {
+		add("consent", "note", "run 'recalld trust' there", "files of %s wait to be agreed to", w.Root)
+	}
+	for _, note := range p.Notes {
+		add("settings", "note", "", "%s", note)
+	}
+	if p.Report != nil {
+		switch {
+		case p.Report.Busy:
+			add("every value", "note", "check again", "writes went on meanwhile: nothing can be said")
+		case p.Report.Total == 0:
+			add("every value", "ok", "", "every value is sound (read in %.1f s)", float64(p.Report.Took)/1e9)
+		default:
+			add("every value", "failed", "run 'recalld doctor --repair'", "%s: %s", memory.Count(p.Report.Total, "problem"), strings.Join(p.Report.Problems, "; "))
+		}
+	}
+	return all
+}
+
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+// figures are the metrics in words, with their units.
+func figures(s *memory.Status) []figure {
+	whole := func(n int, one string) string { return memory.Count(n, one) }
+	list := []figure{
+		{"Resident memory", render.Bytes(s.RSSBytes), "of the daemon's process"},
+		{"Disk", render.Bytes(s.DiskBytes), "taken by the store"},
+		{"Documents", whole(s.Documents, "text"), "distinct texts that are searched"},
+		{"Updates", whole(int(s.Seq), "batch"), "written since the store was made"},
+		{"Queue", fmt.Sprintf("%d waiting, %d running", s.Queue.Waiting, s.Queue.Running), "jobs in the background"},
+		{"Given up", whole(s.Queue.Dead, "job"), fmt.Sprintf("and %d dropped for lack of room", s.Queue.Dropped)},
+		{"Index runs", fmt.Sprintf("%d, %d of them failed", s.Code.Runs, s.Code.Failed), fmt.Sprintf("since the start, %.1f s each on average", float64(s.Code.MeanRun)/1e9)},
+		{"Index of code", render.Bytes(s.Code.IndexBytes), "on disk" + limitText(s.Code.MaxBytes)},
+		{"Questions for code", whole(s.Code.Asked, "question"), fmt.Sprintf("%d answered with code, %d without the index", s.Code.Hits, s.Code.Fallbacks)},
+	}
+	if s.Savings != nil {
+		list = append(list, figure{"Tokens saved", whole(int(s.Savings.Tokens), "token"), fmt.Sprintf("by %s with lessons, against reading their logs", memory.Count(s.Savings.Answers, "answer"))})
+	}
+	if s.Hooks != nil {
+		list = append(list, figure{"Events of hooks", fmt.Sprintf("%d waiting, %d set aside", s.Hooks.Waiting, s.Hooks.Aside), "that the daemon took late"})
+	}
+	return list
+}
+
+func limitText(most int64) string {
+	if most == 0 {
+		return ", without a limit"
+	}
+	return ", of " + render.Bytes(most)
+}
+
+// requeue gives a dead job another try.
+func (q *request) requeue() {
+	if _, err := ask(q, service.RequeueJob, memory.RequeueRequest{ID: q.r.PathValue("id")}); err != nil {
+		q.refused("health", err)
+		return
+	}
+	q.to("health", url.Values{"done": {"requeued"}, "project": {q.r.PostForm.Get("project")}})
+}

@@ -1,0 +1,275 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+)
+
+const (
+	perPage = 50
+	// perRetract is how many lessons one sentence retracts at once.
+	perRetract = 20
+)
+
+// The lists of lessons.
+const (
+	inUse     = "in-use"
+	changed   = "changed"
+	withdrawn = "withdrawn"
+)
+
+// lessonTable is one page of the lessons.
+type lessonTable struct {
+	Items []memory.Item
+	Total int
+	Sort  string
+	List  string
+	pager
+	Tabs []tab
+}
+
+// tab is one of several lists of the same page.
+type tab struct {
+	Name, Address string
+	Current       bool
+}
+
+// lessons shows a page of the lessons of a project.
+func (q *request) lessons() {
+	v, err := q.view("Lessons", "lessons")
+	t := &lessonTable{Sort: q.choice("sort", "newest", "oldest", "worked", "failed"), List: q.choice("list", inUse, changed, withdrawn)}
+	v.Data = t
+	if err == nil && len(v.Projects) > 0 {
+		var list *memory.LessonList
+		list, err = ask(q, service.Lessons, memory.LessonsRequest{
+			Project: v.Project, Words: v.Query, Stale: t.List == changed, Withdrawn: t.List == withdrawn,
+			Order: memory.LessonOrder(t.Sort), Skip: q.skip(perPage), Limit: perPage, Caller: q.caller(),
+		})
+		if err == nil {
+			t.Items, t.Total, t.pager = list.Lessons, list.Total, q.pager(perPage, list.Found)
+		}
+	}
+	for _, name := range []string{inUse, changed, withdrawn} {
+		values := url.Values{"project": {v.Project}, "list": {name}, "sort": {t.Sort}}
+		if v.Query != "" {
+			values.Set("q", v.Query)
+		}
+		t.Tabs = append(t.Tabs, tab{map[string]string{inUse: "In use", changed: "Code changed since", withdrawn: "Withdrawn"}[name], Root + "lessons?" + values.Encode(), name == t.List})
+	}
+	q.ok("lessons", v, err)
+}
+
+// lessonPage is one lesson with its history.
+type lessonPage struct {
+	*memory.LessonHistory
+	Outcomes *chart // over time; nil without any
+}
+
+// lesson shows one lesson whole.
+func (q *request) lesson() {
+	v, err := q.view("Lesson", "lessons")
+	if err == nil {
+		var h *memory.LessonHistory
+		if h, err = q.read(v.Project); err == nil {
+			v.Data = lessonPage{h, outcomes(h)}
+		}
+	}
+	q.ok("lesson", v, err)
+}
+
+// read returns the lesson that the address names.
+func (q *request) read(project string) (*memory.LessonHistory, error) {
+	return ask(q, service.Lesson, memory.LessonRequest{ID: q.r.PathValue("id"), Project: project, Handouts: q.r.Method != http.MethodPost, Caller: q.caller()})
+}
+
+// outcomes draws the share of attempts that worked, as it was told over time, and verdicts.
+func outcomes(h *memory.LessonHistory) *chart {
+	c := &chart{Unit: "%", Label: "Share of attempts that worked"}
+	for _, o := range h.Observations {
+		if rate, err := memory.ParseRate(o.SuccessRate); err == nil && rate.Attempts > 0 {
+			c.add(o.At, 100*float64(rate.Successes)/float64(rate.Attempts), o.SuccessRate)
+		}
+	}
+	for _, out := range slices.Backward(h.HandedOut) {
+		switch out.Verdict {
+		case memory.Worked:
+			c.add(out.VerdictAt, 100, "worked")
+		case memory.Failed, memory.Outdated, memory.Irrelevant:
+			c.add(out.VerdictAt, 0, string(out.Verdict))
+		}
+	}
+	if len(c.Points) == 0 {
+		return nil
+	}
+	return c.drawn()
+}
+
+// retract keeps a lesson and has it recalled no more: a lesson about it says why.
+func (q *request) retract() {
+	q.change(func(i *memory.LessonHistory, project string) (string, url.Values, error) {
+		by, err := q.withdraw([]string{i.Lesson.ID}, project, i.Lesson.Context)
+		return "lessons", url.Values{"done": {"retracted"}, "undo": {i.Lesson.ID}, "by": {by}}, err
+	})
+}
+
+// withdraw retracts lessons by the sentence of the form, and returns the lesson that says it.
+func (q *request) withdraw(ids []string, project, context string) (by string, err error) {
+	why := strings.TrimSpace(q.r.PostForm.Get("why"))
+	if why == "" {
+		return "", memory.Invalid("why", "a sentence", "is empty")
+	}
+	for part := range slices.Chunk(ids, perRetract) {
+		kept, err := ask(q, service.Remember, memory.RememberRequest{Lesson: why, Context: context, Retracts: part, Project: project, Caller: q.caller()})
+		if err != nil {
+			return by, err
+		}
+		by = kept.ID
+	}
+	return by, nil
+}
+
+// supersede puts another lesson in the place of one.
+func (q *request) supersede() {
+	q.change(func(i *memory.LessonHistory, project string) (string, url.Values, error) {
+		kept, err := ask(q, service.Remember, memory.RememberRequest{
+			Lesson: q.r.PostForm.Get("lesson"), Context: q.r.PostForm.Get("context"), Command: q.r.PostForm.Get("command"),
+			Type: i.Type, Tags: i.Tags, Supersedes: []string{i.Lesson.ID}, Project: project, Caller: q.caller(),
+		})
+		if err != nil {
+			return "", nil, err
+		}
+		return "lessons/" + url.PathEscape(kept.ID), url.Values{"done": {"superseded"}, "undo": {i.Lesson.ID}, "by": {kept.ID}}, nil
+	})
+}
+
+// restore brings a withdrawn lesson back.
+func (q *request) restore() {
+	q.change(func(i *memory.LessonHistory, project string) (string, url.Values, error) {
+		_, err := ask(q, service.RestoreLesson, memory.RestoreLessonRequest{ID: i.Lesson.ID, Project: project, Caller: q.caller()})
+		return "lessons/" + url.PathEscape(i.Lesson.ID), url.Values{"done": {"restored"}}, err
+	})
+}
+
+// undo brings a lesson back that was just withdrawn, and forgets the one that was told for
+// that, unless it was told before or elsewhere, too.
+func (q *request) undo() {
+	q.change(func(i *memory.LessonHistory, project string) (string, url.Values, error) {
+		by := q.r.PostForm.Get("by")
+		if i.Withdrawn == nil || i.Withdrawn.By != by || by == "" {
+			return "", nil, &memory.Error{Code: memory.CodeConflict, Field: "by", Message: "something else has changed the lesson since", Hint: "its page shows how it stands now"}
+		}
+		if _, err := ask(q, service.RestoreLesson, memory.RestoreLessonRequest{ID: i.Lesson.ID, Project: project, Caller: q.caller()}); err != nil {
+			return "", nil, err
+		}
+		told, err := ask(q, service.Lesson, memory.LessonRequest{ID: by, Project: project, Caller: q.caller()})
+		if err == nil && told.Seen == 1 && told.Lesson.Provenance != nil && told.Lesson.Provenance.Agent == client {
+			_, err = ask(q, service.Forget, memory.ForgetRequest{IDs: []string{by}})
+		}
+		if memory.CodeOf(err) == memory.CodeNotFound {
+			err = nil // it was forgotten meanwhile
+		}
+		return "lessons/" + url.PathEscape(i.Lesson.ID), url.Values{"done": {"undone"}}, err
+	})
+}
+
+// forget removes a lesson for good, if its box is ticked.
+func (q *request) forget() {
+	q.change(func(i *memory.LessonHistory, _ string) (string, url.Values, error) {
+		return "lessons", url.Values{"done": {"forgotten"}}, q.forgetAll([]string{i.Lesson.ID})
+	})
+}
+
+func (q *request) forgetAll(ids []string) error {
+	if q.r.PostForm.Get("sure") == "" {
+		return memory.Invalid("sure", "ticked", "is not ticked, and what is forgotten cannot be brought back")
+	}
+	_, err := ask(q, service.Forget, memory.ForgetRequest{IDs: ids})
+	return err
+}
+
+// change carries out a change of the lesson that the address names, and sends the browser to
+// where it shows.
+func (q *request) change(do func(i *memory.LessonHistory, project string) (path string, values url.Values, err error)) {
+	project := q.r.PostForm.Get("project")
+	i, err := q.read(project)
+	var path string
+	var values url.Values
+	if err == nil {
+		path, values, err = do(i, project)
+	}
+	if err != nil {
+		q.refused("lessons", err)
+		return
+	}
+	values.Set("project", project)
+	q.to(path, values)
+}
+
+// refused shows why a change was not made.
+func (q *request) refused(page string, err error) {
+	v, _ := q.view("Not done", page)
+	q.ok("error", v, err)
+}
+
+// bulkPage asks whether several lessons are to be changed.
+type bulkPage struct {
+	Action  string
+	Lessons []memory.LessonHistory
+}
+
+// maxBulk is how many lessons are changed at once.
+const maxBulk = 200
+
+// bulk changes several lessons: the first time it shows them and asks, then it does it.
+func (q *request) bulk() {
+	project, ids := q.r.PostForm.Get("project"), q.r.PostForm["id"]
+	page := bulkPage{Action: q.choice("action", "retract", "restore", "forget")}
+	err := error(nil)
+	switch {
+	case len(ids) == 0:
+		err = memory.Invalid("id", "1–"+strconv.Itoa(maxBulk)+" lessons", "none is ticked")
+	case len(ids) > maxBulk:
+		err = memory.Invalid("id", "1–"+strconv.Itoa(maxBulk)+" lessons", "%d are ticked", len(ids))
+	}
+	for _, id := range ids {
+		if err != nil {
+			break
+		}
+		var h *memory.LessonHistory // an id of another kind is refused here
+		if h, err = ask(q, service.Lesson, memory.LessonRequest{ID: id, Project: project, Caller: q.caller()}); err == nil {
+			page.Lessons = append(page.Lessons, *h)
+		}
+	}
+	if err == nil && q.r.PostForm.Get("confirmed") == "" {
+		v, failed := q.view("Change several lessons", "lessons")
+		v.Project, v.Data = project, page
+		q.ok("bulk", v, failed)
+		return
+	}
+	done := map[string]string{"retract": "retracted", "restore": "restored", "forget": "forgotten"}[page.Action]
+	if err == nil {
+		switch page.Action {
+		case "retract":
+			_, err = q.withdraw(ids, project, "")
+		case "restore":
+			for _, id := range ids {
+				_, failed := ask(q, service.RestoreLesson, memory.RestoreLessonRequest{ID: id, Project: project, Caller: q.caller()})
+				err = errors.Join(err, failed)
+			}
+		case "forget":
+			err = q.forgetAll(ids)
+		}
+	}
+	if err != nil {
+		q.refused("lessons", err)
+		return
+	}
+	q.to("lessons", url.Values{"project": {project}, "done": {done}, "list": {map[string]string{"retract": withdrawn}[page.Action]}})
+}

@@ -1,0 +1,287 @@
+package web
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+)
+
+// overviewDays is how far back the overview counts, lastAnswers how many answers.
+const (
+	overviewDays = 30
+	lastAnswers  = 200
+	shownAnswers = 8
+)
+
+// overviewPage is what there is.
+type overviewPage struct {
+	*memory.Status
+	Counts  []count
+	Added   *bars // memories by the day on which they were made
+	Answers answers
+}
+
+// count is how many memories there are of a kind.
+type count struct {
+	Name string
+	N    int
+}
+
+// answers sums up the last answers of a project.
+type answers struct {
+	Last []memory.Receipt
+	// Of the answers to questions: those that held something, and those that did not.
+	Questions, Hits, Silent int
+}
+
+// HitRate and SilenceRate are shares from 0 to 1.
+func (a answers) HitRate() float64     { return float64(a.Hits) / float64(max(a.Questions, 1)) }
+func (a answers) SilenceRate() float64 { return float64(a.Silent) / float64(max(a.Questions, 1)) }
+
+// overview shows what there is.
+func (q *request) overview() {
+	v, err := q.view("Overview", "overview")
+	page := &overviewPage{}
+	if err == nil {
+		page.Status, err = ask(q, service.Status, service.None{})
+	}
+	if err == nil {
+		page.Counts = countsOf(page.Records)
+		var activity *memory.Activity
+		if activity, err = ask(q, service.Activity, memory.ActivityRequest{Days: overviewDays, Caller: q.caller()}); err == nil {
+			page.Added = barsOf(activity)
+		}
+	}
+	if err == nil && len(v.Projects) > 0 {
+		page.Answers, err = q.lastAnswers(v.Project)
+	}
+	v.Data = page
+	q.ok("overview", v, err)
+}
+
+// lastAnswers returns the last answers of a project. Questions that this page asked, and what
+// was asked for by its id, do not count.
+func (q *request) lastAnswers(project string) (answers, error) {
+	list, err := ask(q, service.Receipts, memory.ReceiptsRequest{Project: project, Limit: lastAnswers, Caller: q.caller()})
+	if err != nil {
+		return answers{}, err
+	}
+	var a answers
+	for _, r := range list.Receipts {
+		if r.Request.Caller.Client == client || r.Request.Query == "" {
+			continue
+		}
+		if len(a.Last) < shownAnswers {
+			a.Last = append(a.Last, r)
+		}
+		if r.Purpose != memory.PurposeRecall {
+			continue
+		}
+		a.Questions++
+		if len(r.Items) > 0 {
+			a.Hits++
+		} else {
+			a.Silent++
+		}
+	}
+	return a, nil
+}
+
+// searchPage is an answer, and what can be chosen.
+type searchPage struct {
+	*memory.RecallResponse
+	Kinds            []string
+	Kind, Tag, Least string
+}
+
+// maxLeast is what the least relevance may be.
+const leastLimit = "a number from 0 to 1"
+
+// search shows what a question finds, with the parts of each score.
+func (q *request) search() {
+	v, err := q.view("Search", "search")
+	page := &searchPage{Kinds: []string{"lesson", "step", "chunk", "task", "rule", "reference", "tool"}, Kind: q.r.FormValue("kind"), Tag: q.r.FormValue("tag"), Least: q.r.FormValue("least")}
+	v.Data = page
+	if err == nil && v.Query != "" {
+		req := memory.RecallRequest{Query: v.Query, Project: v.Project, Explain: true, Limit: 20, MaxTokens: memory.MaxTokens, Caller: q.caller()}
+		if page.Kind != "" {
+			req.Kinds = []memory.Kind{memory.Kind(page.Kind)}
+		}
+		if page.Tag != "" {
+			req.Filters = &memory.Filters{Tag: page.Tag}
+		}
+		if page.Least != "" {
+			n, failed := strconv.ParseFloat(page.Least, 64)
+			if failed != nil || !(n >= 0 && n <= 1) { // NaN is neither
+				err = memory.Invalid("least", leastLimit, "%s is not one", memory.Quote(page.Least))
+			}
+			req.MinRelevance = &n
+		}
+		if err == nil {
+			page.RecallResponse, err = ask(q, service.Recall, req)
+		}
+	}
+	q.ok("search", v, err)
+}
+
+// receiptList is a page of the ledger.
+type receiptList struct {
+	Receipts []memory.Receipt
+	Session  string
+	Older    string // address
+}
+
+const receiptsPerPage = 50
+
+// contexts lists what was handed out, newest first.
+func (q *request) contexts() {
+	v, err := q.view("Context used", "context")
+	page := &receiptList{Session: q.r.FormValue("session")}
+	v.Data = page
+	if err == nil && len(v.Projects) > 0 {
+		var list *memory.ReceiptList
+		list, err = ask(q, service.Receipts, memory.ReceiptsRequest{Project: v.Project, SessionID: page.Session, Before: q.r.FormValue("before"), Limit: receiptsPerPage, Caller: q.caller()})
+		if err == nil {
+			if page.Receipts = list.Receipts; list.More && len(list.Receipts) > 0 {
+				page.Older = q.with("before", list.Receipts[len(list.Receipts)-1].ID)
+			}
+		}
+	}
+	q.ok("contexts", v, err)
+}
+
+// contextPage is one answer or context: what it held, and what is different from the one
+// before it in the same session.
+type contextPage struct {
+	*memory.Receipt
+	// Budget is in tokens; 0 is unknown.
+	Budget int
+	Texts  map[string]string // by the name that the record of the turn has
+	States map[string]memory.Reason
+	Before *memory.Receipt // nil for the first of a session, and without one
+	Added  []memory.ReceiptItem
+	Gone   []memory.ReceiptItem
+	Stayed int
+}
+
+// Text is the text that an item was handed out with, if it is known, and State what became of it.
+func (p contextPage) Text(i memory.ReceiptItem) string         { return p.Texts[itemName(i)] }
+func (p contextPage) State(i memory.ReceiptItem) memory.Reason { return p.States[itemName(i)] }
+
+// itemName is what names an item: the entry, or the memory.
+func itemName(i memory.ReceiptItem) string {
+	name := i.Name
+	if name == "" {
+		name = i.ID
+	}
+	return string(i.Kind) + "\x00" + i.Server + "\x00" + name
+}
+
+// context shows exactly what one answer or context held.
+func (q *request) context() {
+	v, err := q.view("Context", "context")
+	page := contextPage{Texts: map[string]string{}, States: map[string]memory.Reason{}}
+	if err == nil {
+		page.Receipt, err = ask(q, service.Receipt, memory.ReceiptRequest{ID: q.r.PathValue("id")})
+	}
+	if err != nil {
+		q.ok("context", v, err)
+		return
+	}
+	v.Project, page.Budget = page.Project, page.Request.MaxTokens
+	if page.Session != "" {
+		page.compare(q)
+	}
+	if page.Purpose == memory.PurposeContext && page.Turn > 0 {
+		of, err := ask(q, service.ContextOf, memory.ContextOfRequest{Turn: page.Turn, Texts: true, SessionRef: memory.SessionRef{SessionID: page.Session, Project: page.Project, Caller: q.caller()}})
+		if err == nil && of.Record != nil {
+			for _, i := range of.Record.Items {
+				name := string(i.Type) + "\x00" + i.ServerName + "\x00" + i.Name
+				page.Texts[name], page.States[name] = i.Text, i.State
+			}
+		}
+	}
+	v.Data = page
+	q.ok("context", v, nil)
+}
+
+// compare finds the receipt before in the session, of the same purpose, and what differs. A
+// session that was forgotten has none.
+func (p *contextPage) compare(q *request) {
+	list, err := ask(q, service.Receipts, memory.ReceiptsRequest{Project: p.Project, SessionID: p.Session, Before: p.ID, Limit: 20, Caller: q.caller()})
+	if err != nil {
+		return
+	}
+	at := slices.IndexFunc(list.Receipts, func(r memory.Receipt) bool { return r.Purpose == p.Purpose })
+	if at < 0 {
+		return
+	}
+	p.Before = &list.Receipts[at]
+	before, now := map[string]bool{}, map[string]bool{}
+	for _, i := range p.Before.Items {
+		before[itemName(i)] = true
+	}
+	for _, i := range p.Items {
+		if now[itemName(i)] = true; before[itemName(i)] {
+			p.Stayed++
+		} else {
+			p.Added = append(p.Added, i)
+		}
+	}
+	for _, i := range p.Before.Items {
+		if !now[itemName(i)] {
+			p.Gone = append(p.Gone, i)
+		}
+	}
+}
+
+// replayPage is a replay under changed settings.
+type replayPage struct {
+	*memory.Replayed
+	Days, Limit             int
+	Embedder, Weight, Least string
+	Kind                    string
+	Models                  []string
+}
+
+// replay asks past questions again.
+func (q *request) replay() {
+	v, err := q.view("Replay", "replay")
+	page := &replayPage{Days: q.number("days", 1, 366, 7), Limit: q.number("limit", 1, 200, 20), Embedder: q.r.FormValue("embedder"), Weight: q.r.FormValue("weight"),
+		Least: q.r.FormValue("least"), Kind: q.choice("kind", "lesson", "step", "chunk", "task")}
+	v.Data = page
+	if err == nil {
+		var status *memory.Status
+		if status, err = ask(q, service.Status, service.None{}); err == nil {
+			for _, c := range status.Collections {
+				page.Models = append(page.Models, c.Model)
+			}
+		}
+	}
+	if err != nil || q.r.FormValue("run") == "" || len(v.Projects) == 0 {
+		q.ok("replay", v, err)
+		return
+	}
+	req := memory.ReplayRequest{Project: v.Project, Since: q.site.opts.Now().Add(-time.Duration(page.Days) * 24 * time.Hour), Limit: page.Limit, Embedder: page.Embedder, Caller: q.caller()}
+	if page.Weight != "" {
+		n, failed := strconv.ParseFloat(page.Weight, 64)
+		if failed != nil || !(n >= 0 && n <= memory.MaxVectorWeight) {
+			err = memory.Invalid("weight", "a number from 0 to 10", "%s is not one", memory.Quote(page.Weight))
+		}
+		req.VectorWeight = &n
+	}
+	if page.Least != "" {
+		n, failed := strconv.ParseFloat(page.Least, 64)
+		if failed != nil || !(n >= 0 && n <= 1) {
+			err = memory.Invalid("least", leastLimit, "%s is not one", memory.Quote(page.Least))
+		}
+		req.MinRelevance = map[memory.Kind]float64{memory.Kind(page.Kind): n}
+	}
+	if err == nil {
+		page.Replayed, err = service.Replay.Do(q.r.Context(), q.site.opts.Service, req, nil)
+	}
+	q.ok("replay", v, err)
+}

@@ -1,0 +1,153 @@
+package web
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+)
+
+// view is what a page shows: the frame, and the data of its own template.
+type view struct {
+	Title, Page string
+	Visit       *visit
+	Project     string // as it is named in addresses; empty is none chosen
+	Projects    []memory.Project
+	Query       string
+	Notice      string
+	Undo        *undo
+	Error       *memory.Error
+	Data        any
+}
+
+// undo is the way back from what was just done.
+type undo struct{ ID, By string }
+
+// request is one request of a visit.
+type request struct {
+	site  *Site
+	visit *visit
+	w     http.ResponseWriter
+	r     *http.Request
+}
+
+// notices say what was done, by the word of the address that the browser is sent to.
+var notices = map[string]string{
+	"retracted": "The lesson was retracted: it is kept and not recalled.", "superseded": "The lesson was replaced by this one.",
+	"forgotten": "It was forgotten for good.", "restored": "The lesson is recalled again.", "undone": "That was undone: the lesson is recalled again.",
+	"requeued": "The job gets another try.", "indexing": "The folder is being indexed; the list below says how far it is.",
+}
+
+// view begins a view of a page: with the projects to choose from.
+func (q *request) view(title, page string) (view, error) {
+	asked := q.r.URL.Query()
+	v := view{Title: title, Page: page, Visit: q.visit, Project: q.r.FormValue("project"), Query: strings.TrimSpace(asked.Get("q")), Notice: notices[asked.Get("done")]}
+	if id := asked.Get("undo"); v.Notice != "" && id != "" {
+		v.Undo = &undo{id, asked.Get("by")}
+	}
+	var err error
+	if v.Projects, err = q.site.opts.Projects(); err != nil {
+		return v, err
+	}
+	if v.Project == "" && len(v.Projects) > 0 {
+		v.Project = v.Projects[0].ID
+	}
+	return v, nil
+}
+
+// ok shows a page, or the error that stands for it.
+func (q *request) ok(page string, v view, err error) {
+	if err == nil {
+		q.site.show(q.w, http.StatusOK, page, v)
+		return
+	}
+	e, known := errors.AsType[*memory.Error](err)
+	if !known {
+		e = &memory.Error{Code: memory.CodeInternal, Message: err.Error()}
+	}
+	v.Title, v.Error, v.Notice, v.Undo = "Not done", e, "", nil
+	status := http.StatusInternalServerError
+	switch e.Code {
+	case memory.CodeInvalidInput:
+		status = http.StatusBadRequest
+	case memory.CodeNotFound:
+		status = http.StatusNotFound
+	case memory.CodeConflict:
+		status = http.StatusConflict
+	case memory.CodeUnavailable:
+		status = http.StatusServiceUnavailable
+	}
+	q.site.show(q.w, status, "error", v)
+}
+
+func (q *request) caller() memory.Caller { return memory.Caller{Client: client} }
+
+// ask carries out an operation.
+func ask[Request, Response any](q *request, op service.Operation[Request, Response], req Request) (*Response, error) {
+	return op.Do(q.r.Context(), q.site.opts.Service, req)
+}
+
+// number reads a whole number from the address. What is none, or out of range, is the nearest.
+func (q *request) number(name string, least, most, usual int) int {
+	n, err := strconv.Atoi(q.r.FormValue(name))
+	if err != nil {
+		return usual
+	}
+	return min(max(n, least), most)
+}
+
+// choice reads one of some words from the address, by default the first.
+func (q *request) choice(name string, of ...string) string {
+	if v := q.r.FormValue(name); slices.Contains(of, v) {
+		return v
+	}
+	return of[0]
+}
+
+// with is the address of the same page with another value.
+func (q *request) with(name, value string) string {
+	values := maps.Clone(q.r.URL.Query())
+	for _, once := range []string{"done", "undo", "by", "live"} {
+		values.Del(once)
+	}
+	if values.Set(name, value); value == "" {
+		values.Del(name)
+	}
+	return q.r.URL.Path + "?" + url.Values(values).Encode()
+}
+
+// to sends the browser to a page, where a notice says what was done.
+func (q *request) to(path string, values url.Values) {
+	for name := range values {
+		if values.Get(name) == "" {
+			values.Del(name)
+		}
+	}
+	http.Redirect(q.w, q.r, Root+path+"?"+values.Encode(), http.StatusSeeOther)
+}
+
+// pager leads through the pages of a list.
+type pager struct {
+	Number, Pages, Found int
+	Previous, Next       string // addresses; empty is none
+}
+
+// skip is how much comes before the page that the address names.
+func (q *request) skip(per int) int { return (q.number("page", 1, 20_000, 1) - 1) * per }
+
+func (q *request) pager(per, found int) pager {
+	p := pager{Number: q.number("page", 1, 20_000, 1), Pages: max(1, (found+per-1)/per), Found: found}
+	if p.Number > 1 {
+		p.Previous = q.with("page", strconv.Itoa(min(p.Number-1, p.Pages)))
+	}
+	if p.Number < p.Pages {
+		p.Next = q.with("page", strconv.Itoa(p.Number+1))
+	}
+	return p
+}

@@ -1,0 +1,119 @@
+package web
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+)
+
+const (
+	sessionsPerPage = 50
+	stepsPerPage    = 100
+)
+
+// sessionTable is a page of the sessions.
+type sessionTable struct {
+	Sessions []memory.SessionView
+	pager
+}
+
+// sessions lists the newest sessions of a project.
+func (q *request) sessions() {
+	v, err := q.view("Sessions", "sessions")
+	t := &sessionTable{}
+	v.Data = t
+	if err == nil && len(v.Projects) > 0 {
+		var list *memory.SessionList
+		list, err = ask(q, service.Sessions, memory.SessionsRequest{Project: v.Project, Skip: q.skip(sessionsPerPage), Limit: sessionsPerPage, Caller: q.caller()})
+		if err == nil {
+			t.Sessions, t.pager = list.Sessions, q.pager(sessionsPerPage, list.Total)
+		}
+	}
+	q.ok("sessions", v, err)
+}
+
+// sessionPage is the timeline of a session, and what is known of it as a whole.
+type sessionPage struct {
+	ID      string
+	Summary *memory.Summary
+	Working *memory.WorkingContext // nil if it is not known here
+	Events  []event
+	pager
+}
+
+// event is something that happened in a session.
+type event struct {
+	At   time.Time
+	Step *memory.StepView
+	// Answer is what was asked and handed out, a context or an answer.
+	Answer *memory.Receipt
+	Task   *memory.TaskEvent
+	// Compacted is the summary of a compaction.
+	Compacted string
+}
+
+// session shows the timeline of a session, newest first, and beside each error the lessons that
+// answered it.
+func (q *request) session() {
+	v, err := q.view("Session", "sessions")
+	page := &sessionPage{ID: q.r.PathValue("id")}
+	v.Data = page
+	scope := &memory.Scope{Session: page.ID}
+	if err == nil {
+		page.Summary, err = ask(q, service.SummarizeSession, memory.SummarizeRequest{Project: v.Project, Scope: scope, Caller: q.caller()})
+	}
+	var steps *memory.StepList
+	if err == nil {
+		if page.Summary.Goal != "" {
+			v.Title = page.Summary.Goal
+		}
+		page.pager = q.pager(stepsPerPage, page.Summary.StepCount)
+		steps, err = ask(q, service.LastSteps, memory.LastStepsRequest{Project: v.Project, Scope: scope, N: stepsPerPage, Skip: q.skip(stepsPerPage), Caller: q.caller()})
+	}
+	if err != nil {
+		q.ok("session", v, err)
+		return
+	}
+	for i := range steps.Steps {
+		page.Events = append(page.Events, event{At: steps.Steps[i].Timestamp, Step: &steps.Steps[i]})
+	}
+	page.beside(q, v.Project)
+	q.ok("session", v, nil)
+}
+
+// beside adds what happened between the steps of the page. What an imported session lacks is
+// left out.
+func (p *sessionPage) beside(q *request, project string) {
+	in := func(at time.Time) bool { return len(p.Events) == 0 && p.Number == 1 }
+	if n := len(p.Events); n > 0 {
+		first, last := p.Events[n-1].At, p.Events[0].At
+		in = func(at time.Time) bool {
+			return (!at.Before(first) || p.Next == "") && (!at.After(last) || p.Previous == "")
+		}
+	}
+	ref := memory.SessionRef{SessionID: p.ID, Project: project, Caller: q.caller()}
+	if list, err := ask(q, service.Receipts, memory.ReceiptsRequest{Project: project, SessionID: p.ID, Limit: memory.MaxReceipts, Caller: q.caller()}); err == nil {
+		for i, r := range list.Receipts {
+			if in(r.At) {
+				p.Events = append(p.Events, event{At: r.At, Answer: &list.Receipts[i]})
+			}
+		}
+	}
+	if wc, err := ask(q, service.WorkingContext, memory.WorkingContextRequest{SessionRef: ref}); err == nil {
+		if p.Working = wc; wc.Compactions > 0 && in(wc.CompactedAt) {
+			p.Events = append(p.Events, event{At: wc.CompactedAt, Compacted: cmp.Or(wc.Summary, "without a summary")})
+		}
+	}
+	from, to := p.Summary.CreatedAt, cmp.Or(p.Summary.EndedAt, q.site.opts.Now())
+	if list, err := ask(q, service.TaskHistory, memory.TaskHistoryRequest{Project: project, Limit: 200, Caller: q.caller()}); err == nil && !from.IsZero() {
+		for i, t := range list.Events {
+			if in(t.At) && !t.At.Before(from) && !t.At.After(to) {
+				p.Events = append(p.Events, event{At: t.At, Task: &list.Events[i]})
+			}
+		}
+	}
+	slices.SortStableFunc(p.Events, func(a, b event) int { return b.At.Compare(a.At) })
+}
