@@ -60,7 +60,7 @@ func TestAccessibility(t *testing.T) {
 		for _, p := range w.pages(t, w.shop) {
 			t.Run(fmt.Sprint(p.name, "/", view.scheme, view.width), func(t *testing.T) {
 				b.t = t
-				b.open(w.ui + p.path)
+				w.show(b, p)
 				value[bool](b, script+"\n;true")
 				found := value[struct {
 					Passed int

@@ -16,7 +16,7 @@ func (w *world) remember(t *testing.T, lesson string) string {
 	return kept.ID
 }
 
-// TestSupersede: a lesson is replaced by another on its page.
+// TestSupersede: a lesson is replaced by another on its page, and the change is undone.
 func TestSupersede(t *testing.T) {
 	w := theWorld(t)
 	id := w.remember(t, "The kettle boils at 90 °C.")
@@ -27,10 +27,24 @@ func TestSupersede(t *testing.T) {
 		t.Fatalf("status %d: %s", status, b.text())
 	}
 	b.shows("The kettle boils at 100 °C.")
+	kept := b.path()
 	b.open(w.ui + "/ui/lessons?q=kettle&project=" + w.shop.id)
 	b.shows("100 °C")
 	if value[bool](b, `document.body.innerText.includes("90 °C")`) {
 		t.Errorf("the replaced lesson is still listed: %s", b.text())
+	}
+	b.at(w.ui + "/ui/lessons/" + id + "?project=" + w.shop.id)
+	b.shows("not recalled", "replaced")
+	b.at(w.ui + kept + "?project=" + w.shop.id)
+	b.put(`form[action$="/supersede"] [name=lesson]`, "The kettle boils at 80 °C.")
+	b.submit(`form[action$="/supersede"] button`)
+	if status := b.submit(`#undo button`); status != 200 {
+		t.Fatalf("undo: status %d: %s", status, b.text())
+	}
+	b.at(w.ui + "/ui/lessons?q=kettle&project=" + w.shop.id)
+	b.shows("100 °C")
+	if value[bool](b, `document.body.innerText.includes("80 °C")`) {
+		t.Errorf("what was undone is still listed: %s", b.text())
 	}
 }
 

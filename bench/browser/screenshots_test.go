@@ -40,7 +40,7 @@ func TestScreenshots(t *testing.T) {
 		for _, width := range widths {
 			b.do(chromedp.EmulateViewport(width, 800))
 			for _, p := range w.pages(t, w.shop) {
-				b.open(w.ui + p.path)
+				w.show(b, p)
 				path := filepath.Join(dir, fmt.Sprintf("%s-%d-%s.png", p.name, width, scheme))
 				if err := os.WriteFile(path, b.picture(width), 0o644); err != nil {
 					t.Fatal(err)

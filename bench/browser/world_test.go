@@ -48,7 +48,10 @@ type world struct {
 }
 
 // project is a repository that the daemon knows.
-type project struct{ dir, id string }
+type project struct {
+	dir, id string
+	pages   []pageAt // once they were looked for
+}
 
 // errLacks is returned where a program that the tests need is missing.
 var errLacks = errors.New("not run")
@@ -89,7 +92,7 @@ func newWorld() (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &world{base: base, home: filepath.Join(base, "home"), program: filepath.Join(base, "recalld"),
+	w := &world{base: base, home: filepath.Join(base, "home"),
 		shop: &project{dir: filepath.Join(base, "shop")}, hostile: &project{dir: filepath.Join(base, `<img src=x onerror=pwned()>`)}}
 	w.closers = append(w.closers, func() { _ = os.RemoveAll(base) })
 	for _, step := range []func() error{w.build, w.serve, w.fill, func() error { return w.startBrowser(path) }} {
@@ -113,7 +116,11 @@ func (w *world) build() error {
 	if err := os.Mkdir(w.home, 0o700); err != nil {
 		return err
 	}
-	_, err := run("", nil, "go", "build", "-trimpath", "-o", w.program, "github.com/recalld/recalld/cmd/recalld")
+	var err error
+	if w.program, err = filepath.Abs(filepath.Join("..", "..", ".build", "browser", "recalld")); err != nil {
+		return err
+	}
+	_, err = run("", nil, "go", "build", "-trimpath", "-o", w.program, "github.com/recalld/recalld/cmd/recalld")
 	return err
 }
 
