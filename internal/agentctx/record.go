@@ -60,7 +60,7 @@ func (a *assembly) receipt(out *memory.Assembled, b *budget) memory.Receipt {
 		ID: recall.ReceiptID(a.start), At: a.start.UTC(), RequestID: a.req.RequestID,
 		Purpose: memory.PurposeContext, Session: a.session.ID, Turn: out.Turn, Project: a.project.ID,
 		Request:  a.kept,
-		Withheld: out.Withheld, Degraded: out.Degraded, Tokens: out.Tokens,
+		Withheld: out.Withheld, Degraded: out.Degraded, Tokens: out.Tokens, Budget: out.MaxTokens,
 		Spaces: a.result.spaces, Calibration: a.result.calibration, Settings: a.result.settings, Seq: a.result.seq,
 		Took: memory.Millis(a.s.opts.Clock().Sub(a.start)), Items: []memory.ReceiptItem{},
 	}

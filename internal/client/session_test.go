@@ -107,7 +107,7 @@ var sessionMethods = map[string]method{
 				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Followed: true, Definition: "F", Place: "a:1", Neighbours: .1, Named: "F", FileKind: "test", Anchor: memory.AnchorGone,
 					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
 					Verdicts:   &memory.VerdictCounts{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},
-			Withheld: withheld, Degraded: degraded, Tokens: 5, Spaces: []string{"builtin"}, Calibration: "1", Took: 5_000_000, Seq: 1 << 60,
+			Withheld: withheld, Degraded: degraded, Tokens: 5, Budget: 60, Spaces: []string{"builtin"}, Calibration: "1", Took: 5_000_000, Seq: 1 << 60,
 			Purpose: memory.PurposeTools, Session: "abcd", Turn: 3, Settings: &settings, RequestID: made,
 			Judged: []memory.ItemVerdict{{Item: "1", Verdict: memory.Worked, At: at, Note: "n"}}}}}},
 	service.ContextOf.Name: {request: memory.ContextOfRequest{Turn: 3, Texts: true, SessionRef: which},

@@ -38,17 +38,19 @@ type AuditEntry struct {
 // Receipt is what the ledger keeps of an answer: enough to explain it and to
 // ask again. It holds no text of items.
 type Receipt struct {
-	ID          string        `json:"id"`
-	At          time.Time     `json:"at"`
-	Request     RecallRequest `json:"request" desc:"What was asked." mcp:"flat"`
-	Project     string        `json:"project"`
-	Items       []ReceiptItem `json:"items"`
-	Withheld    []Withheld    `json:"withheld"`
-	Degraded    []Degraded    `json:"degraded,omitempty"`
-	Tokens      int           `json:"tokens"`
-	Spaces      []string      `json:"spaces,omitempty"`
-	Calibration string        `json:"calibration"`
-	Took        Millis        `json:"took_ms"`
+	ID       string        `json:"id"`
+	At       time.Time     `json:"at"`
+	Request  RecallRequest `json:"request" desc:"What was asked." mcp:"flat"`
+	Project  string        `json:"project"`
+	Items    []ReceiptItem `json:"items"`
+	Withheld []Withheld    `json:"withheld"`
+	Degraded []Degraded    `json:"degraded,omitempty"`
+	Tokens   int           `json:"tokens"`
+	// Budget is how many tokens it could have had; receipts of before have none.
+	Budget      int      `json:"budget,omitempty" mcp:"-"`
+	Spaces      []string `json:"spaces,omitempty"`
+	Calibration string   `json:"calibration"`
+	Took        Millis   `json:"took_ms"`
 	// Seq is the last committed batch that the answer could see.
 	Seq uint64 `json:"seq"`
 	// RequestID is the request's that it answers, of a context: a repetition is

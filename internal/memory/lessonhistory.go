@@ -7,8 +7,8 @@ type LessonRequest struct {
 	ID string `json:"id" limit:"1-200" text:"exact" desc:"Its whole id."`
 	// Handouts asks where it was handed out, which reads the ledger.
 	Handouts bool   `json:"handouts,omitempty" desc:"With the answers that held it."`
-	Project string `json:"project,omitempty" limit:"0-4096"`
-	Caller  Caller `json:"caller,omitzero"`
+	Project  string `json:"project,omitempty" limit:"0-4096"`
+	Caller   Caller `json:"caller,omitzero"`
 }
 
 // Validate checks the limits.

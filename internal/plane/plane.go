@@ -5,8 +5,8 @@
 // principal components p and q are computed by power iteration: v ← Cv/|Cv| with the
 // covariance C of the sample, 64 times, beginning with a fixed vector; q is kept orthogonal
 // to p. A component points to where its largest entry is positive. A vector x is put at
-// ((x−m)·p, (x−m)·q). Coordinates are scaled alike, so that four standard deviations of p on
-// both sides of the mean fill the range; what lies outside is put on the edge.
+// ((x−m)·p, (x−m)·q). Coordinates are scaled alike, so that the farthest fills the range, or four
+// standard deviations of p do if it lies farther; what lies outside is put on the edge.
 //
 // Twins are vectors whose cosine is at least .97. Vectors are compared within buckets of
 // locality-sensitive hashing: four tables of sixteen signs of fixed hyperplanes, and at most
@@ -65,12 +65,17 @@ func Of(ctx context.Context, vectors [][]float32) *Plane {
 	if total > 0 {
 		out.Explained = min((first+second)/total, 1)
 	}
-	reach := deviations * math.Sqrt(first)
+	x, y, reach := make([]float64, len(vectors)), make([]float64, len(vectors)), 0.0
 	for i, v := range vectors {
 		if i%4096 == 0 && ctx.Err() != nil {
 			return nil
 		}
-		out.X[i], out.Y[i] = scaled(along(v, mean, p), reach), scaled(along(v, mean, q), reach)
+		x[i], y[i] = along(v, mean, p), along(v, mean, q)
+		reach = max(reach, math.Abs(x[i]), math.Abs(y[i]))
+	}
+	reach = min(reach, deviations*math.Sqrt(first))
+	for i := range vectors {
+		out.X[i], out.Y[i] = scaled(x[i], reach), scaled(y[i], reach)
 	}
 	return out
 }

@@ -21,7 +21,7 @@ func (r *run) makeReceipt() {
 	a := r.answer
 	r.receipt = memory.Receipt{
 		ID: a.Receipt, At: r.start.UTC(), Request: r.s.withoutSecrets(r.req), Project: a.Project,
-		Withheld: a.Withheld, Degraded: a.Degraded, Tokens: a.Tokens, Spaces: r.spaces,
+		Withheld: a.Withheld, Degraded: a.Degraded, Tokens: a.Tokens, Budget: r.req.MaxTokens, Spaces: r.spaces,
 		Calibration: r.s.opts.Calibration.Version, Took: memory.Millis(r.s.opts.Clock().Sub(r.start)), Seq: r.seq,
 		Items: make([]memory.ReceiptItem, len(a.Items)),
 	}

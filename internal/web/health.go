@@ -124,12 +124,17 @@ func prefixed(prefix, text string) string {
 
 // figures are the metrics in words, with their units.
 func figures(s *memory.Status) []figure {
-	whole := func(n int, one string) string { return memory.Count(n, one) }
+	whole := func(n int, one string) string {
+		if n == 1 {
+			return "1 " + one
+		}
+		return grouped(n) + " " + one + "s"
+	}
 	list := []figure{
 		{"Resident memory", render.Bytes(s.RSSBytes), "of the daemon's process"},
 		{"Disk", render.Bytes(s.DiskBytes), "taken by the store"},
 		{"Documents", whole(s.Documents, "text"), "distinct texts that are searched"},
-		{"Updates", whole(int(s.Seq), "batch"), "written since the store was made"},
+		{"Updates", whole(int(s.Seq), "update"), "written since the store was made"},
 		{"Queue", fmt.Sprintf("%d waiting, %d running", s.Queue.Waiting, s.Queue.Running), "jobs in the background"},
 		{"Given up", whole(s.Queue.Dead, "job"), fmt.Sprintf("and %d dropped for lack of room", s.Queue.Dropped)},
 		{"Index runs", fmt.Sprintf("%d, %d of them failed", s.Code.Runs, s.Code.Failed), fmt.Sprintf("since the start, %.1f s each on average", float64(s.Code.MeanRun)/1e9)},

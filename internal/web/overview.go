@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -157,8 +158,6 @@ func (q *request) contexts() {
 // before it in the same session.
 type contextPage struct {
 	*memory.Receipt
-	// Budget is in tokens; 0 is unknown.
-	Budget int
 	Texts  map[string]string // by the name that the record of the turn has
 	States map[string]memory.Reason
 	Before *memory.Receipt // nil for the first of a session, and without one
@@ -191,7 +190,7 @@ func (q *request) context() {
 		q.ok("context", v, err)
 		return
 	}
-	v.Project, page.Budget = page.Project, page.Request.MaxTokens
+	v.Project, page.Budget = page.Project, cmp.Or(page.Budget, page.Request.MaxTokens)
 	if page.Session != "" {
 		page.compare(q)
 	}

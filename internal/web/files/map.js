@@ -35,7 +35,7 @@ function start(count, x, y, kind, project, success, age) {
     wanted = false;
     const began = performance.now(), width = canvas.width, height = canvas.height, way = ways[colour.value];
     if (!picture || picture.width !== width || picture.height !== height) picture = pen.createImageData(width, height);
-    const pixels = new Uint32Array(picture.data.buffer), size = Math.max(2, Math.round((devicePixelRatio || 1) * (count > 20000 ? 1.5 : 3) * Math.min(3, Math.sqrt(65536 / span))));
+    const pixels = new Uint32Array(picture.data.buffer), size = Math.max(2, Math.round((devicePixelRatio || 1) * (count > 20000 ? 1.5 : count > 2000 ? 3 : 6) * Math.min(3, Math.sqrt(65536 / span))));
     pixels.fill(0);
     const tones = way.names.map((_, n) => words32(way.colour(n))), mark = words32(style.getPropertyValue("--text").trim());
     const sx = width / span, sy = height / span;

@@ -80,13 +80,21 @@ function listKeys() {
 // Parts that follow what changes. The text is made on the server, as that of the page is.
 const live = $("[data-live]");
 if (live) {
-  const source = new EventSource(`/ui/events?part=${live.dataset.live}&project=${encodeURIComponent(live.dataset.project)}`);
-  source.onmessage = (e) => {
-    if (live.contains(document.activeElement)) return; // someone is using it
-    live.replaceChildren(...new DOMParser().parseFromString(e.data, "text/html").body.childNodes);
-    live.dataset.updated = String(Date.now());
+  let source = null;
+  const follow = () => { // a page that nobody sees follows nothing: a browser has six connections
+    source?.close();
+    source = null;
+    if (document.hidden) return;
+    source = new EventSource(`/ui/events?part=${live.dataset.live}&project=${encodeURIComponent(live.dataset.project)}`);
+    source.onmessage = (e) => {
+      if (live.contains(document.activeElement)) return; // someone is using it
+      live.replaceChildren(...new DOMParser().parseFromString(e.data, "text/html").body.childNodes);
+      live.dataset.updated = String(Date.now());
+    };
   };
-  addEventListener("pagehide", () => source.close());
+  document.addEventListener("visibilitychange", follow);
+  addEventListener("pagehide", () => source?.close());
+  follow();
 }
 
 // Results while a field changes.

@@ -1,0 +1,189 @@
+package daemon
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+)
+
+// texts are the lessons of a list.
+func texts(list *memory.LessonList) (out []string) {
+	for _, l := range list.Lessons {
+		out = append(out, l.Lesson)
+	}
+	return out
+}
+
+// TestLessonsArePaged: a list is cut into pages, found by words, and ordered by outcomes;
+// what is withdrawn has a list of its own.
+func TestLessonsArePaged(t *testing.T) {
+	dir := shop(t)
+	s := serve(t, newConfig(t))
+	in := memory.Caller{Dir: dir}
+	remember := func(req memory.RememberRequest) string {
+		t.Helper()
+		req.Caller = in
+		kept, err := service.Remember.Do(t.Context(), s, req)
+		must(t, err)
+		return kept.ID
+	}
+	list := func(req memory.LessonsRequest) *memory.LessonList {
+		t.Helper()
+		req.Caller = in
+		got, err := service.Lessons.Do(t.Context(), s, req)
+		must(t, err)
+		return got
+	}
+	wrong := remember(memory.RememberRequest{Lesson: "chmod the cache", SuccessRate: "0/4"})
+	remember(memory.RememberRequest{Lesson: "clean the cache of npm", SuccessRate: "5/6"})
+	remember(memory.RememberRequest{Lesson: "warm the oven", SuccessRate: "1/1"})
+	all := texts(list(memory.LessonsRequest{}))
+	var paged []string
+	for skip := range 3 {
+		page := list(memory.LessonsRequest{Skip: skip, Limit: 1})
+		if paged = append(paged, texts(page)...); page.Found != 3 || page.Total != 3 {
+			t.Errorf("page %d is of %d found and %d in all, want 3 of both", skip, page.Found, page.Total)
+		}
+	}
+	if !slices.Equal(paged, all) {
+		t.Errorf("pages hold %q, the list %q", paged, all)
+	}
+	for order, first := range map[memory.LessonOrder]string{memory.WorkedFirst: "clean the cache of npm", memory.FailedFirst: "chmod the cache"} {
+		if got := texts(list(memory.LessonsRequest{Order: order})); got[0] != first {
+			t.Errorf("%s first: %q, want %q first", order, got, first)
+		}
+	}
+	if got := list(memory.LessonsRequest{Words: "oven"}); !slices.Equal(texts(got), []string{"warm the oven"}) || got.Found != 1 || got.Total != 3 {
+		t.Errorf("with the word oven: %d of %d, %q", got.Found, got.Total, texts(got))
+	}
+	by := remember(memory.RememberRequest{Lesson: "never chmod it", Retracts: []string{wrong}})
+	if got := list(memory.LessonsRequest{Withdrawn: true, Words: "chmod"}); !slices.Equal(texts(got), []string{"chmod the cache"}) || got.Total != 3 {
+		t.Errorf("withdrawn: %q, and %d recalled", texts(got), got.Total)
+	}
+
+	h, err := service.Lesson.Do(t.Context(), s, memory.LessonRequest{ID: wrong, Caller: in})
+	must(t, err)
+	if h.Withdrawn == nil || h.Withdrawn.By != by || h.Lesson.Lesson != "chmod the cache" || len(h.Observations) != 1 {
+		t.Errorf("the withdrawn lesson is shown as %+v", h)
+	}
+	for range 2 { // the second time changes nothing
+		_, err = service.RestoreLesson.Do(t.Context(), s, memory.RestoreLessonRequest{ID: wrong, Caller: in})
+		must(t, err)
+	}
+	if got := list(memory.LessonsRequest{Words: "chmod"}); got.Total != 4 || len(got.Lessons) != 2 {
+		t.Errorf("after it was restored: %q of %d", texts(got), got.Total)
+	}
+	a := s.ask(dir, "chmod the cache", memory.Lesson)
+	if len(a.Items) == 0 || a.Items[0].ID != wrong {
+		t.Errorf("the restored lesson is not recalled: %+v", a.Items)
+	}
+	settled(t, func() bool {
+		h, err = service.Lesson.Do(t.Context(), s, memory.LessonRequest{ID: wrong, Handouts: true, Caller: in})
+		must(t, err)
+		return len(h.HandedOut) == 1
+	})
+	if out := h.HandedOut[0]; out.Receipt != a.Receipt || out.Asked != "chmod the cache" {
+		t.Errorf("it was handed out as %+v", out)
+	}
+
+	// An id of another kind is no lesson.
+	started, err := service.StartSession.Do(t.Context(), s, memory.StartSessionRequest{Goal: "g", Caller: in})
+	must(t, err)
+	step, err := service.RecordStep.Do(t.Context(), s, memory.RecordStepRequest{SessionID: started.ID, Tool: memory.StepTool{Name: "bash"}, Outcome: memory.Outcome{OK: true}, Caller: in})
+	must(t, err)
+	for _, id := range []string{step.ID, "l-unknown"} {
+		if _, err := service.Lesson.Do(t.Context(), s, memory.LessonRequest{ID: id, Caller: in}); memory.CodeOf(err) != memory.CodeNotFound {
+			t.Errorf("lesson %s: %v", id, err)
+		}
+		if _, err := service.RestoreLesson.Do(t.Context(), s, memory.RestoreLessonRequest{ID: id, Caller: in}); memory.CodeOf(err) != memory.CodeNotFound {
+			t.Errorf("restore %s: %v", id, err)
+		}
+	}
+
+	activity, err := service.Activity.Do(t.Context(), s, memory.ActivityRequest{Days: 2, Caller: in})
+	must(t, err)
+	made := map[memory.Kind]int{}
+	for _, day := range activity.Days {
+		for kind, n := range day.Counts {
+			made[kind] += n
+		}
+	}
+	if len(activity.Days) != 2 || made[memory.Lesson] != 4 || made[memory.Step] != 1 {
+		t.Errorf("in two days %v were made", made)
+	}
+
+	log, err := service.Log.Do(t.Context(), s, memory.LogRequest{Lines: 1})
+	must(t, err)
+	if len(log.Lines) != 1 || !strings.Contains(log.Lines[0], "level=") {
+		t.Errorf("the last line of the log is %q", log.Lines)
+	}
+
+	var m *memory.MemoryMap
+	settled(t, func() bool {
+		m, err = service.Map.Do(t.Context(), s, memory.MapRequest{})
+		must(t, err)
+		return m.Ready
+	})
+	if len(m.IDs) != 5 || len(m.X) != 5 || len(m.Success) != 5 || !slices.IsSorted(m.IDs) {
+		t.Errorf("the map has %v at %v", m.IDs, m.X)
+	}
+}
+
+// settled asks until something in the background is done.
+func settled(t *testing.T, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatal("it is not done")
+		}
+	}
+}
+
+// TestRepoFiles: the files of a folder are listed with languages, one of them with its chunks,
+// whose text recall reads.
+func TestRepoFiles(t *testing.T) {
+	dir := shop(t)
+	place(t, dir, "a/one.go", "package a\n\n// One adds one to a number.\nfunc One(n int) int { return n + 1 }\n")
+	place(t, dir, "b.py", "def two():\n    return 2\n")
+	s := serve(t, newConfig(t))
+	in := memory.Caller{Dir: dir}
+	queued, err := service.IndexRepo.Do(t.Context(), s, memory.IndexRequest{Path: dir, Wait: true, Caller: in})
+	must(t, err)
+	list := func(req memory.RepoFilesRequest) *memory.RepoFiles {
+		t.Helper()
+		req.Sandbox = queued.Sandbox
+		got, err := service.RepoFiles.Do(t.Context(), s, req)
+		must(t, err)
+		return got
+	}
+	all := list(memory.RepoFilesRequest{})
+	if all.Langs["go"] != 1 || all.Langs["python"] != 1 || all.Total != all.Found || all.Sandbox.Root != queued.Root {
+		t.Errorf("the folder has %+v", all)
+	}
+	if got := list(memory.RepoFilesRequest{Part: "ONE", Lang: "go"}); got.Found != 1 || got.Files[0].Path != "a/one.go" || got.Total != all.Total {
+		t.Errorf("by part and language: %+v", got.Files)
+	}
+	if got := list(memory.RepoFilesRequest{Skip: all.Total - 1}); len(got.Files) != 1 {
+		t.Errorf("the last page has %+v", got.Files)
+	}
+	one := list(memory.RepoFilesRequest{Path: "a/one.go"})
+	if len(one.Files) != 1 || len(one.Files[0].Parts) == 0 {
+		t.Fatalf("the file is %+v", one.Files)
+	}
+	a, err := service.Recall.Do(t.Context(), s, memory.RecallRequest{IDs: []string{one.Files[0].Parts[0].ID}, Caller: in})
+	must(t, err)
+	if len(a.Items) != 1 || !strings.Contains(a.Items[0].Text, "func One") {
+		t.Errorf("its first chunk is %+v", a.Items)
+	}
+	if _, err := service.RepoFiles.Do(t.Context(), s, memory.RepoFilesRequest{Sandbox: "s-unknown"}); memory.AsError(err).Field != "sandbox" {
+		t.Errorf("an unknown folder: %v", err)
+	}
+}
