@@ -30,6 +30,8 @@ var layers = []layer{
 
 	{"bench/agents", nil,
 		"it drives agents and recalld from outside, as people do"},
+	{"bench/browser", nil,
+		"it drives the web page from outside, as people and their browsers do"},
 
 	{"embedder", nil,
 		"it is a contract, which must not know its implementations"},
@@ -274,6 +276,10 @@ var homes = []home{
 		"OpenCode keeps its sessions in a database of SQLite, which is read in one place, and made in a measure"},
 	{"github.com/fsnotify/fsnotify", []string{"internal/source/watch"},
 		"what systems tell of changes differs, and is made good for in one place"},
+	{"github.com/chromedp/chromedp", []string{"bench/browser"},
+		"only a test of the web page needs a browser"},
+	{"github.com/chromedp/cdproto", []string{"bench/browser"},
+		"the events and commands of a browser that chromedp does not wrap"},
 	{"github.com/google/go-cmp", []string{"worker/workertest", "internal/testkit/golden"},
 		"a difference is shown by tests"},
 	{"github.com/google/licensecheck", nil,

@@ -34,7 +34,7 @@ func TestSupersede(t *testing.T) {
 		t.Errorf("the replaced lesson is still listed: %s", b.text())
 	}
 	b.at(w.ui + "/ui/lessons/" + id + "?project=" + w.shop.id)
-	b.shows("not recalled", "replaced")
+	b.shows("not recalled")
 	b.at(w.ui + kept + "?project=" + w.shop.id)
 	b.put(`form[action$="/supersede"] [name=lesson]`, "The kettle boils at 80 °C.")
 	b.submit(`form[action$="/supersede"] button`)

@@ -139,7 +139,7 @@ func TestPages(t *testing.T) {
 			b.scripts(false)
 			defer b.scripts(true)
 			w.show(b, p)
-			if without := b.text(); len(without) < len(with)*9/10 {
+			if without := b.text(); len(without) < len(with)*3/4 {
 				t.Errorf("without scripts it has %d letters instead of %d:\n%s", len(without), len(with), without)
 			}
 		})
