@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
@@ -222,6 +223,14 @@ func (b *tab) scheme(choice string) {
 	b.t.Helper()
 	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: choice}}
 	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// beforeLoad runs a script on each page that the tab loads, before the page's own.
+func (b *tab) beforeLoad(script string) {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}); err != nil {
 		b.t.Fatal(err)
 	}
 }
