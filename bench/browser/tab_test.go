@@ -69,7 +69,7 @@ func (w *world) tab(t testing.TB) *tab {
 func (w *world) strangersTab(t testing.TB) *tab {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(w.browser, chromedp.WithNewBrowserContext())
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, 4*patience)
 	t.Cleanup(func() { cancel(); closeTab() })
 	b := &tab{t: t, ctx: ctx}
 	b.do(chromedp.EmulateViewport(1100, 800))
