@@ -92,10 +92,14 @@ func (b *tab) link(selector string) string {
 	return value[string](b, `(e => e.pathname + e.search)(document.querySelector(`+strconv.Quote(selector)+`))`)
 }
 
-// show opens a page, by its form if it is the answer to one.
+// show opens a page, by its form if it is the answer to one, and waits for what its scripts
+// draw.
 func (w *world) show(b *tab, p pageAt) {
 	b.t.Helper()
 	b.at(w.ui + p.path)
+	if p.name == "map" && !b.unscripted {
+		b.until(`document.querySelector("#map-canvas").dataset.points > 0`)
+	}
 	for i, selector := range p.clicks {
 		if i < len(p.clicks)-1 {
 			b.click(selector)
@@ -172,7 +176,7 @@ func TestHostileText(t *testing.T) {
 			if strings.ContainsAny(shown, "\x1b\u202e\u2066") {
 				t.Errorf("control characters are sent as they are: %q", shown)
 			}
-			if !slices.Contains([]string{"search-empty", "code", "repo", "skipped", "health"}, p.name) { // which show names alone
+			if !slices.Contains([]string{"search-empty", "code", "repo", "skipped", "replay", "health"}, p.name) { // which show names alone
 				b.shows(hostileShown...)
 			}
 		})

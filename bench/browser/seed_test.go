@@ -47,7 +47,12 @@ var files = map[string]string{
 // fill fills the memory: two repositories, lessons of some months, sessions with steps and
 // errors, tasks, a catalogue, contexts, questions and what came of them.
 func (w *world) fill() error {
-	for _, p := range []*project{w.shop, w.hostile} {
+	projects := []*project{w.shop, w.hostile}
+	parts := []func() error{w.oldLessons, w.sessions, w.tasks, w.catalogue, w.questions, w.hostileRecords}
+	if os.Getenv(screenshotsEnv) != "" { // pictures are of what people have
+		projects, parts = projects[:1], parts[:len(parts)-1]
+	}
+	for _, p := range projects {
 		if err := w.repository(p); err != nil {
 			return err
 		}
@@ -59,13 +64,13 @@ func (w *world) fill() error {
 		return err
 	}
 	for _, known := range status.Projects {
-		for _, p := range []*project{w.shop, w.hostile} {
+		for _, p := range projects {
 			if known.Root == p.dir {
 				p.id = known.Project
 			}
 		}
 	}
-	for _, part := range []func() error{w.oldLessons, w.sessions, w.tasks, w.catalogue, w.questions, w.hostileRecords} {
+	for _, part := range parts {
 		if err := part(); err != nil {
 			return err
 		}
@@ -103,6 +108,9 @@ func (w *world) oldLessons() error {
 		if n >= len(lessons) { // told again about another part
 			part := []string{"orders", "mail", "search", "stock", "accounts"}[n/len(lessons)-1]
 			line["context"], line["lesson"] = l[0]+" ("+part+")", l[1]+" Seen in "+part+" as well."
+		}
+		if n == 50 { // and nearly in the same words
+			line["context"], line["lesson"] = l[0], strings.ToUpper(l[1][:1])+l[1][1:]+" "+l[1]
 		}
 		text, err := json.Marshal(line)
 		if err != nil {

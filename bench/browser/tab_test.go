@@ -22,6 +22,8 @@ type tab struct {
 	t   testing.TB
 	ctx context.Context
 
+	unscripted bool
+
 	mu         sync.Mutex
 	asked      []string // addresses
 	complaints []string // errors on the console, and what the policy of content stopped
@@ -213,6 +215,7 @@ func value[T any](b *tab, expression string) T {
 // scripts switches scripts of pages on or off.
 func (b *tab) scripts(on bool) {
 	b.t.Helper()
+	b.unscripted = !on
 	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on}); err != nil {
 		b.t.Fatal(err)
 	}
