@@ -165,7 +165,7 @@ func TestRepoFiles(t *testing.T) {
 		return got
 	}
 	all := list(memory.RepoFilesRequest{})
-	if all.Langs["go"] != 1 || all.Langs["python"] != 1 || all.Total != all.Found || all.Sandbox.Root != queued.Root {
+	if all.Langs["go"] != 3 || all.Langs["python"] != 1 || all.Total != all.Found || all.Sandbox.Root != queued.Root {
 		t.Errorf("the folder has %+v", all)
 	}
 	if got := list(memory.RepoFilesRequest{Part: "ONE", Lang: "go"}); got.Found != 1 || got.Files[0].Path != "a/one.go" || got.Total != all.Total {

@@ -92,8 +92,8 @@ type MemoryMap struct {
 	Ready bool      `json:"ready"`
 	At    time.Time `json:"at,omitzero" desc:"When it was computed."`
 	Took  Millis    `json:"took_ms,omitempty"`
-	// Stale says that memories came or went since.
-	Stale    bool     `json:"stale,omitempty" desc:"Memories came or went since."`
+	// Stale says that something was written since.
+	Stale    bool     `json:"stale,omitempty" desc:"Something was written since."`
 	Kinds    []Kind   `json:"kinds" desc:"Names of the kinds that are numbered in kind."`
 	Projects []string `json:"projects" desc:"Ids of the projects that are numbered in project."`
 	IDs      []string `json:"ids"`

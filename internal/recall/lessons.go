@@ -206,7 +206,7 @@ func (s *Service) Lesson(ctx context.Context, req memory.LessonRequest, receipts
 	return h, nil
 }
 
-// handout says of a receipt what it tells of one item.
+// handout is what a receipt says about one item.
 func (s *Service) handout(r *memory.Receipt, id string) memory.LessonHandout {
 	out := memory.LessonHandout{Receipt: r.ID, At: r.At, Asked: s.clean(r.Request.Asked()), Purpose: r.Purpose, Session: r.Session, Turn: r.Turn}
 	for _, item := range r.Items {

@@ -102,6 +102,9 @@ func TestOnlyVisitsSeePages(t *testing.T) {
 		t.Errorf("an old link: %d", status)
 	}
 	link = b.site.Link("p-1")
+	if answer, err := b.client.Head(b.server.URL + link); err != nil || len(answer.Cookies()) > 0 {
+		t.Errorf("a HEAD request is answered with %v, %v", answer, err)
+	}
 	if status, _ := b.get(link); status != http.StatusOK {
 		t.Errorf("a link: %d", status)
 	}
