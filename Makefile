@@ -32,7 +32,7 @@ ANSWERS     ?=
 QEMU        ?= $(shell command -v qemu-aarch64 || command -v qemu-aarch64-static)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture busy hooks damage fuzz agents agentlogs browser screenshots conformance openapi golden ollama test-ollama ci clean
+.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture busy hooks damage fuzz agents agentlogs browser screenshots conformance team openapi golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -119,6 +119,9 @@ agents: ## drive real coding agents from npm through whole turns and write the t
 
 agentlogs: ## make 300 logs of real sessions of six agents, 126 MB in all, and import them
 	RECALLD_TEST_AGENTLOGS=1 $(GO) test -count 1 -run '^TestAgentLogs$$' -v -timeout 30m ./bench/agents
+
+team: ## share lessons over real PostgreSQL servers, killed and replaced (needs Debian's package postgresql)
+	RECALLD_TEST_POSTGRES=$(or $(POSTGRES),1) $(GO) test -count 1 -timeout 15m ./internal/team
 
 openapi: ## check the description of the HTTP API with an independent validator, and call the daemon by a client that an outside generator makes
 	RECALLD_TEST_OPENAPI=1 $(GO) test -count 1 -run '^TestGeneratedClient$$' -v -timeout 15m ./bench/agents

@@ -75,6 +75,7 @@ recall says when they changed since or are gone.`,
 	flags.StringSliceVar(&r.Retracts, "retracts", nil, "ids of lessons that were found wrong; this one says why")
 	flags.StringVar(&r.AgentID, "agent-id", "", "who writes it")
 	flags.StringArrayVar(&anchors, "anchor", nil, "code that it is about: FILE, FILE#SYMBOL or FILE:10-20; may be repeated")
+	flags.BoolVar(&r.Private, "private", false, "keep it on this machine: not in the repository's log, not for the team")
 	a.projectFlag(c, &r.Project)
 	allowEmpty(c, "context", "command", "tags", "success-rate", "agent-id")
 	completeWords(c, "type", "error", "success", "pattern")

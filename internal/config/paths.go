@@ -36,6 +36,8 @@ type Paths struct {
 	Spool string
 	// Backups is the folder of backups.
 	Backups string
+	// Team is the file of the membership in a team, with its secret.
+	Team string
 	// Models is the folder of models that were adapted.
 	Models string
 }
@@ -52,6 +54,7 @@ func (c *Config) Paths() Paths {
 		Token:     cmp.Or(c.TCP.TokenFile, filepath.Join(c.Data, "token")),
 		Spool:     filepath.Join(c.Data, "spool"),
 		Backups:   cmp.Or(c.Backup.Dir, filepath.Join(c.Data, "backups")),
+		Team:      filepath.Join(c.Data, "team.json"),
 		Models:    filepath.Join(c.Data, "models"),
 	}
 	if p.Socket == "" {

@@ -58,6 +58,8 @@ type CoreOptions struct {
 	Summarizer agentctx.Summarizer
 	// QueryDeadline is how long a vector retriever may take. Default: recall's.
 	QueryDeadline time.Duration
+	// Committed gets the changes of each commit after the indexes have them; nil for nobody.
+	Committed func([]memory.Change)
 	// Logger receives what goes wrong inside; nil discards it.
 	Logger *slog.Logger
 }
@@ -109,7 +111,7 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	}
 	c.Store, err = store.Open(store.Options{
 		Dir: opts.Dir, NoSync: opts.NoSync, ReadDamaged: opts.ReadDamaged, Analyze: analyzeRecord, Logger: opts.Logger,
-		Apply: c.Indexer.Apply, Follow: c.Indexer.Follow,
+		Apply: c.apply(opts.Committed), Follow: c.Indexer.Follow,
 		KeepReceipts: time.Duration(opts.Config.Receipts.RetentionDays) * 24 * time.Hour,
 		Queue: worker.ScheduleOptions{
 			Depth: opts.Config.Queue.Depth, Merge: mergePayloads,
@@ -130,6 +132,17 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 		return nil, errors.Join(err, c.Store.Close())
 	}
 	return c, nil
+}
+
+// apply returns what gets the changes of a commit.
+func (c *Core) apply(committed func([]memory.Change)) func([]memory.Change) {
+	if committed == nil {
+		return c.Indexer.Apply
+	}
+	return func(changes []memory.Change) {
+		c.Indexer.Apply(changes)
+		committed(changes)
+	}
 }
 
 // builtinFailed is the error of a built-in model that cannot be used.

@@ -46,9 +46,11 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/metrics"
 	"github.com/recalld/recalld/internal/models"
+	"github.com/recalld/recalld/internal/redact"
 	"github.com/recalld/recalld/internal/repofiles"
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/source/code"
+	"github.com/recalld/recalld/internal/team"
 	"github.com/recalld/recalld/internal/web"
 	"github.com/recalld/recalld/worker"
 )
@@ -152,6 +154,7 @@ type Daemon struct {
 	sandboxes   *code.Sandboxes
 	files       *repofiles.Service
 	agentLogs   *agentimport.Service
+	team        *team.Service
 	adaptation  *adaptation.Service
 	models      *models.Service
 	pool        *worker.Pool
@@ -374,10 +377,16 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 			d.log.Error("the adapted model is not used", attrPart, "daemon", attrError, why)
 		}
 	}
+	var shared atomic.Pointer[team.Service] // made after the store, which calls it
 	d.core, err = OpenCore(ctx, CoreOptions{
 		Dir: paths.Store, ReadDamaged: true, Config: cfg, QueryDeadline: d.opts.pauses.query, Builtin: d.opts.builtin, Background: models.Embedders(list), AuditFile: audit, Summarizer: writer, Logger: d.log,
 		Stale:   func(project string, seen bool) bool { return d.sandboxes.Stale(project, seen) },
 		Missing: func(project string) string { return d.sandboxes.Missing(project) },
+		Committed: func(changes []memory.Change) {
+			if s := shared.Load(); s != nil {
+				s.Apply(changes)
+			}
+		},
 	})
 	if err != nil {
 		return err
@@ -394,6 +403,13 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		return err
 	}
 	d.newAgentLogs(paths)
+	d.team, err = team.New(team.Options{
+		Path: paths.Team, Store: d.core.Store, Taker: d.core.Ingest, Projects: d.core.Projects, Redact: redact.Redact, Logger: d.log,
+	})
+	if err != nil {
+		return err
+	}
+	shared.Store(d.team)
 	queue := d.core.Store.Queue()
 	runs := codeOptions(cfg.Index)
 	runs.Turn = d.core.Gate.Do
@@ -553,6 +569,7 @@ func (d *Daemon) work(ctx context.Context) error {
 	if d.opts.Config.Backup.Daily {
 		parts.Go(func() { d.backUpDaily(ctx) })
 	}
+	parts.Go(func() { d.team.Run(ctx) })
 	parts.Go(func() { d.agentLogs.Follow(ctx, d.opts.pauses.logs) })
 	err := d.onceWritable(ctx, func(ctx context.Context) error { return d.sandboxes.Refresh(ctx, d.opts.Config.Sandboxes) })
 	if err != nil && ctx.Err() == nil {

@@ -83,7 +83,7 @@ func (d *Daemon) Remember(ctx context.Context, req memory.RememberRequest) (*mem
 		return nil, err
 	}
 	d.files.See(req.Caller.Dir)
-	if line != nil {
+	if line != nil && !req.Private {
 		d.files.AppendLesson(ctx, req.Caller, kept, *line)
 	}
 	return kept, nil

@@ -175,7 +175,7 @@ func recordOwner(r *memory.Record) owner {
 	}
 	more := details{tags: r.Tags}
 	if r.Event != nil {
-		more.rate, more.fingerprints = r.Event.Rate, r.Event.Fingerprints
+		more.rate, more.fingerprints = r.Event.Proven(), r.Event.Fingerprints
 		e.withdrawn = r.Event.Withdrawn != nil
 	} else if r.Verdicts != nil {
 		more.rate = verdictRate(*r.Verdicts)

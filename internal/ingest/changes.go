@@ -8,12 +8,17 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// change is one change of a lesson: an observation of it, its withdrawal, the end of that, or an outcome.
+// change is one change of a lesson: an observation of it, its withdrawal, the end of that, an
+// outcome, or what a member of the team says of it.
 type change struct {
 	// one is the lesson as it was told, nil for other changes. Counted says that only its
 	// rate counts; live, that a caller told it now.
 	one           *memory.Record
 	counted, live bool
+	// share is what a member of the team says of the lesson; nil for other changes. takenBack
+	// says that the member says nothing any more.
+	share     *memory.TeamShare
+	takenBack bool
 	// withdrawal withdraws a lesson of project; nil for other changes.
 	withdrawal *memory.Withdrawal
 	project    string
@@ -28,6 +33,8 @@ type change struct {
 // id where there is none yet.
 func (c *change) apply(r memory.Record) (memory.Record, bool) {
 	switch {
+	case c.share != nil:
+		return shared(r, c.one, *c.share, c.takenBack)
 	case c.one != nil && c.counted:
 		return adoptRate(r, *c.one)
 	case c.one != nil:

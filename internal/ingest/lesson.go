@@ -39,7 +39,7 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 		return nil, nil, err
 	}
 	one := s.lessonRecord(line, project.ID)
-	one.Provenance = s.told(req.Caller, line.AgentID)
+	one.Provenance, one.Event.Private = s.told(req.Caller, line.AgentID), req.Private
 	if err := s.addSession(&one, req.Caller); err != nil {
 		return nil, nil, err
 	}

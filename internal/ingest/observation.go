@@ -24,7 +24,7 @@ func observe(old, one memory.Record, live bool) (memory.Record, bool) {
 	switch {
 	case followed && !old.Provenance.Followed():
 		return old, false
-	case !followed && old.Provenance.Followed():
+	case !followed && (old.Provenance.Followed() || old.Provenance.Origin == memory.OriginTeam):
 		return promote(old, one, live), true
 	}
 	t := one.Event.Observations[0]
@@ -43,6 +43,9 @@ func observe(old, one memory.Record, live bool) (memory.Record, bool) {
 	}
 	if event.Withdrawn != nil && (live || t.At.After(event.Withdrawn.At)) && (!followed || event.Withdrawn.Followed) {
 		event.Withdrawn = nil
+	}
+	if live {
+		event.Private = one.Event.Private
 	}
 	event.Fingerprints = union(event.Fingerprints, one.Event.Fingerprints, maxFingerprints)
 	if live && len(one.Event.Anchors) > 0 || len(event.Anchors) == 0 { // it holds for the code of now
@@ -68,7 +71,8 @@ func observe(old, one memory.Record, live bool) (memory.Record, bool) {
 }
 
 // promote returns a lesson that is recorded by a call or imported and was known from
-// followed files alone. The dates, tags and other fields of those files are dropped.
+// followed files, or from the team, alone. The dates, tags and other fields of those are
+// dropped; what the team says of it stays.
 // Outcomes that were counted here stay, and so does a withdrawal by a caller that is newer
 // than an imported line.
 func promote(old, one memory.Record, live bool) memory.Record {
@@ -79,6 +83,7 @@ func promote(old, one memory.Record, live bool) memory.Record {
 	if a := old.Event.Withdrawn; a != nil && !a.Followed && !live && !told.At.After(a.At) {
 		event.Withdrawn = a
 	}
+	event.Team = old.Event.Team
 	one.Event, one.Verdicts = &event, old.Verdicts
 	return one
 }
@@ -117,7 +122,7 @@ func adoptRate(old, one memory.Record) (memory.Record, bool) {
 		return one, true
 	case one.Provenance.Followed():
 		return old, false
-	case old.Provenance.Followed():
+	case old.Provenance.Followed() || old.Provenance.Origin == memory.OriginTeam:
 		return promote(old, one, false), true
 	}
 	event, told := *old.Event, one.Event

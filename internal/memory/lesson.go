@@ -42,6 +42,11 @@ type Event struct {
 	Anchors []Anchor `json:"anchors,omitempty"`
 	// Withdrawn says that the lesson is kept but no longer recalled.
 	Withdrawn *Withdrawal `json:"aside,omitempty"`
+	// Private says that its user keeps it from the lesson log and from the team, as the
+	// latest report has it.
+	Private bool `json:"private,omitempty"`
+	// Team is what other members of the team say of it, sorted by their names.
+	Team []TeamShare `json:"team,omitempty"`
 }
 
 // MaxObservations bounds a lesson's history.
@@ -67,6 +72,8 @@ type Withdrawal struct {
 	// Followed says that a line of a repository's file superseded or retracted it: a later line of a
 	// file may bring it back, which no file does with what was withdrawn here.
 	Followed bool `json:"followed,omitempty"`
+	// Member is the member of the team who withdrew it; empty for this user.
+	Member string `json:"member,omitempty"`
 }
 
 // RefContent is a reference's own content: a text kept whole, for instance a
@@ -108,8 +115,10 @@ type RememberRequest struct {
 	// Anchors name the code that it is about. Without any, the paths and symbols in its
 	// texts are looked up in the index.
 	Anchors []AnchorRequest `json:"anchors,omitempty" limit:"0-8" desc:"Code it is about; default: what it names."`
-	Project string          `json:"project,omitempty" limit:"0-4096"`
-	Caller  Caller          `json:"caller,omitzero"`
+	// Private keeps it out of the repository's lesson log and away from the team.
+	Private bool   `json:"private,omitempty" desc:"Keep it on this machine: not in the repository's log, not for the team."`
+	Project string `json:"project,omitempty" limit:"0-4096"`
+	Caller  Caller `json:"caller,omitzero"`
 }
 
 // Validate checks the limits and fills in the defaults.

@@ -156,6 +156,8 @@ type Item struct {
 	Context     string    `json:"context,omitempty"`
 	Command     string    `json:"command,omitempty"`
 	SuccessRate string    `json:"success_rate,omitempty" desc:"Successes of attempts: 9/10."` // "9/10"
+	// Team names the members of the team who share it, with what each counted.
+	Team string `json:"team,omitempty" desc:"Who in the team shares it, with what each counted: ann, 4/5."`
 	// Foreign says that it is of another repository than the one that asked; of code,
 	// that it is as another worktree or clone than the caller's has it.
 	Foreign bool `json:"foreign,omitempty" desc:"It is of another repository than the one that asked; of code, that another worktree or clone has it so."`

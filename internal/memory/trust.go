@@ -23,6 +23,8 @@ const (
 	// repository has written. It is shown in its own project only, after what was reported
 	// or imported, marked, and its file counts no success of its own.
 	OriginFollowed Origin = "followed"
+	// OriginTeam was learned by another member of the team, named by Agent.
+	OriginTeam Origin = "team"
 	// OriginImported was read from a file because a command named that file.
 	OriginImported Origin = "imported"
 	// OriginHistory was learned from what the logs of an agent show: something failed, and
@@ -51,6 +53,7 @@ type Trust int
 // The levels of trust. A higher one is never changed by a lower one.
 const (
 	TrustFollowed Trust = iota // text of the repository's author
+	TrustTeam                  // a colleague
 	TrustImported              // a file that the user named
 	TrustTold
 )
@@ -60,6 +63,8 @@ func (p Provenance) Trust() Trust {
 	switch p.Origin {
 	case OriginFollowed:
 		return TrustFollowed
+	case OriginTeam:
+		return TrustTeam
 	case OriginImported, OriginHistory:
 		return TrustImported
 	}

@@ -256,9 +256,10 @@ func (r *run) lesson(item *memory.Item, e *memory.Event) {
 func fillLesson(item *memory.Item, e *memory.Event, redact func(string) string) {
 	item.Timestamp = item.CreatedAt
 	item.Lesson, item.Context, item.Command = redact(e.Lesson), redact(e.Context), redact(e.Command)
-	if e.Rate != nil {
-		item.SuccessRate = e.Rate.String()
+	if rate := e.Proven(); rate != nil {
+		item.SuccessRate = rate.String()
 	}
+	item.Team = render.TeamNames(e.Team)
 	item.Text = render.Lesson(*item, 0)
 }
 

@@ -70,6 +70,9 @@ func originMark(i memory.Item) string {
 	if i.Provenance != nil && i.Provenance.Origin == memory.OriginHistory {
 		mark += " " + memory.HistoryMark
 	}
+	if i.Team != "" {
+		mark += " [team: " + OneLine(i.Team) + "]"
+	}
 	if i.Foreign {
 		mark += " [from " + cmp.Or(OneLine(i.Source.Repo), "another project") + "]"
 	}

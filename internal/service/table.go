@@ -165,6 +165,18 @@ var (
 	Trust = define[memory.TrustRequest, memory.TrustState](Spec{Name: "trust", Path: "/v1/trust", Idempotent: true,
 		Title:       "Trust a repository",
 		Description: "Agree that files of a repository are read into the memory, take that back, or list what is trusted and what waits. conflict for a folder that the settings trust."})
+	Team = define[None, memory.TeamState](Spec{Name: "team", Method: http.MethodGet, Path: "/v1/team", ReadOnly: true,
+		Title:       "Show the team",
+		Description: "Say who the user is in which team, which projects are shared, and whether the server answers."})
+	TeamJoin = define[memory.TeamJoinRequest, memory.TeamState](Spec{Name: "team_join", Path: "/v1/team/join", Idempotent: true,
+		Title:       "Join a team",
+		Description: "Connect to the server of a team and keep the membership. Nothing is shared by that. conflict if there is a team already or the clocks differ; forbidden if the server refuses; incompatible if its schema is another one."})
+	TeamShare = define[memory.TeamShareRequest, memory.TeamState](Spec{Name: "team_share", Path: "/v1/team/share", Idempotent: true,
+		Title:       "Share a project with the team",
+		Description: "Share the lessons of a project with the team from now on, or take them back."})
+	TeamLeave = define[None, memory.TeamState](Spec{Name: "team_leave", Path: "/v1/team/leave", Destructive: true,
+		Title:       "Leave the team",
+		Description: "Take what the user shared back from the server and end the membership. unavailable while the server does not answer."})
 	Files = define[memory.FilesRequest, memory.FileList](Spec{Name: "files", Path: "/v1/files", ReadOnly: true, Stored: true,
 		Title:       "Find files",
 		Description: "Find files by name and by how they begin, without a model."})

@@ -41,6 +41,8 @@ type Options struct {
 	RedactValue func(value string, names ...string) (string, int)
 	// Turn is the number of a session's turn, for the read path.
 	Turn func(memory.SessionKey) int
+	// Committed gets the changes of each commit after the indexes.
+	Committed func([]memory.Change)
 	// Recall changes what the read path is made of.
 	Recall func(*Parts, *recall.Options)
 }
@@ -73,8 +75,14 @@ func Open(t testing.TB, o Options) *Parts {
 	p, model, verifier := &Parts{}, builtin.New(), code.NewVerifier()
 	p.Index, err = indexer.New(indexer.Options{Builtin: model, ChunkText: verifier.Document})
 	must("make indexer", err)
+	apply := func(changes []memory.Change) {
+		p.Index.Apply(changes)
+		if o.Committed != nil {
+			o.Committed(changes)
+		}
+	}
 	p.Store, err = store.Open(store.Options{
-		Dir: o.Dir, NoSync: !o.Sync, Apply: p.Index.Apply, Follow: p.Index.Follow, Clock: o.Clock, Queue: o.Queue,
+		Dir: o.Dir, NoSync: !o.Sync, Apply: apply, Follow: p.Index.Follow, Clock: o.Clock, Queue: o.Queue,
 		MemTableSize: cmp.Or(o.MemTableSize, 4<<20),
 	})
 	must("open store", err)

@@ -1,0 +1,258 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// TeamID names a lesson for a team: all members give the same lesson of a team project the
+// same id, whatever the id of the project is on their machines.
+func TeamID(teamProject string, r *memory.Record) string {
+	return lessonID(teamProject, memory.LogLine{Repo: r.Repo, Context: r.Event.Context, Lesson: r.Event.Lesson, Command: r.Event.Command})
+}
+
+// Shared is the share of a member: a lesson, or nil for the one with this TeamID that the
+// member took back.
+type Shared struct {
+	Member string
+	ID     string
+	Lesson *memory.TeamLesson
+}
+
+// TakeShares takes over what members of a team say of lessons of a project, which the team
+// knows as teamProject. A share replaces the one that the same member gave before, so the
+// result depends neither on the order of members nor on repetition. A lesson that no member
+// shares any more is removed, unless it was told or imported here. What was forgotten here
+// stays out. Problems are the shares that were skipped.
+func (s *Service) TakeShares(ctx context.Context, project memory.Project, teamProject string, have Contents, shares []Shared) (Imported, error) {
+	var out Imported
+	for _, part := range bySize(shares, func(x Shared) int { return 2 * sizeOf(x.Lesson) }) {
+		if err := s.takeShares(ctx, project, teamProject, have, part, &out); err != nil {
+			return out, fmt.Errorf("take shares: %w", err)
+		}
+	}
+	return out, nil
+}
+
+func sizeOf(l *memory.TeamLesson) int {
+	if l == nil {
+		return 0
+	}
+	return len(l.Context) + len(l.Lesson) + len(l.Command)
+}
+
+func (s *Service) takeShares(ctx context.Context, project memory.Project, teamProject string, have Contents, part []Shared, out *Imported) error {
+	// A lesson must not be told between the check that no member shares it and its removal.
+	s.forgetting.Lock()
+	defer s.forgetting.Unlock()
+	w := s.newChanges()
+	var takenBack []Shared
+	for i, x := range part {
+		if x.Lesson == nil {
+			takenBack = append(takenBack, x)
+			continue
+		}
+		one, share, err := s.sharedRecord(x, project)
+		if err != nil {
+			out.Problems = append(out.Problems, Problem{i, err})
+			continue
+		}
+		left, err := s.isForgotten(w, one.ID)
+		if err != nil {
+			return err
+		}
+		if left {
+			out.Forgotten++
+			continue
+		}
+		changed, err := w.add(one.ID, change{one: &one, share: &share})
+		switch {
+		case err != nil:
+			return err
+		case changed:
+			out.Added++
+		default:
+			out.Known++
+		}
+	}
+	if err := s.takeBack(ctx, w, project, teamProject, have, takenBack); err != nil {
+		return err
+	}
+	b := memory.Batch{Action: "take shares of the team", Detail: map[string]any{"project": project.ID, "shares": len(part)}}
+	for id, r := range w.now {
+		if r.Event != nil && r.Provenance.Origin == memory.OriginTeam && len(r.Event.Team) == 0 {
+			b.DropRecords = append(b.DropRecords, id)
+			w.order = slices.DeleteFunc(w.order, func(x string) bool { return x == id })
+		}
+	}
+	if err := s.addProject(&b, project); err != nil {
+		return err
+	}
+	if len(w.order) == 0 && len(b.DropRecords) > 0 {
+		_, err := s.opts.Committer.Commit(ctx, b)
+		return err
+	}
+	_, err := s.commitChanges(ctx, w, b)
+	return err
+}
+
+// takeBack applies shares that were taken back. Their lessons are found by their ids for the
+// team, which only a walk over the project's lessons gives.
+func (s *Service) takeBack(ctx context.Context, w *changes, project memory.Project, teamProject string, have Contents, shares []Shared) error {
+	if len(shares) == 0 {
+		return nil
+	}
+	members := map[string][]string{} // by team id
+	for _, x := range shares {
+		members[x.ID] = append(members[x.ID], x.Member)
+	}
+	found := map[string][]string{} // members by the id here
+	for r, err := range have.ProjectRecords(ctx, project.ID, memory.Lesson) {
+		if err != nil {
+			return err
+		}
+		if r.Event == nil {
+			continue
+		}
+		if list, ok := members[TeamID(teamProject, &r)]; ok {
+			found[r.ID] = list
+		}
+	}
+	for id, list := range found {
+		for _, member := range list {
+			if _, err := w.add(id, change{share: &memory.TeamShare{Member: member}, takenBack: true}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sharedRecord checks and cleans the lesson of a share as if it were read from a file.
+func (s *Service) sharedRecord(x Shared, project memory.Project) (one memory.Record, share memory.TeamShare, err error) {
+	l := x.Lesson
+	share = memory.TeamShare{Member: x.Member, At: notAfter(l.At, s.now()), Rate: l.Rate, Withdrawn: l.Withdrawn}
+	if r := l.Rate; r != nil && (r.Attempts < 1 || r.Attempts > memory.MaxAttempts || r.Successes < 0 || r.Successes > r.Attempts) {
+		return one, share, memory.Invalid("rate", "0/1 to 9999999/9999999", "%s is no rate", r)
+	}
+	if a := l.Withdrawn; a != nil {
+		share.Withdrawn = &memory.Withdrawal{At: notAfter(a.At, s.now()), Reason: retracted, Member: x.Member}
+		if a.Reason == superseded {
+			share.Withdrawn.Reason = superseded
+		}
+	}
+	line := memory.LogLine{
+		Timestamp: share.At, AgentID: l.Agent, Repo: l.Repo, Type: l.Type, Context: l.Context, Command: l.Command, Lesson: l.Lesson, Tags: l.Tags,
+	}
+	from := memory.Provenance{Origin: memory.OriginTeam, Agent: x.Member}
+	if line, err = s.importedLine(line, project, from); err != nil {
+		return one, share, err
+	}
+	one = s.lessonRecord(line, project.ID)
+	one.Provenance = from
+	one.Event.Rate, one.Event.RateAt = nil, time.Time{}
+	return one, share, nil
+}
+
+// notAfter is a time that a colleague's clock may have in the future.
+func notAfter(t, now time.Time) time.Time {
+	if t.After(now) {
+		return now
+	}
+	return t.UTC()
+}
+
+// shared returns a lesson with what a member of the team says of it now, and whether that
+// changed it. one is the lesson as the member tells it.
+func shared(old memory.Record, one *memory.Record, share memory.TeamShare, takenBack bool) (memory.Record, bool) {
+	fresh := old.Event == nil
+	switch {
+	case fresh && takenBack:
+		return old, false
+	case fresh:
+		old = *one
+	case old.Provenance.Followed() && one != nil: // a colleague is trusted more
+		old = promote(old, *one, false)
+	}
+	event := *old.Event
+	i, found := slices.BinarySearchFunc(event.Team, share.Member, func(x memory.TeamShare, name string) int { return strings.Compare(x.Member, name) })
+	event.Team = slices.Clone(event.Team)
+	switch {
+	case found && takenBack:
+		event.Team = slices.Delete(event.Team, i, i+1)
+	case takenBack:
+		return old, false
+	case found && sameShare(event.Team[i], share):
+		return old, false
+	case found:
+		event.Team[i] = share
+	default:
+		event.Team = slices.Insert(event.Team, i, share)
+	}
+	if old.Provenance.Origin == memory.OriginTeam {
+		event.Observations, old = teamObservations(event.Team, old)
+	}
+	event.Withdrawn = teamWithdrawal(&event)
+	old.Event = &event
+	return old, true
+}
+
+// teamObservations is the history of a lesson that is known from the team alone: the same for
+// any order of shares.
+func teamObservations(team []memory.TeamShare, r memory.Record) ([]memory.Observation, memory.Record) {
+	var list []memory.Observation
+	for _, x := range team {
+		if !x.At.IsZero() {
+			list = append(list, memory.Observation{At: x.At, AgentID: x.Member})
+		}
+	}
+	if len(list) == 0 { // outcomes alone
+		return r.Event.Observations, r
+	}
+	slices.SortStableFunc(list, func(a, b memory.Observation) int { return a.At.Compare(b.At) })
+	r.Created, r.Provenance.Agent = list[0].At, list[0].AgentID
+	if last := list[len(list)-1].At; last.After(r.Created) {
+		r.Updated = last
+	}
+	return list[:min(len(list), memory.MaxObservations)], r
+}
+
+// teamWithdrawal is the latest withdrawal, by this user or the team. A later report of the
+// lesson ends it. It is the same on every machine.
+func teamWithdrawal(e *memory.Event) *memory.Withdrawal {
+	var latest *memory.Withdrawal
+	if e.Withdrawn != nil && e.Withdrawn.Member == "" {
+		latest = e.Withdrawn
+	}
+	var told time.Time
+	for _, o := range e.Observations {
+		told = later(told, o.At)
+	}
+	for _, x := range e.Team {
+		told = later(told, x.At)
+		if x.Withdrawn != nil && (latest == nil || x.Withdrawn.At.After(latest.At)) {
+			latest = x.Withdrawn
+		}
+	}
+	if latest == nil || told.After(latest.At) {
+		return nil
+	}
+	return latest
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func sameShare(a, b memory.TeamShare) bool {
+	same := a.At.Equal(b.At) && sameRate(a.Rate, b.Rate) && (a.Withdrawn == nil) == (b.Withdrawn == nil)
+	return same && (a.Withdrawn == nil || a.Withdrawn.At.Equal(b.Withdrawn.At) && a.Withdrawn.Reason == b.Withdrawn.Reason)
+}

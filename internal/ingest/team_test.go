@@ -1,0 +1,126 @@
+package ingest_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/ingest"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/backend"
+)
+
+const teamProject = "github.com/acme/shop"
+
+// teamShares are the last states of three members of one lesson, and of another one that two
+// of them share.
+func teamShares(at time.Time) []ingest.Shared {
+	lesson := func(text string, at time.Time, rate *memory.Rate, w *memory.Withdrawal) *memory.TeamLesson {
+		return &memory.TeamLesson{Repo: "shop", Type: memory.EventPattern, Lesson: text, At: at, Rate: rate, Withdrawn: w}
+	}
+	return []ingest.Shared{
+		{Member: "ann", Lesson: lesson("one", at, &memory.Rate{Successes: 4, Attempts: 5}, nil)},
+		{Member: "bob", Lesson: lesson("one", at.Add(time.Minute), nil, nil)},
+		{Member: "cyd", Lesson: lesson("one", time.Time{}, &memory.Rate{Attempts: 1}, nil)},
+		{Member: "ann", Lesson: lesson("two", at, nil, nil)},
+		{Member: "bob", Lesson: lesson("two", at, nil, &memory.Withdrawal{At: at.Add(time.Hour), Reason: "retracted"})},
+	}
+}
+
+// TestSharesMergeInAnyOrder: shares of members, in any order and repeated, make the same
+// records.
+func TestSharesMergeInAnyOrder(t *testing.T) {
+	at := time.Now().Add(-24 * time.Hour).UTC().Truncate(time.Millisecond)
+	project := memory.Project{ID: "p-1", Name: "shop"}
+	var want map[string]memory.Record
+	for n := range 20 {
+		parts := backend.New(t, backend.Options{})
+		shares := append(teamShares(at), teamShares(at)...)
+		random := rand.New(rand.NewPCG(uint64(n), 0))
+		random.Shuffle(len(shares), func(i, j int) { shares[i], shares[j] = shares[j], shares[i] })
+		for len(shares) > 0 {
+			k := 1 + random.IntN(len(shares))
+			if done, err := parts.Ingest.TakeShares(t.Context(), project, teamProject, parts.Store, shares[:k]); err != nil || len(done.Problems) > 0 {
+				t.Fatal(done, err)
+			}
+			shares = shares[k:]
+		}
+		got := map[string]memory.Record{}
+		for r, err := range parts.Store.ProjectRecords(t.Context(), project.ID, memory.Lesson) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[r.Event.Lesson] = r
+		}
+		if want == nil {
+			want = got
+			one := got["one"]
+			if len(got) != 2 || one.Event.Proven().String() != "4/6" || one.Provenance.Agent != "ann" || got["two"].Event.Withdrawn == nil {
+				t.Fatalf("they make %+v", got)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("order %d (-first +this):\n%s", n, diff)
+		}
+	}
+}
+
+// TestSharesGoAndStay: a lesson goes with its last share; one that was told here stays, and
+// one that was forgotten here stays out. A share with wrong fields is skipped.
+func TestSharesGoAndStay(t *testing.T) {
+	at := time.Now().Add(-24 * time.Hour).UTC().Truncate(time.Millisecond)
+	parts := backend.New(t, backend.Options{})
+	project := memory.Project{ID: "p-1", Name: "shop"}
+	take := func(shares ...ingest.Shared) ingest.Imported {
+		t.Helper()
+		done, err := parts.Ingest.TakeShares(t.Context(), project, teamProject, parts.Store, shares)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	known := func() map[string]memory.Record {
+		all := map[string]memory.Record{}
+		for r, err := range parts.Store.ProjectRecords(context.WithoutCancel(t.Context()), project.ID, memory.Lesson) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[r.Event.Lesson] = r
+		}
+		return all
+	}
+	shares := teamShares(at)
+	take(shares...)
+	if _, err := parts.Ingest.Remember(t.Context(), memory.RememberRequest{Lesson: "two", Repo: "shop", Project: project.ID}); err != nil {
+		t.Fatal(err)
+	}
+	two := known()["two"]
+	if two.Provenance.Origin != memory.OriginTold || len(two.Event.Team) != 2 || two.Event.Withdrawn != nil {
+		t.Errorf("told here, it is %+v of %+v", two.Event, two.Provenance)
+	}
+	for text, r := range known() {
+		for _, member := range []string{"ann", "bob", "cyd"} {
+			take(ingest.Shared{Member: member, ID: ingest.TeamID(teamProject, &r)})
+		}
+		_ = text
+	}
+	if got := known(); len(got) != 1 || len(got["two"].Event.Team) != 0 {
+		t.Errorf("when all took theirs back, there are %+v", got)
+	}
+	if _, err := parts.Ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{two.ID}}, parts.Store); err != nil {
+		t.Fatal(err)
+	}
+	if done := take(shares...); done.Forgotten != 2 || len(known()) != 1 {
+		t.Errorf("after forgetting: %+v, %d lessons", done, len(known()))
+	}
+	bad := *shares[0].Lesson
+	bad.Rate = &memory.Rate{Successes: 3, Attempts: 2}
+	long := *shares[0].Lesson
+	long.Lesson = string(make([]byte, 5000))
+	if done := take(ingest.Shared{Member: "ann", Lesson: &bad}, ingest.Shared{Member: "bob", Lesson: &long}); len(done.Problems) != 2 {
+		t.Errorf("wrong shares: %+v", done)
+	}
+}

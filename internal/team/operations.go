@@ -1,0 +1,188 @@
+package team
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+)
+
+// maxClock is how far the clocks may differ: times order what members say.
+const maxClock = 5 * time.Minute
+
+// Join connects to a team's server and keeps the membership. Nothing is shared until Share
+// names a project. CodeConflict says that there is a team already.
+func (s *Service) Join(ctx context.Context, req memory.TeamJoinRequest) (*memory.TeamState, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	joined := s.member != nil || s.damaged != nil
+	s.mu.Unlock()
+	if joined {
+		return nil, &memory.Error{Code: memory.CodeConflict, Field: "url", Message: "you are in a team already", Hint: "run 'recalld team leave' first"}
+	}
+	server, err := Open(ctx, req.URL)
+	if err != nil {
+		return nil, err
+	}
+	defer server.Close()
+	allowed, err := server.Projects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ahead, err := server.Clock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if ahead.Abs() > maxClock {
+		return nil, &memory.Error{Code: memory.CodeConflict, Message: fmt.Sprintf("the clocks of this machine and of the team's server differ by %s", ahead.Abs().Round(time.Second)), Hint: "set the clock; times order what members say"}
+	}
+	m := &membership{URL: req.URL}
+	s.mu.Lock()
+	if s.member == nil {
+		if err := m.write(s.opts.Path); err != nil {
+			s.mu.Unlock()
+			return nil, err
+		}
+		s.member = m
+	}
+	s.state = memory.TeamState{Connected: true, SyncedAt: time.Now().UTC(), Allowed: allowed}
+	s.mu.Unlock()
+	signal(s.again)
+	return s.State(ctx, service.None{})
+}
+
+// Leave ends the membership. What the user shared is taken back from the server first;
+// CodeUnavailable if that is not possible, unless the membership's file is damaged. What the
+// team shared stays here.
+func (s *Service) Leave(ctx context.Context, _ service.None) (*memory.TeamState, error) {
+	s.mu.Lock()
+	m, damaged := s.member, s.damaged
+	var list []project
+	url := ""
+	if m != nil {
+		list, url = slices.Clone(m.Projects), m.URL
+	}
+	s.mu.Unlock()
+	if m == nil && damaged == nil {
+		return nil, notJoined()
+	}
+	if len(list) > 0 {
+		server, err := Open(ctx, url)
+		if err != nil {
+			return nil, err
+		}
+		defer server.Close()
+		for _, p := range list {
+			p.Leaving = true
+			if _, err := s.send(ctx, server, p); err != nil {
+				return nil, err
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := removeMembership(s.opts.Path); err != nil {
+		return nil, err
+	}
+	s.member, s.damaged, s.state = nil, nil, memory.TeamState{}
+	clear(s.problems)
+	clear(s.counts)
+	clear(s.dirty)
+	signal(s.again)
+	return &memory.TeamState{Projects: []memory.TeamProject{}}, nil
+}
+
+func notJoined() error {
+	return &memory.Error{Code: memory.CodeNotFound, Message: "you are in no team", Hint: "run 'recalld team join URL'; the operator of the team has the URL"}
+}
+
+// Share shares the lessons of a project from now on, or takes them back. Both are carried
+// out in the background.
+func (s *Service) Share(ctx context.Context, req memory.TeamShareRequest) (*memory.TeamState, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	found, known, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	if s.member == nil {
+		s.mu.Unlock()
+		return nil, notJoined()
+	}
+	err = s.change(found, req)
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if !known { // lessons of others come before the first of one's own
+		if _, err := s.opts.Taker.Write(ctx, found, memory.Batch{Action: "share project", Detail: map[string]string{"project": found.ID}}); err != nil {
+			return nil, err
+		}
+	}
+	signal(s.wake)
+	return s.State(ctx, service.None{})
+}
+
+// change is called with mu held.
+func (s *Service) change(found memory.Project, req memory.TeamShareRequest) error {
+	p := s.member.find(found.ID)
+	if req.Stop {
+		if p == nil || p.Leaving {
+			return memory.Errorf(memory.CodeNotFound, "the project %s is not shared", memory.ProjectLabel(found.Name, found.ID))
+		}
+		p.Leaving = true
+		return s.member.write(s.opts.Path)
+	}
+	name := cmp.Or(req.As, found.Remote)
+	switch {
+	case name == "" || name == "*":
+		return &memory.Error{Code: memory.CodeInvalidInput, Field: "as", Message: "the repository has no remote by which the team could know it", Hint: "name it with --as NAME, the same for all members"}
+	case p != nil && p.Name == name:
+		p.Leaving = false
+	case p != nil:
+		return &memory.Error{Code: memory.CodeConflict, Field: "as", Message: "the project is shared as " + memory.Quote(p.Name) + " already", Hint: "run 'recalld team unshare' first"}
+	default:
+		s.member.Projects = append(s.member.Projects, project{ID: found.ID, Name: name})
+	}
+	s.dirty[found.ID] = true
+	return s.member.write(s.opts.Path)
+}
+
+// State says who the user is in which team, and what is shared.
+func (s *Service) State(context.Context, service.None) (*memory.TeamState, error) {
+	names := map[string]string{}
+	if known, err := s.opts.Store.Projects(); err == nil {
+		for _, p := range known {
+			names[p.ID] = p.Name
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.state
+	out.Projects = []memory.TeamProject{}
+	if s.damaged != nil {
+		out.LastError = memory.AsError(s.damaged).Message
+	}
+	if s.member == nil {
+		return &out, nil
+	}
+	if config, err := Settings(s.member.URL); err == nil {
+		c := config.ConnConfig
+		out.Member, out.Server = c.User, fmt.Sprintf("%s:%d/%s", c.Host, c.Port, c.Database)
+	}
+	for _, p := range s.member.Projects {
+		n := s.counts[p.ID]
+		out.Projects = append(out.Projects, memory.TeamProject{
+			Project: p.ID, ProjectName: names[p.ID], TeamName: p.Name, Shared: n["shared"], Received: n["received"], Problem: s.problems[p.ID],
+		})
+	}
+	return &out, nil
+}

@@ -1,0 +1,388 @@
+//go:build unix
+
+package team_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/team"
+	"github.com/recalld/recalld/internal/team/teamtest"
+	"github.com/recalld/recalld/internal/testkit/backend"
+)
+
+const shop = "github.com/acme/shop"
+
+// machine is one member's store with both paths and the exchange.
+type machine struct {
+	*backend.Parts
+	t       *testing.T
+	team    *team.Service
+	stop    func()
+	project memory.Project
+}
+
+// newMachine makes a store that has the project shop, under an id of its own.
+func newMachine(t *testing.T, id string) *machine {
+	t.Helper()
+	m := &machine{t: t, project: memory.Project{ID: "p-" + id, Name: "shop", Remote: shop}}
+	var shared atomic.Pointer[team.Service]
+	m.Parts = backend.New(t, backend.Options{Redact: backend.RedactSecret, Committed: func(c []memory.Change) {
+		if s := shared.Load(); s != nil {
+			s.Apply(c)
+		}
+	}})
+	if _, err := m.Store.Commit(t.Context(), memory.Batch{Projects: []memory.Project{m.project}}); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	m.team, err = team.New(team.Options{
+		Path: filepath.Join(t.TempDir(), "team.json"), Store: m.Store, Taker: m.Ingest, Projects: m.Projects,
+		Redact: backend.RedactSecret, Logger: slog.New(slog.DiscardHandler),
+		Pauses: team.Pauses{First: 10 * time.Millisecond, Last: 100 * time.Millisecond, Look: time.Second},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared.Store(m.team)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan struct{})
+	go func() { defer close(done); m.team.Run(ctx) }()
+	m.stop = func() { cancel(); <-done }
+	t.Cleanup(m.stop)
+	return m
+}
+
+func (m *machine) join(url string) {
+	m.t.Helper()
+	if _, err := m.team.Join(m.t.Context(), memory.TeamJoinRequest{URL: url}); err != nil {
+		m.t.Fatal(err)
+	}
+	if _, err := m.team.Share(m.t.Context(), memory.TeamShareRequest{Project: m.project.ID}); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *machine) remember(r memory.RememberRequest) string {
+	m.t.Helper()
+	r.Project = m.project.ID
+	kept, err := m.Ingest.Remember(m.t.Context(), r)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return kept.ID
+}
+
+// lessons are the project's lessons that are recalled, by their text.
+func (m *machine) lessons() map[string]memory.Record {
+	m.t.Helper()
+	all := map[string]memory.Record{}
+	for r, err := range m.Store.ProjectRecords(context.WithoutCancel(m.t.Context()), m.project.ID, memory.Lesson) {
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		if r.Event.Withdrawn == nil {
+			all[r.Event.Lesson] = r
+		}
+	}
+	return all
+}
+
+// until waits for what the exchange does in the background.
+func (m *machine) until(what string, holds func() bool) {
+	m.t.Helper()
+	late := time.After(time.Minute)
+	for tick := time.Tick(10 * time.Millisecond); !holds(); {
+		select {
+		case <-tick:
+		case <-late:
+			state, _ := m.team.State(context.Background(), service.None{})
+			m.t.Fatalf("%s: it does not happen; %+v", what, *state)
+		}
+	}
+}
+
+// newTeam starts a server with a prepared database and these members, who may see projects.
+func newTeam(t *testing.T, members map[string][]string) *teamtest.Postgres {
+	t.Helper()
+	p := teamtest.New(t)
+	admin, err := team.OpenAdmin(t.Context(), p.URL("owner", "team"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
+	if did, err := admin.Init(t.Context()); err != nil || len(did) != 3 {
+		t.Fatalf("init: %q, %v", did, err)
+	}
+	if did, err := admin.Init(t.Context()); err != nil || len(did) != 0 {
+		t.Fatalf("init again: %q, %v", did, err)
+	}
+	for name, projects := range members {
+		join, err := admin.Add(t.Context(), name, projects)
+		if err != nil || !strings.Contains(join, name) {
+			t.Fatalf("add %s: %q, %v", name, join, err)
+		}
+	}
+	return p
+}
+
+// TestTeamShares: what one member remembers, the others recall, with its outcomes; private
+// lessons and secrets stay; what is forgotten, retracted or no longer shared goes.
+func TestTeamShares(t *testing.T) {
+	p := newTeam(t, map[string][]string{"ann": {"*"}, "bob": {shop}, "eve": {"github.com/acme/other"}})
+	ann, bob, eve := newMachine(t, "ann"), newMachine(t, "bob"), newMachine(t, "eve")
+	early := ann.remember(memory.RememberRequest{Lesson: "use a cache inside the project, token hunter2", Context: "npm fails with EACCES", SuccessRate: "4/5"})
+	for m, name := range map[*machine]string{ann: "ann", bob: "bob", eve: "eve"} {
+		m.join(p.URL(name, "team"))
+	}
+	secret := ann.remember(memory.RememberRequest{Lesson: "the staging password is under the doormat", Private: true})
+	later := ann.remember(memory.RememberRequest{Lesson: "restart the indexer after a migration"})
+	bob.until("bob gets both lessons", func() bool { return len(bob.lessons()) == 2 })
+	got := bob.lessons()["use a cache inside the project, token [redacted]"]
+	if got.Provenance != (memory.Provenance{Origin: memory.OriginTeam, Agent: "ann"}) || got.Project != bob.project.ID {
+		t.Errorf("it is from %+v in project %s", got.Provenance, got.Project)
+	}
+	answer, err := bob.Recall.Recall(t.Context(), memory.RecallRequest{Query: "npm fails with EACCES", Project: bob.project.ID})
+	if err != nil || len(answer.Items) == 0 || !strings.Contains(answer.Text, "(4/5 success) [team: ann, 4/5]") {
+		t.Errorf("bob recalls %v, %v", answer, err)
+	}
+
+	// Outcomes add up by member, whatever is repeated.
+	if err := bob.Ingest.Outcome(t.Context(), []string{got.ID}, true); err != nil {
+		t.Fatal(err)
+	}
+	ann.until("ann sees bob's outcome", func() bool {
+		r, _ := ann.Store.Record(early)
+		return len(r.Event.Team) == 1 && r.Event.Proven().String() == "5/6"
+	})
+	// The same lesson, told by bob too, is one lesson with two shares.
+	bob.remember(memory.RememberRequest{Lesson: "restart the indexer after a migration", SuccessRate: "1/1"})
+	ann.until("ann sees that bob tells it too", func() bool {
+		r, _ := ann.Store.Record(later)
+		return len(r.Event.Team) == 1 && r.Event.Proven().String() == "1/1"
+	})
+	if n := len(ann.lessons()); n != 3 {
+		t.Errorf("ann has %d lessons, want 3", n)
+	}
+	// eve may see another project alone; her state says so, and she got nothing.
+	eve.until("eve is told", func() bool {
+		s, _ := eve.team.State(t.Context(), service.None{})
+		return len(s.Projects) == 1 && strings.Contains(s.Projects[0].Problem, "does not let you share")
+	})
+	if n, err := p.Exec("eve", "team", `select * from recalld.lesson`); err != nil || n != 0 {
+		t.Errorf("eve reads %d rows by SQL, %v", n, err)
+	}
+	for _, sql := range []string{
+		`update recalld.lesson set body = null where member = 'ann'`,
+		`delete from recalld.lesson`,
+		`insert into recalld.lesson (project, id, member, body, hash) values ('` + shop + `', 'x', 'ann', '{}', '')`,
+		`insert into recalld.lesson (project, id, body, hash) values ('github.com/acme/secret', 'x', '{}', '')`,
+		`insert into recalld.access values ('bob', '*')`,
+		`update recalld.version set schema = 9`,
+	} {
+		if n, err := p.Exec("bob", "team", sql); err == nil && n > 0 {
+			t.Errorf("bob may: %s (%d rows)", sql, n)
+		}
+	}
+	if n, err := p.Exec("super", "team", `select * from recalld.lesson where body::text like '%doormat%' or body::text like '%hunter2%'`); err != nil || n != 0 {
+		t.Errorf("%d private rows are on the server, %v", n, err)
+	}
+
+	// A lesson that becomes private, one that is retracted, one that is forgotten.
+	ann.remember(memory.RememberRequest{Lesson: "restart the indexer after a migration", Private: true})
+	ann.remember(memory.RememberRequest{Lesson: "npm is configured by the image now", Retracts: []string{early}})
+	bob.until("bob has what is left", func() bool {
+		list := bob.lessons()
+		_, old := list["use a cache inside the project, token [redacted]"]
+		return len(list) == 2 && !old && len(list["restart the indexer after a migration"].Event.Team) == 0
+	})
+	if _, err := ann.Ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{early, secret}}, ann.Store); err != nil {
+		t.Fatal(err)
+	}
+	// bob counted an outcome of it, so he still knows it; his own share is all that is left.
+	bob.until("what ann forgot has no share of hers", func() bool {
+		r, err := bob.Store.Record(got.ID)
+		return memory.CodeOf(err) == memory.CodeNotFound || len(r.Event.Team) == 0
+	})
+	if _, err := bob.team.Leave(t.Context(), service.None{}); err != nil {
+		t.Fatal(err)
+	}
+	ann.until("bob's shares are gone", func() bool {
+		for _, r := range ann.lessons() {
+			if len(r.Event.Team) > 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// TestTeamMergesInAnyOrder: two members change the same lessons at random while the server is
+// killed and started again; in the end both have the same lessons, rates and withdrawals.
+func TestTeamMergesInAnyOrder(t *testing.T) {
+	p := newTeam(t, map[string][]string{"ann": {"*"}, "bob": {"*"}, "cyd": {"*"}})
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	members := []*machine{newMachine(t, "ann"), newMachine(t, "bob"), newMachine(t, "cyd")}
+	for i, name := range []string{"ann", "bob", "cyd"} {
+		members[i].join(p.URL(name, "team"))
+	}
+	for n := range 300 {
+		m := members[random.IntN(len(members))]
+		text := fmt.Sprintf("lesson %d", random.IntN(20))
+		known, ok := m.lessons()[text]
+		switch {
+		case !ok || random.IntN(3) == 0:
+			m.remember(memory.RememberRequest{Lesson: text})
+		case random.IntN(6) == 0:
+			m.remember(memory.RememberRequest{Lesson: "not so: " + text, Retracts: []string{known.ID}})
+		default:
+			if err := m.Ingest.Outcome(t.Context(), []string{known.ID}, random.IntN(2) == 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n%100 == 50 {
+			p.Kill()
+			p.Start()
+		}
+	}
+	// state is what the members know together of each lesson: the sum of all rates.
+	state := func(m *machine) map[string]string {
+		out := map[string]string{}
+		for text, r := range m.lessons() {
+			out[text] = fmt.Sprint(r.Event.Proven())
+		}
+		return out
+	}
+	for _, m := range members[1:] {
+		m.until("all know the same", func() bool { return cmp.Equal(state(members[0]), state(m)) })
+	}
+	if n := len(state(members[0])); n < 20 {
+		t.Errorf("they know %d lessons", n)
+	}
+}
+
+// TestTeamAway: without its server everything of one's own works, the state says why, and what
+// was remembered meanwhile is sent later.
+func TestTeamAway(t *testing.T) {
+	p := newTeam(t, map[string][]string{"ann": {"*"}, "bob": {"*"}})
+	ann, bob := newMachine(t, "ann"), newMachine(t, "bob")
+	ann.join(p.URL("ann", "team"))
+	bob.join(p.URL("bob", "team"))
+	p.Kill()
+	ann.until("ann notices", func() bool {
+		s, _ := ann.team.State(t.Context(), service.None{})
+		return !s.Connected && strings.Contains(s.LastError, "cannot be reached")
+	})
+	for n := range 20 {
+		ann.remember(memory.RememberRequest{Lesson: fmt.Sprintf("lesson %d of a day offline", n)})
+	}
+	answer, err := ann.Recall.Recall(t.Context(), memory.RecallRequest{Query: "lesson 7 of a day offline", Project: ann.project.ID})
+	if err != nil || len(answer.Items) == 0 || len(answer.Degraded) > 0 {
+		t.Errorf("recall without the server: %+v, %v", answer, err)
+	}
+	p.Start()
+	bob.until("bob gets all", func() bool { return len(bob.lessons()) == 20 })
+}
+
+// TestTeamFailover: each time the primary is killed under writers, a standby that may lack the
+// last transactions takes over. Every acknowledged lesson reaches the other member, once.
+func TestTeamFailover(t *testing.T) {
+	primary := newTeam(t, map[string][]string{"ann": {"*"}, "bob": {"*"}})
+	const rounds, writers, each = 4, 4, 10
+	servers := []*teamtest.Postgres{primary}
+	for range rounds {
+		servers = append(servers, nil)
+	}
+	for round := range rounds {
+		// Each standby follows the primary of its round; the machines know only the two.
+		servers[round+1] = servers[round].Standby()
+		ann, bob := newMachine(t, "ann"), newMachine(t, "bob")
+		ann.join(teamtest.URLs("ann", "team", servers[round], servers[round+1]))
+		bob.join(teamtest.URLs("bob", "team", servers[round], servers[round+1]))
+		var writing sync.WaitGroup
+		half := make(chan struct{}, writers*each)
+		for w := range writers {
+			writing.Go(func() {
+				for n := range each {
+					ann.remember(memory.RememberRequest{Lesson: fmt.Sprintf("lesson %d of writer %d in round %d", n, w, round)})
+					half <- struct{}{}
+				}
+			})
+		}
+		for range writers * each / 2 {
+			<-half
+		}
+		servers[round].Kill()
+		servers[round+1].Promote()
+		writing.Wait()
+		bob.until("bob gets every lesson", func() bool {
+			list := bob.lessons()
+			for w := range writers {
+				for n := range each {
+					if _, ok := list[fmt.Sprintf("lesson %d of writer %d in round %d", n, w, round)]; !ok {
+						return false
+					}
+				}
+			}
+			return true
+		})
+		for text, r := range bob.lessons() {
+			if len(r.Event.Team) != 1 {
+				t.Errorf("%s has %d shares", text, len(r.Event.Team))
+			}
+		}
+		ann.stop()
+		bob.stop()
+	}
+}
+
+// TestTeamRefusals: what is wrong is said in one clear line.
+func TestTeamRefusals(t *testing.T) {
+	p := newTeam(t, map[string][]string{"ann": {"*"}})
+	p.SQL("super", "postgres", `create database other owner owner`)
+	for _, c := range []struct{ name, url, want string }{
+		{"no address", "nonsense://x", "the connection string cannot be read"},
+		{"no encryption", "postgres://ann@db.example.org/team", "would not be encrypted and verified"},
+		{"no verification", "postgres://ann@db.example.org/team?sslmode=require", "would not be encrypted and verified"},
+		{"nobody there", "postgres://ann@127.0.0.1:1/team?sslmode=disable", "cannot be reached"},
+		{"no such role", p.URL("zoe", "team"), "refuses the name or password"},
+		{"no such database", p.URL("ann", "nowhere"), "no such database"},
+		{"not prepared", p.URL("ann", "other"), "holds no team memory"},
+	} {
+		m := newMachine(t, "x")
+		_, err := m.team.Join(t.Context(), memory.TeamJoinRequest{URL: c.url})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+	p.SQL("owner", "team", `update recalld.version set schema = 99`)
+	m := newMachine(t, "y")
+	if _, err := m.team.Join(t.Context(), memory.TeamJoinRequest{URL: p.URL("ann", "team")}); memory.CodeOf(err) != memory.CodeIncompatible {
+		t.Errorf("a newer schema: %v", err)
+	}
+	admin, err := team.OpenAdmin(t.Context(), p.URL("owner", "team"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
+	if _, err := admin.Init(t.Context()); memory.CodeOf(err) != memory.CodeIncompatible {
+		t.Errorf("an older program over a newer schema: %v", err)
+	}
+	if _, err := admin.Add(t.Context(), "no spaces", nil); memory.CodeOf(err) != memory.CodeInvalidInput {
+		t.Errorf("a bad name: %v", err)
+	}
+}

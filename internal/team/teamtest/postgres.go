@@ -1,0 +1,209 @@
+//go:build unix
+
+// Package teamtest runs PostgreSQL servers for tests, each in a folder of its own and on a
+// port of loopback.
+package teamtest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Env names the folder of PostgreSQL's programs, or is 1 where Debian's are to be used.
+const Env = "RECALLD_TEST_POSTGRES"
+
+// Postgres is a server. Its operator is the role owner, who is no superuser.
+type Postgres struct {
+	t        testing.TB
+	bin, dir string
+	Port     int
+	process  *exec.Cmd
+	ended    chan error
+}
+
+// New makes a server with an empty database team and starts it. Without PostgreSQL the test
+// is skipped.
+func New(t testing.TB) *Postgres {
+	t.Helper()
+	bin := os.Getenv(Env)
+	if bin == "1" {
+		bin = ""
+		if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin"); len(found) > 0 {
+			bin = found[len(found)-1]
+		}
+	}
+	if bin == "" {
+		t.Skipf("needs PostgreSQL: install Debian's package postgresql and set %s=1, or to the folder of initdb", Env)
+	}
+	// Not t.TempDir: the server's own user must reach it.
+	dir, err := os.MkdirTemp("", "recalld-postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	p := &Postgres{t: t, bin: bin, dir: dir, Port: freePort(t)}
+	if id := serverUser(t); id != nil {
+		if err := os.Chown(dir, int(id.Uid), int(id.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.run("initdb", "-D", p.data(), "-U", "super", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C")
+	p.Start()
+	t.Cleanup(p.Kill)
+	p.SQL("super", "postgres", `create role owner login createrole`, `create database team owner owner`)
+	return p
+}
+
+// Standby makes a copy of the server that follows it, and starts that.
+func (p *Postgres) Standby() *Postgres {
+	p.t.Helper()
+	dir, err := os.MkdirTemp("", "recalld-postgres")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if id := serverUser(p.t); id != nil {
+		if err := os.Chown(dir, int(id.Uid), int(id.Gid)); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	s := &Postgres{t: p.t, bin: p.bin, dir: dir, Port: freePort(p.t)}
+	s.run("pg_basebackup", "-D", s.data(), "-R", "-X", "stream", "--no-sync", "-c", "fast", "-d", p.URL("super", "postgres"))
+	s.Start()
+	p.t.Cleanup(s.Kill)
+	return s
+}
+
+// Promote makes a standby the server that takes writes, as a failover manager does.
+func (p *Postgres) Promote() {
+	p.t.Helper()
+	p.run("pg_ctl", "promote", "-D", p.data(), "-w", "-t", "60")
+}
+
+// URLs is the address of a database on one of several servers.
+func URLs(role, database string, servers ...*Postgres) string {
+	hosts := make([]string, len(servers))
+	for i, s := range servers {
+		hosts[i] = fmt.Sprintf("127.0.0.1:%d", s.Port)
+	}
+	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable&target_session_attrs=read-write", role, strings.Join(hosts, ","), database)
+}
+
+func (p *Postgres) data() string { return filepath.Join(p.dir, "data") }
+
+// Start starts the server and returns when it answers.
+func (p *Postgres) Start() {
+	p.t.Helper()
+	p.process = p.command("postgres", "-D", p.data(), "-p", strconv.Itoa(p.Port), "-c", "listen_addresses=127.0.0.1",
+		"-k", p.dir, "-c", "shared_buffers=32MB", "-c", "wal_level=replica", "-c", "max_connections=60")
+	if err := p.process.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.ended = make(chan error, 1)
+	go func(c *exec.Cmd, ended chan error) { ended <- c.Wait() }(p.process, p.ended)
+	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	defer cancel()
+	for tick := time.Tick(50 * time.Millisecond); ; <-tick { // it says nothing when it is ready
+		conn, err := pgx.Connect(ctx, p.URL("super", "postgres"))
+		if err == nil {
+			_ = conn.Close(ctx)
+			return
+		}
+		if ctx.Err() != nil {
+			p.t.Fatalf("the server does not start: %v", err)
+		}
+	}
+}
+
+// Kill ends the server at once, as a crash does.
+func (p *Postgres) Kill() {
+	if p.process == nil {
+		return
+	}
+	_ = p.process.Process.Signal(syscall.SIGQUIT) // its children go with it
+	<-p.ended
+	p.process = nil
+}
+
+// URL is the address of a database for a role. Every role is let in without a password.
+func (p *Postgres) URL(role, database string) string {
+	return fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", role, p.Port, database)
+}
+
+// SQL runs statements as a role.
+func (p *Postgres) SQL(role, database string, statements ...string) {
+	p.t.Helper()
+	for _, s := range statements {
+		if _, err := p.Exec(role, database, s); err != nil {
+			p.t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// Exec runs one statement as a role and returns how many rows it changed or read.
+func (p *Postgres) Exec(role, database, statement string) (int64, error) {
+	ctx := context.WithoutCancel(p.t.Context())
+	conn, err := pgx.Connect(ctx, p.URL(role, database))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	tag, err := conn.Exec(ctx, statement)
+	return tag.RowsAffected(), err
+}
+
+func (p *Postgres) run(name string, args ...string) {
+	p.t.Helper()
+	if out, err := p.command(name, args...).CombinedOutput(); err != nil {
+		p.t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+}
+
+func (p *Postgres) command(name string, args ...string) *exec.Cmd {
+	c := exec.Command(filepath.Join(p.bin, name), args...)
+	c.Dir = p.dir
+	if id := serverUser(p.t); id != nil {
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: id}
+	}
+	return c
+}
+
+// serverUser is who a server runs as, nil for the test's own user: PostgreSQL refuses root.
+func serverUser(t testing.TB) *syscall.Credential {
+	t.Helper()
+	if os.Getuid() != 0 {
+		return nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		u, err = user.Lookup("nobody")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid, _ := strconv.ParseUint(u.Uid, 10, 32)
+	gid, _ := strconv.ParseUint(u.Gid, 10, 32)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}
