@@ -44,7 +44,7 @@ ANSWERS     ?=
 QEMU        ?= $(shell command -v qemu-aarch64 || command -v qemu-aarch64-static)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture power changes busy hooks damage fuzz agents agentlogs conformance team openapi soak crowd store-fixture snapshot release-check artefacts release-test picture golden ollama test-ollama ci clean
+.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture power changes busy hooks damage fuzz agents agentlogs conformance team openapi soak crowd store-fixture snapshot release-check artefacts release-test picture browser screenshots golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -157,6 +157,12 @@ openapi: ## check the description of the HTTP API with an independent validator,
 
 conformance: ## run the Model Context Protocol's own suite, from npm, against a daemon
 	RECALLD_TEST_CONFORMANCE=1 $(GO) test -count 1 -run '^TestConformance$$' -v -timeout 15m ./bench/agents
+
+browser: ## drive the web page in a real Chromium: every page, changes, axe (from npm), attacks of foreign pages
+	RECALLD_TEST_BROWSER=1 $(GO) test -count 1 -timeout 15m ./bench/browser
+
+screenshots: ## write pictures of every page, at three widths, light and dark: make screenshots [OUT=bin/screenshots]
+	RECALLD_TEST_BROWSER=1 RECALLD_SCREENSHOTS=$(abspath $(or $(OUT),bin/screenshots)) $(GO) test -count 1 -timeout 15m -run '^TestScreenshots$$' -v ./bench/browser
 
 secrets: ## plant 500 secrets of 40 kinds, and count what is found, missed and a false alarm
 	RECALLD_TEST_LONG=1 $(GO) test -count 1 -run '^(TestCorpus|TestFalseAlarms)$$' -v ./internal/redact
