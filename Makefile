@@ -2,13 +2,20 @@
 GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CYCLONEDX   ?= github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
+GORELEASER  ?= github.com/goreleaser/goreleaser/v2@v2.15.1
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.1.4
 FUZZTIME    ?= 10s
 BENCH       ?= .
 BENCHTIME   ?= 1s
 STEPS       ?= 1000
+HOURS       ?= 0.05
+CUTS        ?= 100
 QUESTIONS   ?= 10000
 EVENTS      ?= 10000
+DAYS        ?= 7
+DAY         ?= 60s
+CLIENTS     ?= 64
+MINUTES     ?= 10
 # What runs goroutines: the rest would only slow the race detector down.
 RACE        ?= ./index/... ./embedder/... ./worker/... ./internal/...
 # The trainer of the built-in model, a module of its own.
@@ -21,18 +28,23 @@ REAL         = $(shell grep -rl --include='*_test.go' -e 'ollamatest[.]Start' ./
 tests        = ^($(shell grep -hoE '^func Test[A-Za-z0-9_]+' $(1) | cut -c6- | paste -sd'|'))$$
 # Where the real Ollama of the tests is built; git ignores it.
 OLLAMA      ?= $(CURDIR)/.build/ollama
+# The version and platforms of make artefacts.
+VERSION     ?= v0.1.0
+TARGETS     ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64
 REPOS       ?=
 TREE        ?=
 SET         ?=
 SETS        ?= $(SET)
 OUT         ?=
 ONLY        ?=
+SEED        ?=
+FAULT       ?=
 ANSWERS     ?=
 # Runs programs of another processor; Debian and Ubuntu have it in qemu-user-static.
 QEMU        ?= $(shell command -v qemu-aarch64 || command -v qemu-aarch64-static)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture busy hooks damage fuzz agents agentlogs conformance team openapi golden ollama test-ollama ci clean
+.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture power changes busy hooks damage fuzz agents agentlogs conformance team openapi soak crowd store-fixture snapshot release-check artefacts release-test picture golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,7 +106,13 @@ eval: build ## measure recall on data sets: make eval SETS="folder folder" [ANSW
 e2e: ## test the built program from outside, as a person and as an MCP client (part of long)
 	RECALLD_TEST_LONG=1 $(GO) test -count 1 -run E2E -timeout 10m ./cmd/recalld
 
-torture: ## make STEPS random changes to a repository during recalls, under the race detector
+torture: ## hurt a daemon for HOURS, in every way, and count what is lost: make torture HOURS=2 [SEED=n] [FAULT=killed]
+	RECALLD_TEST_TORTURE=$(HOURS)h RECALLD_TEST_TORTURE_SEED=$(SEED) RECALLD_TEST_TORTURE_FAULT="$(FAULT)" $(GO) test -count 1 -run '^TestTorture$$' -v -timeout 0 ./bench/torture
+
+power: ## cut the power CUTS times, and count what is lost: make power CUTS=500 [SEED=n] (needs root and /dev/fuse)
+	RECALLD_TEST_POWER=$(CUTS) RECALLD_TEST_TORTURE_SEED=$(SEED) $(GO) test -count 1 -run '^TestPowerLoss$$' -v -timeout 0 ./bench/torture
+
+changes: ## make STEPS random changes to a repository during recalls, under the race detector
 	RECALLD_TORTURE=$(STEPS) CGO_ENABLED=1 $(GO) test -race -count 1 -run '^TestTorture$$' -timeout 60m ./internal/daemon
 
 busy: ## ask QUESTIONS times during a start while all cores are busy
@@ -106,16 +124,27 @@ hooks: ## send EVENTS by hooks, six at a time, while the daemon is stopped, froz
 damage: ## damage stores in every known way, open and repair them
 	RECALLD_TEST_DAMAGE=1 $(GO) test -count 1 -run '^TestDamageTable$$' -v -timeout 30m ./internal/store
 
-fuzz: ## fuzz every parser of foreign input, FUZZTIME each
-	@{ $(GO) list -f '{{.Dir}}' ./...; cd $(TRAINER) && $(GO) list -f '{{.Dir}}' ./...; } | while read -r dir; do \
-		grep -hso '^func Fuzz[A-Za-z0-9_]*' "$$dir"/*_test.go | while read -r _ name; do \
-			echo "$$dir $$name"; \
-			(cd "$$dir" && $(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) .) || exit 1; \
-		done || exit 1; \
-	done
+fuzz: ## fuzz every parser of foreign input, and indexes against brute force, FUZZTIME each: make fuzz [FUZZ=pattern]
+	.ci/fuzz $(FUZZTIME) $(FUZZ)
+
+soak: ## let an agent work with a daemon for DAYS short days, DAY each, and measure what grows (Linux)
+	RECALLD_SOAK=$(DAYS) RECALLD_SOAK_DAY=$(DAY) $(GO) test -count 1 -run '^TestSoak$$' -v -timeout 60m ./internal/daemon
+
+crowd: ## let CLIENTS remember and ask for MINUTES while Go's source is indexed
+	RECALLD_CROWD=$(CLIENTS) RECALLD_CROWD_MINUTES=$(MINUTES) $(GO) test -count 1 -run '^TestCrowd$$' -v -timeout 60m ./internal/daemon
+
+# The stores of former versions are made from the last commits before the next version:
+# 394e524^ e924dd4^ 5cfa232^ 8f51b1b^ 86230dc^ for 1 to 5. Without COMMIT it is this tree.
+store-fixture: ## make the store of schema VERSION that tests migrate: make store-fixture VERSION=7 [COMMIT=commit]
+	@test -n "$(VERSION)" || { echo "VERSION is the schema version that the program writes"; exit 2; }
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && mkdir "$$dir/tree" && \
+	if test -n "$(COMMIT)"; then git archive "$(COMMIT)" | tar -xf - -C "$$dir/tree"; cd "$$dir/tree"; fi && \
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o "$$dir/recalld" ./cmd/recalld && cd $(CURDIR) && \
+	internal/daemon/testdata/stores/make.sh "$$dir/recalld" internal/daemon/testdata/stores/v$(VERSION).tar.gz
+	$(GO) test ./internal/daemon -run StoresOfFormer -update
 
 agents: ## drive real coding agents from npm through whole turns and write the table in docs/agents.md: make agents [ONLY=codex]
-	RECALLD_TEST_AGENTS=$(or $(ONLY),all) $(if $(ONLY),,RECALLD_AGENTS_TABLE=docs/agents.md) $(GO) test -count 1 -run '^(TestAgents|TestCompaction)$$' -v -timeout 30m ./bench/agents
+	RECALLD_TEST_AGENTS=$(or $(ONLY),all) $(if $(ONLY),,RECALLD_AGENTS_TABLE=docs/agents.md) $(GO) test -count 1 -run '^(TestAgents|TestCompaction|TestPackaged|TestBundleManifest)$$' -v -timeout 30m ./bench/agents
 
 agentlogs: ## make 300 logs of real sessions of six agents, 126 MB in all, and import them
 	RECALLD_TEST_AGENTLOGS=1 $(GO) test -count 1 -run '^TestAgentLogs$$' -v -timeout 30m ./bench/agents
@@ -163,8 +192,24 @@ ollama: ## build the real Ollama and a tiny model for the tests (minutes, once);
 test-ollama: ## run the tests that need the real Ollama, after make ollama
 	RECALLD_TEST_OLLAMA=$(OLLAMA) $(GO) test -count 1 -timeout 30m -run "$(call tests,$(REAL))" $(sort $(dir $(REAL)))
 
+snapshot: ## build what a release consists of, into dist, as goreleaser does (building it takes minutes, once; the image, signatures and SBOM are the forge's)
+	$(GO) run $(GORELEASER) release --snapshot --clean --skip=docker,sign,sbom,publish
+
+release-check: ## check .goreleaser.yaml with goreleaser (building it takes minutes, once)
+	$(GO) run $(GORELEASER) check
+
+artefacts: ## build archives, packages, npm packages and bundles of VERSION for TARGETS, into dist, without goreleaser
+	$(GO) run ./deploy/artefacts build -version $(VERSION) -targets $(TARGETS)
+	$(GO) run ./deploy/artefacts pack -version $(VERSION) -targets $(TARGETS)
+
+release-test: ## install, upgrade and remove a release on an empty machine (root, busybox-static, npm)
+	RECALLD_TEST_RELEASE=1 $(GO) test -count 1 -v -timeout 15m ./bench/release
+
+picture: build ## draw the terminal of the README from what the program prints (script, of util-linux)
+	$(GO) run ./deploy/picture -recalld bin/recalld -out docs/terminal.svg
+
 ci: ## run every check, from a bare machine on
 	.ci/run
 
 clean: ## remove what was built
-	rm -rf bin .build
+	rm -rf bin .build dist

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 )
 
 // ZScoreWeight is the weight of a vector part's z-scores beside a lexical part of weight 1.
@@ -63,16 +64,18 @@ func Fuse(parts []Ranking, limit int) []Fused {
 	if limit <= 0 {
 		return nil
 	}
-	hits, lacked := 0, 0.0
+	lacked := 0.0
 	normalisers := make([]func(float32) float64, len(parts))
 	missing := make([]float64, len(parts))
 	for i, p := range parts {
-		hits += len(p.Result.Hits)
 		normalisers[i], missing[i] = p.normaliser()
 		lacked += p.Weight * missing[i]
 	}
-	fused := make([]Fused, 0, hits)
-	place := make(map[uint32]int32, hits)
+	// Many more hits are merged than returned: their memory is used again.
+	work := fusions.Get().(*fusion)
+	defer fusions.Put(work)
+	clear(work.place)
+	fused, place := work.fused[:0], work.place
 	for i, p := range parts {
 		for _, h := range p.Result.Hits {
 			at, known := place[h.Doc]
@@ -87,10 +90,19 @@ func Fuse(parts []Ranking, limit int) []Fused {
 	slices.SortFunc(fused, func(a, b Fused) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
 	})
-	fused = fused[:min(limit, len(fused))]
+	work.fused = fused
+	fused = slices.Clone(fused[:min(limit, len(fused))])
 	addRaw(fused, parts, place)
 	return fused
 }
+
+// fusion is the working memory of Fuse.
+type fusion struct {
+	fused []Fused // without raw hits
+	place map[uint32]int32
+}
+
+var fusions = sync.Pool{New: func() any { return &fusion{place: make(map[uint32]int32)} }}
 
 // normaliser returns the function that makes the part's scores comparable, and the score of
 // a document that the part lacks.

@@ -1,18 +1,22 @@
 package index
 
-import "sync"
+import (
+	"hash/maphash"
+	"sync"
+)
 
 // Numbers gives documents their dense numbers: 0, 1, 2 … in the order in which they are
 // first seen. A number is never reused by the process, so an old number means the same
-// document or none. At a million documents it takes 63 bytes for each.
+// document or none. At a million documents it takes 26 bytes for each.
 //
 // Numbers is safe for concurrent use. The zero value is empty and ready.
 type Numbers struct {
 	mu sync.RWMutex // guards all below
-	// numbers and ids hold the same pairs, one for each direction.
-	numbers map[[16]byte]uint32
+	// numbers finds the number of an id, ids holds them.
+	numbers Finder
 	ids     Table[[16]byte]
 	next    uint32
+	seed    maphash.Seed // made for the first id
 }
 
 // Number returns the number of id, assigning the next one if it has none; isNew says
@@ -24,17 +28,34 @@ func (n *Numbers) Number(id [16]byte) (number uint32, isNew bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	// Another caller may have assigned it between the two locks.
-	if number, ok := n.numbers[id]; ok {
+	if number, ok := n.find(id); ok {
 		return number, false
 	}
-	if n.numbers == nil {
-		n.numbers = make(map[[16]byte]uint32)
+	if n.seed == (maphash.Seed{}) {
+		n.seed = maphash.MakeSeed()
 	}
 	number = n.next
 	n.next++
-	n.numbers[id] = number
 	n.ids.Set(number, id)
+	n.numbers.Add(number, n.hashOf)
 	return number, true
+}
+
+// find and hashOf are called with mu held.
+
+func (n *Numbers) find(id [16]byte) (uint32, bool) {
+	if n.numbers.Len() == 0 {
+		return 0, false
+	}
+	return n.numbers.Find(maphash.Bytes(n.seed, id[:]), func(number uint32) bool {
+		have, _ := n.ids.Get(number)
+		return have == id
+	})
+}
+
+func (n *Numbers) hashOf(number uint32) uint64 {
+	id, _ := n.ids.Get(number)
+	return maphash.Bytes(n.seed, id[:])
 }
 
 // Reserve returns a number that no document gets: that of something beside a document,
@@ -51,8 +72,7 @@ func (n *Numbers) Reserve() uint32 {
 func (n *Numbers) Lookup(id [16]byte) (number uint32, ok bool) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	number, ok = n.numbers[id]
-	return number, ok
+	return n.find(id)
 }
 
 // ID returns the document that has number and whether there is one.
@@ -67,9 +87,9 @@ func (n *Numbers) ID(number uint32) (id [16]byte, ok bool) {
 func (n *Numbers) Free(number uint32) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if id, ok := n.ids.Get(number); ok {
+	if _, ok := n.ids.Get(number); ok {
+		n.numbers.Remove(number, n.hashOf)
 		n.ids.Delete(number)
-		delete(n.numbers, id)
 	}
 }
 
@@ -77,5 +97,5 @@ func (n *Numbers) Free(number uint32) {
 func (n *Numbers) Len() int {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	return len(n.numbers)
+	return n.numbers.Len()
 }

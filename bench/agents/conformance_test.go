@@ -113,7 +113,7 @@ func serveFixtures(t *testing.T, dir string) string {
 		TCP string `json:"tcp"`
 	}
 	for range 1800 {
-		ask := exec.Command(program, "status", "--json")
+		ask := exec.Command(program, "call", "status")
 		ask.Env = daemon.Env
 		if out, err := ask.Output(); err == nil && json.Unmarshal(out, &status) == nil && status.TCP != "" {
 			break

@@ -51,14 +51,15 @@ var searches = map[string]func() map[string]any{
 	"tool_search": func() map[string]any { return map[string]any{"query": "recalld"} },
 }
 
-// name returns the name that recalld gave a tool, or "" for another's tool.
+// name returns the name that recalld gave a tool, or "" for another's tool. In a plugin the
+// name of the plugin comes before that of the server.
 func name(t modelserver.Tool) string {
 	full := t.Namespace + t.Name
-	_, after, found := strings.Cut(full, "recalld")
-	if !found {
+	at := strings.LastIndex(full, "recalld")
+	if at < 0 {
 		return ""
 	}
-	return strings.TrimLeft(after, "_-.:/")
+	return strings.TrimLeft(full[at+len("recalld"):], "_-.:/")
 }
 
 func find(tools []modelserver.Tool, is func(modelserver.Tool) bool) (modelserver.Tool, bool) {

@@ -40,7 +40,7 @@ func (m *machine) spaces(what string, wanted func([]memory.CollectionState) bool
 	m.t.Helper()
 	var st memory.Status
 	for range attempts {
-		m.ask(&st, "", "status")
+		m.ask(&st, "", "call", "status")
 		if st.State == "ready" && wanted(st.Collections) {
 			return
 		}
@@ -108,7 +108,7 @@ func TestE2EAdaptKilled(t *testing.T) {
 	m, dir := newMachine(t), guild(t)
 	m.run(dir, "index", dir, "--wait")
 	var st memory.Status
-	m.ask(&st, dir, "status")
+	m.ask(&st, dir, "call", "status")
 	adapting := m.command(dir, "model", "adapt", "--json")
 	progress, err := adapting.StderrPipe()
 	if err != nil {

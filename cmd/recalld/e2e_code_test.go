@@ -302,7 +302,7 @@ func TestE2EPause(t *testing.T) {
 	}
 	m.run(dir, "stop")
 	var st memory.Status
-	m.ask(&st, dir, "status")
+	m.ask(&st, dir, "call", "status")
 	if b := box(st, dir); b == nil || !b.Paused || !b.IndexedAt.Equal(before) {
 		t.Errorf("after a restart the repository is %+v, want it held", b)
 	}
@@ -331,7 +331,7 @@ func TestE2EForgetProject(t *testing.T) {
 	write(t, filepath.Join(dir, "hall1", "shelf1.go"), "package shelf\n\n// Nothing is kept here.\n")
 	m.run(dir, "stop")
 	var st memory.Status
-	m.ask(&st, dir, "status")
+	m.ask(&st, dir, "call", "status")
 	if len(st.Projects) > 0 || st.Documents > 0 {
 		t.Errorf("after a restart %+v and %d documents are known", st.Projects, st.Documents)
 	}

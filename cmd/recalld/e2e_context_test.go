@@ -34,7 +34,7 @@ var hosts = map[string]func(m *machine, dir string) host{
 	},
 	"api": func(m *machine, dir string) host {
 		var status memory.Status
-		m.ask(&status, dir, "status")
+		m.ask(&status, dir, "call", "status")
 		api := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", status.Socket)
 		}}}
@@ -67,7 +67,7 @@ var hosts = map[string]func(m *machine, dir string) host{
 			},
 			restart: func() {
 				m.run("", "stop")
-				m.ask(&status, dir, "status")
+				m.ask(&status, dir, "call", "status")
 			},
 		}
 	},

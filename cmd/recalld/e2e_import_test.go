@@ -43,7 +43,7 @@ func TestE2EImportKilled(t *testing.T) {
 		process := cmd.Process
 		if round%2 == 0 {
 			var s memory.Status
-			m.ask(&s, dir, "status")
+			m.ask(&s, dir, "call", "status")
 			if process, err = os.FindProcess(s.PID); err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +56,7 @@ func TestE2EImportKilled(t *testing.T) {
 	var last memory.AgentImported
 	m.ask(&last, dir, "import", "agents", "--yes")
 	var s memory.Status
-	m.ask(&s, dir, "status")
+	m.ask(&s, dir, "call", "status")
 	out := filepath.Join(t.TempDir(), "exported")
 	m.run(dir, "export", out)
 	steps, err := filepath.Glob(filepath.Join(out, "*", "*", "steps", "*.json"))

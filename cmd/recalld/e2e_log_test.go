@@ -80,7 +80,7 @@ func TestE2ESharedLog(t *testing.T) {
 	var kept int
 	for range attempts {
 		var st memory.Status
-		m.ask(&st, dir, "status")
+		m.ask(&st, dir, "call", "status")
 		if kept = st.Records[memory.Lesson]; kept == writers*each {
 			break
 		}

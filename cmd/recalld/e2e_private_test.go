@@ -59,7 +59,7 @@ func TestE2EPrivate(t *testing.T) {
 	if err := os.Chmod(data, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	out, err := m.command(dir, "status").CombinedOutput()
+	out, err := m.command(dir, "repos").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "chmod go-w '"+data+"'") && !strings.Contains(string(out), "chmod 700") {
 		t.Errorf("a data folder that everybody may write to: %v\n%s", err, out)
 	}

@@ -76,7 +76,7 @@ func TestE2EHooksLoseNothing(t *testing.T) {
 	for next := part; next < events; next += 2 * part {
 		wait(next)
 		var st memory.Status
-		m.ask(&st, dir, "status") // starts it
+		m.ask(&st, dir, "call", "status") // starts it
 		faults[rounds%len(faults)](st.PID)
 		wait(next + part)
 		if rounds%len(faults) == 1 {
@@ -89,7 +89,7 @@ func TestE2EHooksLoseNothing(t *testing.T) {
 	var st memory.Status
 	for began := time.Now(); ; {
 		st = memory.Status{}
-		if m.ask(&st, dir, "status"); st.Hooks == nil || st.Hooks.Waiting == 0 {
+		if m.ask(&st, dir, "call", "status"); st.Hooks == nil || st.Hooks.Waiting == 0 {
 			break
 		}
 		if time.Since(began) > patience {

@@ -293,7 +293,7 @@ func TestE2EKilled(t *testing.T) {
 		m.ask(&kept, dir, "remember", fmt.Sprintf("Rotate the signing key %d with care", round))
 		ids = append(ids, kept.ID)
 		var s memory.Status
-		m.ask(&s, dir, "status")
+		m.ask(&s, dir, "call", "status")
 		daemon, err := os.FindProcess(s.PID)
 		if err != nil {
 			t.Fatal(err)
@@ -321,7 +321,7 @@ func TestE2EClientsGetOneDaemon(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range clients {
 		all.Go(func() {
-			out, err := m.command(dir, "status", "--json").CombinedOutput()
+			out, err := m.command(dir, "call", "status").CombinedOutput()
 			var s memory.Status
 			if err = errors.Join(err, json.Unmarshal(out, &s)); err != nil {
 				t.Errorf("client %d: %v\n%s", i, err, out)
@@ -340,7 +340,7 @@ func TestE2EClientsGetOneDaemon(t *testing.T) {
 func TestE2EOverTCP(t *testing.T) {
 	m := newMachine(t, "RECALLD_TCP_ENABLED=true", "RECALLD_TCP_ADDRESS=127.0.0.1:0")
 	var s memory.Status
-	m.ask(&s, t.TempDir(), "status")
+	m.ask(&s, t.TempDir(), "call", "status")
 	token, err := os.ReadFile(filepath.Join(s.Data, "token"))
 	if err != nil {
 		t.Fatal(err)

@@ -93,7 +93,7 @@ func refusedCall(t *testing.T, c *client.Client, name string, arguments map[stri
 func TestE2ETwoWindows(t *testing.T) {
 	m := newMachine(t)
 	dir := shop(t)
-	m.run(dir, "status")
+	m.run(dir, "repos")
 	step := map[string]any{"tool": map[string]any{"name": "Edit"}, "outcome": map[string]any{"ok": true}}
 	var answer struct {
 		SessionID string `json:"sessionId"`

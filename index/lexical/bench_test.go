@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,35 +11,37 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/index/indextest"
 )
 
-// The benchmarks' collection: as many chunks as a large store holds, each with
-// some 120 distinct terms.
-const (
-	benchDocs       = 100_000
-	benchWords      = 138 // drawn for a document
-	benchVocabulary = 200_000
-)
-
+// benchCollection is a collection of documents and the questions about it.
 type benchCollection struct {
 	encoded [][]byte // the documents' terms, as a store keeps them
 	queries []string
 	terms   int // in all documents
 }
 
-// collection is made once for all benchmarks.
-var collection = sync.OnceValue(func() *benchCollection {
-	c := newCorpus(11, benchVocabulary)
-	made := &benchCollection{encoded: make([][]byte, benchDocs)}
+// chunks are as many chunks as a large store holds, each with some 120 distinct terms;
+// lessons are ten times as many short texts. Each is made once for all benchmarks.
+var (
+	chunks  = sync.OnceValue(func() *benchCollection { return newCollection(100_000, 138, 200_000) })
+	lessons = sync.OnceValue(func() *benchCollection { return newCollection(1_000_000, 30, 500_000) })
+)
+
+// newCollection makes documents of some words each.
+func newCollection(docs, words, vocabulary int) *benchCollection {
+	c := newCorpus(11, vocabulary)
+	made := &benchCollection{encoded: make([][]byte, docs)}
 	counts := make(map[string]uint32)
 	var terms index.Terms
 	for doc := range made.encoded {
 		clear(counts)
-		for range benchWords {
+		for range words {
 			counts[c.words[c.zipf.Uint64()]]++
 		}
 		terms = terms[:0]
@@ -49,7 +52,7 @@ var collection = sync.OnceValue(func() *benchCollection {
 		made.encoded[doc] = EncodeTerms(terms)
 		made.terms += len(terms)
 		// A question is a few words of some document among ordinary ones.
-		if doc%(benchDocs/200) == 0 {
+		if doc%(docs/200) == 0 {
 			words := strings.Fields(c.text(5))
 			for range 3 {
 				words = append(words, terms[c.rng.IntN(len(terms))].Text)
@@ -58,7 +61,7 @@ var collection = sync.OnceValue(func() *benchCollection {
 		}
 	}
 	return made
-})
+}
 
 // load is what a start does: decode every document and add it.
 func (c *benchCollection) load(b *testing.B) *Index {
@@ -74,7 +77,7 @@ func (c *benchCollection) load(b *testing.B) *Index {
 }
 
 func BenchmarkLoad100k(b *testing.B) {
-	c := collection()
+	c := chunks()
 	bytes := 0
 	for _, encoded := range c.encoded {
 		bytes += len(encoded)
@@ -102,18 +105,18 @@ func BenchmarkLoad100k(b *testing.B) {
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "MiB")
-		b.ReportMetric(float64(c.terms)/benchDocs, "terms/doc")
+		b.ReportMetric(float64(c.terms)/float64(len(c.encoded)), "terms/doc")
 		runtime.KeepAlive(x)
 	})
 }
 
 func BenchmarkSearch100k(b *testing.B) {
-	c := collection()
+	c := chunks()
 	x := c.load(b)
 	everything := roaring.New()
-	everything.AddRange(0, benchDocs)
+	everything.AddRange(0, uint64(len(c.encoded)))
 	third := roaring.New()
-	for doc := uint32(0); doc < benchDocs; doc += 3 {
+	for doc := uint32(0); doc < uint32(len(c.encoded)); doc += 3 {
 		third.Add(doc)
 	}
 	weigh := func(universe *roaring.Bitmap) func(b *testing.B) {
@@ -153,6 +156,54 @@ func BenchmarkSearch100k(b *testing.B) {
 	b.Run("one-dead", search(nil, nil))
 }
 
+// BenchmarkSearch1M asks a million lessons for as many hits as recall does, and a plain
+// BM25 over the same terms for the same, in turns. Times are of the processor.
+func BenchmarkSearch1M(b *testing.B) {
+	c := lessons()
+	x, plain := c.load(b), newPlainIndex(b, c)
+	everything, most, third := roaring.New(), roaring.New(), roaring.New()
+	for doc := range uint32(len(c.encoded)) {
+		everything.Add(doc)
+		if doc%3 == 0 {
+			third.Add(doc)
+		}
+		if doc%10 > 0 {
+			most.Add(doc)
+		}
+	}
+	for _, universe := range []struct {
+		name string
+		docs *roaring.Bitmap
+	}{{"all", nil}, {"project", everything}, {"most", most}, {"third", third}} {
+		for _, limit := range []int{200, 600} {
+			b.Run(fmt.Sprint(universe.name, "/", limit), func(b *testing.B) {
+				var own, reference time.Duration
+				n, references := 0, 0
+				for b.Loop() {
+					query := c.queries[n%len(c.queries)]
+					if n%50 == 0 {
+						start := indextest.CPUTime()
+						plain.retrieve(query, limit)
+						reference += indextest.CPUTime() - start
+						references++
+					}
+					n++
+					start := indextest.CPUTime()
+					q := index.Query{Text: query, Universe: universe.docs, Allow: universe.docs, Limit: limit}
+					if _, err := x.Retrieve(b.Context(), q); err != nil {
+						b.Fatal(err)
+					}
+					own += indextest.CPUTime() - start
+				}
+				ms := func(d time.Duration, n int) float64 { return d.Seconds() * 1e3 / float64(n) }
+				b.ReportMetric(ms(own, n), "cpu-ms/op")
+				b.ReportMetric(ms(reference, references), "plain-cpu-ms/op")
+				b.ReportMetric(ms(reference, references)/ms(own, n), "x_plain")
+			})
+		}
+	}
+}
+
 // plainIndex is the index one would write first: a map to slices of postings,
 // scores in a map, everything sorted.
 type plainIndex struct {
@@ -172,7 +223,7 @@ func newPlainIndex(b *testing.B, c *benchCollection) *plainIndex {
 			p.postings[t.Text] = append(p.postings[t.Text], index.Hit{Doc: uint32(doc), Score: float32(t.Count)})
 		}
 		p.lengths = append(p.lengths, float64(terms.Length()))
-		p.mean += float64(terms.Length()) / benchDocs
+		p.mean += float64(terms.Length()) / float64(len(c.encoded))
 	}
 	return p
 }

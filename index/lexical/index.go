@@ -29,16 +29,18 @@ type Index struct {
 }
 
 // state is the index's data. Its slices are appended to and its posting lists
-// grow at their end; only dead, slotOf and the dictionary change in place.
+// grow at their end; only dead, slotOf, the tails of lists and the dictionary change in
+// place.
 type state struct {
 	dictionary dictionary
-	lists      []postings // by term number
-	docs       []uint32   // slot to document
-	lengths    []uint32   // slot to length, in terms of the body
-	dead       bitset     // slots that no longer stand for a document
+	postings   postings // by term number
+	docs       []uint32 // slot to document
+	lengths    []uint32 // slot to length, in terms of the body
+	dead       bitset   // slots that no longer stand for a document
 	deadCount  int
 	slotOf     index.Table[uint32] // document to its live slot
-	total      uint64              // sum of the lengths of live slots
+	total      uint64              // sum of the lengths of all slots, also dead ones
+	sets       *sets               // what is known of sets of slots
 	scratch    []frequency         // of the document being added
 	folded     []byte              // scratch of a name being added
 }
@@ -58,9 +60,10 @@ func New(options Options) (*Index, error) {
 func newState(seed maphash.Seed, slots, terms int) state {
 	return state{
 		dictionary: newDictionary(seed, terms),
-		lists:      make([]postings, 0, terms),
+		postings:   postings{lists: make([]list, 0, terms)},
 		docs:       make([]uint32, 0, slots),
 		lengths:    make([]uint32, 0, slots),
+		sets:       new(sets),
 	}
 }
 
@@ -119,12 +122,12 @@ func (s *state) append(doc uint32, body, extra index.Terms, extraUnits uint32) {
 	s.total += uint64(length)
 	s.merge(body, extra, extraUnits)
 	s.mergeNames(names)
-	for len(s.lists) < s.dictionary.size {
-		s.lists = append(s.lists, postings{})
+	for len(s.postings.lists) < s.dictionary.size {
+		s.postings.lists = append(s.postings.lists, list{})
 	}
 	// A separate loop from the look-ups, so that the processor overlaps the cache misses.
 	for _, f := range s.scratch {
-		s.lists[f.term].add(slot, f.units)
+		s.postings.add(f.term, slot, f.units, s.lengths)
 	}
 }
 
@@ -178,7 +181,6 @@ func (s *state) kill(doc uint32) {
 	s.slotOf.Delete(doc)
 	s.dead.set(slot)
 	s.deadCount++
-	s.total -= uint64(s.lengths[slot])
 }
 
 // compactIfWorthwhile rewrites the lists without dead slots when there are many. The cost,
@@ -198,7 +200,7 @@ func (x *Index) compactIfWorthwhile() {
 
 // compacted returns a state with only the live slots, renumbered in order.
 func (s *state) compacted() state {
-	fresh := newState(s.dictionary.seed, s.live(), len(s.lists))
+	fresh := newState(s.dictionary.seed, s.live(), len(s.postings.lists))
 	renumbered := make([]uint32, len(s.docs))
 	for slot, doc := range s.docs {
 		if s.dead.has(uint32(slot)) {
@@ -208,28 +210,31 @@ func (s *state) compacted() state {
 		fresh.slotOf.Set(doc, renumbered[slot])
 		fresh.docs = append(fresh.docs, doc)
 		fresh.lengths = append(fresh.lengths, s.lengths[slot])
+		fresh.total += uint64(s.lengths[slot])
 	}
 	fresh.dead = fresh.dead.grown(len(fresh.docs))
-	fresh.total = s.total
-
-	var slots, tfs [chunk]uint32
 	for _, term := range s.dictionary.slots {
-		if term.number == 0 {
-			continue
-		}
-		var kept postings
-		c := s.lists[term.number-1].cursor()
-		for n := c.fill(slots[:], tfs[:]); n > 0; n = c.fill(slots[:], tfs[:]) {
-			for i, slot := range slots[:n] {
-				if !s.dead.has(slot) {
-					kept.add(renumbered[slot], tfs[i])
-				}
-			}
-		}
-		if kept.n > 0 {
-			fresh.dictionary.add(term.hash)
-			fresh.lists = append(fresh.lists, kept)
+		if term.number > 0 {
+			s.keep(&fresh, term, renumbered)
 		}
 	}
 	return fresh
+}
+
+// keep adds the live postings of a term to a fresh state, and the term if it has any.
+func (s *state) keep(fresh *state, term dictionarySlot, renumbered []uint32) {
+	added, number := false, uint32(0)
+	r, _ := s.postings.read(term.number-1, nil)
+	for slots, tfs := range r.all() {
+		for i, slot := range slots {
+			if s.dead.has(slot) {
+				continue
+			}
+			if !added {
+				added, number = true, fresh.dictionary.add(term.hash)
+				fresh.postings.lists = append(fresh.postings.lists, list{})
+			}
+			fresh.postings.add(number, renumbered[slot], tfs[i], fresh.lengths)
+		}
+	}
 }

@@ -6,8 +6,31 @@
 // digits. A term is the indexed unit: the stem of a part or of a whole run. A slot is the
 // index's own number for one version of a document: every upsert takes the next slot and
 // the old one becomes dead, so that posting lists grow only at their end. A posting is a
-// slot and the weighted frequency of a term in it. A name is an identifier that a document
+// slot and the weighted frequency of a term in it. A block is 128 postings of a term that
+// were sealed together; the directory of a list has what bounds the scores of each block. A
+// window is a range of slots that is scored at once. A name is an identifier that a document
 // declares; it is found only as a whole and does not affect scores.
+//
+// # Bounds that hold for every project
+//
+// A query counts its statistics over its own universe, such as the documents of a project, so
+// neither the idf nor the mean length is known when a block is sealed. What a term adds to the
+// score of a document factors into
+//
+//	w·idf·(k1+1) · f(tf, len),   f(tf, len) = tf / (tf + k1·(1 - b + b·len/mean))
+//
+// The first factor belongs to the query: it is computed once for each term. For every mean
+// above 0, f grows with tf and falls with len. So for any set of postings, f of the highest tf
+// and the shortest len is a bound, whatever the mean turns out to be. One pair for a block
+// would be loose: a single short document and a single long one that repeats the term make it
+// so. A block therefore states two: the shortest length among the postings of one occurrence at
+// most, whose highest tf is one occurrence; and the highest tf and the shortest length among
+// the others. The larger of both values bounds the block. 16 bits hold each: a length is
+// rounded down and a frequency of 65,535 units stands for any above it, for which f is taken as
+// its limit, 1.
+//
+// How a search uses the bounds is told at its scan. Document frequencies of a universe are
+// exact, too: those of a set of slots that was counted before, plus the difference.
 //
 // Documents and queries are analysed by the same function. A query is never an AND of its
 // words: a document with any of them can be found.

@@ -88,10 +88,9 @@ func (x *Index) Named(name string, allow *roaring.Bitmap) []uint32 {
 		return nil
 	}
 	var docs []uint32
-	var slots, tfs [64]uint32
-	c := s.lists[id].cursor()
-	for n := c.fill(slots[:], tfs[:]); n > 0; n = c.fill(slots[:], tfs[:]) {
-		for _, slot := range slots[:n] {
+	list, _ := s.postings.read(id, nil)
+	for slots := range list.all() {
+		for _, slot := range slots {
 			if doc := s.docs[slot]; !s.dead.has(slot) && (allow == nil || allow.Contains(doc)) {
 				docs = append(docs, doc)
 			}

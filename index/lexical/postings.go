@@ -1,37 +1,91 @@
 package lexical
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"iter"
+	"math/bits"
+)
 
-// postings is the list of one term: for each slot that holds it, in increasing
-// order, the gap to the slot before and the term's frequency in units of
-// 1/tfUnit. A frequency of exactly one occurrence is a flag in the lowest bit of
-// the gap, so the common posting takes one or two bytes.
+// blockSize is how many postings are sealed together.
+const blockSize = 128
+
+// postings are the lists of all terms: the slots that hold a term, in increasing order, and
+// the term's frequency in units of 1/tfUnit. A list is a number of sealed blocks and a tail.
 //
-// Bytes once written never change: a copy of the struct is a snapshot that stays
-// readable while the original grows.
+// The tail holds the gap to the slot before and the frequency as numbers of variable
+// length. A frequency of exactly one occurrence is a flag in the lowest bit of the gap, so
+// the common posting takes one or two bytes. The buffer moves to one of twice the size when
+// it is full; so most terms, which are rare, take some thirty bytes and no allocation.
+//
+// A sealed block (see packed) never changes, and each of its postings can be read by
+// itself. No list holds a pointer.
 type postings struct {
-	data []byte
-	// n counts the postings, including dead slots.
-	n uint32
-	// next is the lowest slot that can be added.
-	next uint32
+	lists  []list
+	blocks [][]block // of the lists that have any, see list.long
+	sealed arena
+	tails  arena
+	// free are the tails of each class that lists have outgrown.
+	free [tailClasses][]uint32
 }
 
-// add appends a posting. Slots must come in increasing order; a slot already in the list is
-// ignored, so a repeated term of a document does no harm.
-func (p *postings) add(slot, tf uint32) {
-	if slot < p.next {
+// list is one term's postings.
+type list struct {
+	n    uint32 // postings, including dead slots
+	next uint32 // the lowest slot that can be added
+	tail uint32 // offset of the tail in postings.tails
+	long uint32 // number in postings.blocks plus one; 0 without sealed blocks
+	used uint16 // bytes of the tail
+	// class is the size of the tail: 2<<class bytes; 0 is none.
+	class uint8
+}
+
+// block is the directory's entry of 128 sealed postings: where they are, and what bounds
+// their scores whatever the mean length is that a query counts (see search.most).
+type block struct {
+	last   uint32 // slot of the last posting
+	offset uint32 // in postings.sealed
+	layout layout
+	once   uint16 // shortest document with the term at most once
+	tf     uint16 // highest frequency above one occurrence, 0 for none
+	often  uint16 // shortest document with such a frequency
+}
+
+const (
+	// tailClasses is the number of sizes of a tail: the largest, 2 KB, has room for blockSize
+	// postings of two numbers with 34 and 27 bits.
+	tailClasses = 11
+	// saturated is the highest frequency or length that a block states.
+	saturated = 1<<16 - 1
+)
+
+// add appends a posting; lengths are those of all slots. Slots must come in increasing
+// order; a slot already in the list is ignored, so a repeated term of a document does no
+// harm.
+func (p *postings) add(term, slot, tf uint32, lengths []uint32) {
+	l := &p.lists[term]
+	if slot < l.next {
 		return
 	}
-	gap := uint64(slot-p.next) << 1
+	tf = max(tf, 1)
+	var room [2 * binary.MaxVarintLen64]byte
+	b := room[:0]
+	gap := uint64(slot-l.next) << 1
 	if tf == tfUnit {
-		p.data = appendUvarint(p.data, gap|1)
+		b = appendUvarint(b, gap|1)
 	} else {
-		p.data = appendUvarint(p.data, gap)
-		p.data = appendUvarint(p.data, uint64(tf))
+		b = appendUvarint(b, gap)
+		b = appendUvarint(b, uint64(tf))
 	}
-	p.next = slot + 1
-	p.n++
+	if l.class == 0 || int(l.used)+len(b) > 2<<l.class {
+		p.move(l, int(l.used)+len(b))
+	}
+	copy(bytesAt(p.tails.pages, l.tail)[l.used:], b)
+	l.used += uint16(len(b))
+	l.next = slot + 1
+	l.n++
+	if l.n%blockSize == 0 {
+		p.seal(l, lengths)
+	}
 }
 
 // appendUvarint is binary.AppendUvarint with the one-byte case inlined.
@@ -42,18 +96,119 @@ func appendUvarint(b []byte, v uint64) []byte {
 	return binary.AppendUvarint(b, v)
 }
 
-// cursor reads a list from its start.
-type cursor struct {
-	data []byte
-	next uint32
+// move gives a list a tail of at least size bytes.
+func (p *postings) move(l *list, size int) {
+	class := uint8(max(bits.Len(uint(size-1))-1, 1))
+	var offset uint32
+	if free := p.free[class]; len(free) > 0 {
+		offset = free[len(free)-1]
+		p.free[class] = free[:len(free)-1]
+	} else {
+		offset = p.tails.take(2 << class)
+	}
+	if l.class > 0 {
+		copy(bytesAt(p.tails.pages, offset), bytesAt(p.tails.pages, l.tail)[:l.used])
+		p.free[l.class] = append(p.free[l.class], l.tail)
+	}
+	l.tail, l.class = offset, class
 }
 
-func (p postings) cursor() cursor { return cursor{data: p.data} }
+// seal makes the full tail of a list a block.
+func (p *postings) seal(l *list, lengths []uint32) {
+	if l.long == 0 {
+		p.blocks = append(p.blocks, nil)
+		l.long = uint32(len(p.blocks))
+	}
+	blocks := &p.blocks[l.long-1]
+	data := bytesAt(p.tails.pages, l.tail)[:l.used]
+	b := block{last: l.next - 1, once: saturated, often: saturated}
+	var slots, tfs [blockSize]uint32
+	base := follows(*blocks)
+	decode(data, base, slots[:], tfs[:])
+	for i, slot := range slots {
+		length := uint16(min(lengths[slot], saturated))
+		if tfs[i] <= tfUnit {
+			b.once = min(b.once, length)
+		} else {
+			b.tf = max(b.tf, uint16(min(tfs[i], saturated)))
+			b.often = min(b.often, length)
+		}
+	}
+	b.layout = layoutOf(base, &slots, &tfs)
+	b.offset = p.sealed.take(b.layout.bytes())
+	pack(bytesAt(p.sealed.pages, b.offset), b.layout, base, &slots, &tfs)
+	*blocks = append(*blocks, b)
+	l.used = 0
+}
 
-// fill decodes postings into slots and tfs, which have the same length, and
-// returns how many it wrote: fewer than fit only at the end of the list.
-func (c *cursor) fill(slots, tfs []uint32) int {
-	data, next := c.data, c.next
+// follows returns the lowest slot that can follow some blocks.
+func follows(blocks []block) uint32 {
+	if len(blocks) == 0 {
+		return 0
+	}
+	return blocks[len(blocks)-1].last + 1
+}
+
+// reading is one list as it was at some moment. It stays readable while the list grows.
+type reading struct {
+	n      uint32
+	blocks []block
+	sealed [][]byte
+	tail   []byte // a copy
+}
+
+// read returns a term's list. The copy of its tail is appended to room.
+func (p *postings) read(term uint32, room []byte) (reading, []byte) {
+	l := &p.lists[term]
+	r := reading{n: l.n, sealed: p.sealed.pages}
+	if l.long > 0 {
+		r.blocks = p.blocks[l.long-1]
+	}
+	if l.used > 0 {
+		start := len(room)
+		room = append(room, bytesAt(p.tails.pages, l.tail)[:l.used]...)
+		r.tail = room[start:]
+	}
+	return r, room
+}
+
+// packed returns a sealed block.
+func (r *reading) packed(number int) packed {
+	b := &r.blocks[number]
+	return newPacked(bytesAt(r.sealed, b.offset), b.layout, follows(r.blocks[:number]))
+}
+
+// decodeBlock decodes a sealed block.
+func (r *reading) decodeBlock(number int, slots, tfs *[blockSize]uint32) {
+	p := r.packed(number)
+	for i := range slots {
+		slots[i], tfs[i] = p.slot(i), p.tf(i)
+	}
+}
+
+// decodeTail decodes what follows the blocks and returns how many postings that is.
+func (r *reading) decodeTail(slots, tfs *[blockSize]uint32) int {
+	return decode(r.tail, follows(r.blocks), slots[:], tfs[:])
+}
+
+// all yields all postings, a block at a time. What it yields is valid until the next.
+func (r *reading) all() iter.Seq2[[]uint32, []uint32] {
+	return func(yield func(slots, tfs []uint32) bool) {
+		var slots, tfs [blockSize]uint32
+		for number := range r.blocks {
+			if r.decodeBlock(number, &slots, &tfs); !yield(slots[:], tfs[:]) {
+				return
+			}
+		}
+		if n := r.decodeTail(&slots, &tfs); n > 0 {
+			yield(slots[:n], tfs[:n])
+		}
+	}
+}
+
+// decode decodes postings into slots and tfs, which have the same length, and returns how
+// many there are. next is the lowest slot that can come first.
+func decode(data []byte, next uint32, slots, tfs []uint32) int {
 	tfs = tfs[:len(slots)]
 	pos, n := 0, 0
 	for n < len(slots) && pos < len(data) {
@@ -80,6 +235,5 @@ func (c *cursor) fill(slots, tfs []uint32) int {
 		next++
 		n++
 	}
-	c.data, c.next = data[pos:], next
 	return n
 }

@@ -7,18 +7,21 @@ import (
 	"github.com/recalld/recalld/index"
 )
 
-// kthScore is the k-th highest score so far; at least k documents are touched.
-func (s *search) kthScore(k int) float32 {
-	s.ranked = s.ranked[:0]
-	for _, slot := range s.touched {
-		s.ranked = append(s.ranked, -s.scores[slot].score) // the highest first
+// offer adds a hit to the best if it is one of them.
+func (s *search) offer(hit index.Hit) {
+	switch {
+	case len(s.best) < s.limit:
+		s.best = append(s.best, hit)
+		s.best.up()
+	case hit.Score < s.best[0].Score: // nearly always
+	case compareHits(hit, s.best[0]) < 0:
+		s.best[0] = hit
+		s.best.down()
 	}
-	index.SelectSmallest(s.ranked, k)
-	return -slices.Max(s.ranked[:k])
 }
 
 // top returns the best hits in their order, and the number of content terms.
-func (s *search) top(limit int) (hits []index.Hit, content int) {
+func (s *search) top() (hits []index.Hit, content int) {
 	var sum float32
 	for _, t := range s.terms {
 		if t.content {
@@ -26,25 +29,14 @@ func (s *search) top(limit int) (hits []index.Hit, content int) {
 			sum += float32(t.bound)
 		}
 	}
-	best := make(worstFirst, 0, min(limit, len(s.touched)))
-	for _, slot := range s.touched {
-		hit := index.Hit{Doc: s.docs[slot], Score: s.scores[slot].score, Held: s.scores[slot].held}
-		switch {
-		case len(best) < limit:
-			best = append(best, hit)
-			best.up()
-		case compareHits(hit, best[0]) < 0:
-			best[0] = hit
-			best.down()
-		}
-	}
-	slices.SortFunc(best, compareHits)
-	for i := range best {
+	slices.SortFunc(s.best, compareHits)
+	hits = slices.Clone([]index.Hit(s.best))
+	for i := range hits {
 		if sum > 0 {
-			best[i].Held = min(best[i].Held/sum, 1)
+			hits[i].Held = min(hits[i].Held/sum, 1)
 		}
 	}
-	return best, content
+	return hits, content
 }
 
 // compareHits orders hits by score, highest first, then by number.

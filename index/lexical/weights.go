@@ -46,8 +46,9 @@ func (x *Index) Weights(ctx context.Context, question string, universe *roaring.
 	}
 	n := float64(s.size + moreDocuments)
 	unknown := math.Log1p((n + 0.5) / 0.5)
-	for _, t := range s.terms {
-		df, err := s.frequency(ctx, t.list)
+	for i := range s.terms {
+		t := &s.terms[i]
+		df, err := s.frequency(ctx, t)
 		if err != nil {
 			return nil, err
 		}

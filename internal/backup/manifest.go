@@ -112,6 +112,9 @@ func load(path string) (*manifest, error) {
 	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &h) != nil {
 		return nil, bad("its manifest has no head")
 	}
+	if h.Blocks < 0 {
+		return nil, bad("it says that it has %d blocks", h.Blocks)
+	}
 	if h.Format != format {
 		return nil, &memory.Error{Code: memory.CodeIncompatible, Message: fmt.Sprintf("the backup %s has format %d, this program knows %d", filepath.Base(path), h.Format, format),
 			Hint: "install the newer recalld"}

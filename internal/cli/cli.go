@@ -21,8 +21,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gdamore/tcell/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/connect"
@@ -55,6 +57,12 @@ type Options struct {
 	// Terminal says that Err is a terminal, where progress bars make sense, and
 	// OutTerminal that Out is one: a person reads what is written, not a program.
 	Terminal, OutTerminal bool
+	// LookupEnv tells an empty variable from none; by default from Getenv, or the process's.
+	LookupEnv func(string) (string, bool)
+	// Size is the width and height of the terminal that Out is; by default asked of it.
+	Size func() (width, height int)
+	// Screen opens the terminal for the interactive search.
+	Screen func() (tcell.Screen, error)
 	// LookPath finds a program in PATH; exec.LookPath by default.
 	LookPath func(string) (string, error)
 	// Check starts the server of a client once and returns how many tools it lists;
@@ -76,6 +84,9 @@ type Options struct {
 	// Stop ends the daemon of a configuration, whatever its protocol, and returns
 	// once it is gone; default: client.Stop.
 	Stop func(ctx context.Context, cfg config.Config) (service.Greeting, error)
+	// Greet asks the daemon of a configuration who it is, whatever its protocol, and
+	// starts none; default: client.Greet.
+	Greet func(ctx context.Context, cfg config.Config) (service.Greeting, error)
 	// Window names the client that runs this program, as memory.Caller has it;
 	// default: client.Window.
 	Window func() string
@@ -89,17 +100,23 @@ type App struct {
 	// writes to them; progress bars alone draw on screen.
 	opts   Options
 	screen io.Writer
+	out    io.Writer // what Out makes visible; only writeRaw writes to it
+
+	colour  string // --color
+	noPager bool
 
 	json   bool
 	piped  bool           // Out takes JSON whatever --json says: messages between programs
 	source config.Sources // --data and --config
 	set    []string       // --set, not taken apart yet
 
-	command []string // the words of the command that runs
-	started bool     // the daemon has been started with the settings of this command line
+	runs    *cobra.Command // the command that runs, nil before
+	command []string       // its words
+	started bool           // the daemon has been started with the settings of this command line
 
-	cfg    *config.Config // loaded once
-	daemon Daemon         // connected once
+	cfg     *config.Config // loaded once
+	sources config.Sources // what it was loaded from
+	daemon  Daemon         // connected once
 
 	noticed sync.Once
 
@@ -119,7 +136,7 @@ func Run(ctx context.Context, args []string, opts Options) int {
 	app, err := newApp(opts)
 	if err == nil {
 		root := app.root()
-		root.SetArgs(args)
+		root.SetArgs(append([]string{}, args...)) // nil would be the arguments of the process
 		err = root.ExecuteContext(ctx)
 		app.close()
 	}
@@ -155,11 +172,24 @@ func newApp(opts Options) (*App, error) {
 		o.Err = os.Stderr
 		o.Terminal = isTerminal(os.Stderr)
 	}
-	app.screen = o.Err
+	app.screen, app.out = o.Err, o.Out
+	app.colour = colourAuto
+	if o.OutTerminal || o.Terminal {
+		allowColours(os.Stdout, os.Stderr)
+	}
 	o.Out = render.NewWriter(o.Out, func() bool { return app.json || app.piped })
 	o.Err = render.NewWriter(o.Err, func() bool { return app.json })
+	if o.LookupEnv == nil && o.Getenv == nil {
+		o.LookupEnv = os.LookupEnv
+	}
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
+	}
+	if o.LookupEnv == nil {
+		o.LookupEnv = func(name string) (string, bool) { text := o.Getenv(name); return text, text != "" }
+	}
+	if o.Screen == nil {
+		o.Screen = openScreen
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -185,6 +215,9 @@ func newApp(opts Options) (*App, error) {
 	if o.Stop == nil {
 		o.Stop = endDaemon
 	}
+	if o.Greet == nil {
+		o.Greet = greet
+	}
 	if o.Dir == "" {
 		// A working folder that was removed is none: most commands work without,
 		// and the others say what they miss.
@@ -207,7 +240,16 @@ func (a *App) root() *cobra.Command {
 		Long: `recalld remembers lessons, steps and code for coding agents and answers with a
 short context that is verified, ranked and within a token budget.
 
-Begin with: recalld up .`,
+Begin with: recalld up .
+On a terminal, recalld alone opens the interactive search.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if a.finds() {
+				return a.find(c.Context())
+			}
+			return c.Help()
+		},
+		Version: buildinfo.Version(),
 		// Errors are reported in one place, with their hint; a page of usage
 		// would hide them.
 		SilenceErrors: true,
@@ -227,9 +269,25 @@ Begin with: recalld up .`,
 	}
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "answer as JSON")
+	flags.StringVar(&a.colour, "color", colourAuto, "colours: auto (on a terminal), always or never")
+	flags.BoolVar(&a.noPager, "no-pager", false, "never show a long answer in $PAGER")
 	flags.StringVar(&a.source.Data, "data", "", "data folder (default $RECALLD_DATA, else the platform's)")
 	flags.StringVar(&a.source.File, "config", "", "settings file (default $RECALLD_CONFIG, else the platform's)")
 	flags.StringArrayVar(&a.set, "set", nil, "override a setting: --set log.level=debug")
+	must(root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{colourAuto, colourAlways, colourNever}, cobra.ShellCompDirectiveNoFileComp)))
+	root.SetVersionTemplate("recalld {{.Version}}\n")
+	if width, _ := a.size(); width > 0 {
+		root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", width)))
+	}
+	usual := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		_ = a.people(func(w io.Writer) { // a broken pipe ends the program anyway
+			out := c.OutOrStdout()
+			c.SetOut(w)
+			usual(c, args)
+			c.SetOut(out)
+		})
+	})
 	a.addGroups(root)
 	for _, command := range a.opts.Commands {
 		root.AddCommand(command(a))
@@ -244,9 +302,7 @@ func (a *App) Config() (config.Config, error) {
 	if a.cfg != nil {
 		return *a.cfg, nil
 	}
-	source := a.source
-	source.Getenv = a.opts.Getenv
-	source.Dir = cmp.Or(source.Dir, a.opts.Dir)
+	source := a.configSources()
 	source.Set = map[string]string{}
 	for _, setting := range a.set {
 		name, value, ok := strings.Cut(setting, "=")
@@ -257,10 +313,18 @@ func (a *App) Config() (config.Config, error) {
 	}
 	cfg, err := config.Load(source)
 	if err != nil {
-		return config.Config{}, &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: "the settings are explained in configs/recalld.yaml", Cause: err}
+		return config.Config{}, &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: "run 'recalld config edit' to mend the file; configs/recalld.yaml explains the settings", Cause: err}
 	}
-	a.cfg = &cfg
+	a.cfg, a.sources = &cfg, source
 	return cfg, nil
+}
+
+// configSources say where settings are read from, without those of --set.
+func (a *App) configSources() config.Sources {
+	source := a.source
+	source.Getenv = a.opts.Getenv
+	source.Dir = cmp.Or(source.Dir, a.opts.Dir)
+	return source
 }
 
 // service returns the daemon, which is started if none runs.
@@ -293,7 +357,7 @@ func (a *App) running(ctx context.Context) (Daemon, error) {
 func (a *App) dial(ctx context.Context, cfg config.Config, autostart bool) (Daemon, error) {
 	paths := cfg.Paths()
 	options := client.Options{
-		Socket: paths.Socket, StartLock: paths.StartLock, Log: paths.Log,
+		Socket: paths.Socket, Version: buildinfo.Version(), StartLock: paths.StartLock, Log: paths.Log,
 		Notice: a.notice, Logger: slog.New(slog.DiscardHandler),
 	}
 	if autostart {

@@ -29,7 +29,7 @@ func completionCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print the completion script of a shell",
-		Long:  "Print the script by which bash, fish, powershell or zsh complete commands, flags, projects and models.",
+		Long:  "Print the script by which bash, fish, powershell or zsh complete commands, flags, settings, projects, models and\nthe ids of lessons, sessions and receipts. They ask a daemon that runs, and start none.",
 		Example: `  source <(recalld completion bash)
   recalld completion zsh > "${fpath[1]}/_recalld"`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -90,13 +90,51 @@ func (a *App) completeProjects(c *cobra.Command, flag string) {
 			if err != nil {
 				return nil
 			}
-			for _, r := range repos.Repos {
-				names = append(names, memory.ProjectLabel(r.ProjectName, r.Project))
-			}
-			return names
+			return projectNames(repos.Repos)
 		})
 	}))
 }
+
+// projectNames are the projects of sandboxes as --project takes them: by their names; of
+// several with one name by their ids, described by name and folder.
+func projectNames(repos []memory.SandboxState) (names []string) {
+	ids := map[string]map[string]bool{} // by name
+	for _, r := range repos {
+		label := memory.ProjectLabel(r.ProjectName, r.Project)
+		if ids[label] == nil {
+			ids[label] = map[string]bool{}
+		}
+		ids[label][r.Project] = true
+	}
+	for _, r := range repos {
+		label := memory.ProjectLabel(r.ProjectName, r.Project)
+		if len(ids[label]) > 1 {
+			label = cobra.CompletionWithDesc(r.Project, render.ShortLine(label+" in "+r.Root, 80))
+		}
+		names = append(names, label)
+	}
+	return names
+}
+
+// completeLessons completes any number of arguments with the newest lessons, each with
+// how it begins, leaving out those that are there.
+func (a *App) completeLessons(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
+		list, err := service.Lessons.Do(ctx, d, memory.LessonsRequest{Limit: completedLessons, Project: typedProject(c), Caller: a.caller()})
+		if err != nil {
+			return nil
+		}
+		for _, l := range list.Lessons {
+			if !slices.Contains(args, l.ID) {
+				names = append(names, cobra.CompletionWithDesc(l.ID, render.ShortLine(l.Text, 60)))
+			}
+		}
+		return names
+	})
+}
+
+// completedLessons is how many lessons a completion offers: more are no choice.
+const completedLessons = 100
 
 // typedProject is the project that --project names before what is completed; without
 // it the working folder's is meant.

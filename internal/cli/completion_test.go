@@ -9,7 +9,9 @@ import (
 )
 
 func TestCompletion(t *testing.T) {
-	b := newBench(t, sample())
+	answers := sample()
+	answers[service.Lessons.Name] = &memory.LessonList{Lessons: []memory.Item{{ID: "l-4f2a9c", Kind: memory.Lesson, Text: "npm: use npm ci"}}}
+	b := newBench(t, answers)
 	for _, shell := range shells {
 		if out := b.ok("completion", shell); !strings.Contains(out, "recalld") {
 			t.Errorf("the script for %s does not mention recalld", shell)
@@ -39,6 +41,11 @@ func TestCompletion(t *testing.T) {
 		{[]string{"receipts", "r-1"}, []string{"r-1\tHow do I authenticate?", ":4"}},
 		{[]string{"feedback", "r-1", "w"}, []string{"worked", ":4"}},
 		{[]string{"feedback", "r-1", "worked", ""}, []string{":4"}},
+		{[]string{"show", "l-4"}, []string{"l-4f2a9c\tnpm: use npm ci", ":4"}},
+		{[]string{"forget", "l-4f2a9c", ""}, []string{":4"}},
+		{[]string{"remember", "x", "--supersedes", "l-"}, []string{"l-4f2a9c\tnpm: use npm ci", ":4"}},
+		{[]string{"config", "set", "log.l"}, []string{"log.level", ":4"}},
+		{[]string{"recall", "--color", ""}, []string{"auto", "always", "never", ":4"}},
 		{[]string{"replay", "--embedder", ""}, []string{"builtin", "none", ":4"}},
 	} {
 		out := b.ok(append([]string{"__complete"}, tt.args...)...)
@@ -64,4 +71,23 @@ func TestCompletion(t *testing.T) {
 	}
 	b.absent = true
 	b.ok("__complete", "recall", "--project", "") // says nothing, and is no error
+}
+
+// TestProjectsOfOneName are told apart by their folders, in completions and in lists.
+func TestProjectsOfOneName(t *testing.T) {
+	repos := []memory.SandboxState{
+		{ProjectName: "shop", Sandbox: memory.Sandbox{Project: "p1", Root: "/src/shop"}},
+		{ProjectName: "shop", Sandbox: memory.Sandbox{Project: "p1", Root: "/src/shop worktree"}},
+		{ProjectName: "shop", Sandbox: memory.Sandbox{Project: "p2", Root: "/old/shop"}},
+		{ProjectName: "mail", Sandbox: memory.Sandbox{Project: "p3", Root: "/src/mail"}},
+	}
+	b := newBench(t, map[string]any{service.Repos.Name: &memory.RepoList{Repos: repos}})
+	if out := b.ok("__complete", "recall", "--project", ""); !strings.HasPrefix(out, "mail\np1\tshop in /src/shop\np1\tshop in /src/shop worktree\np2\tshop in /old/shop\n") {
+		t.Errorf("the projects are completed as %q", out)
+	}
+	for _, tt := range []struct{ name, id, want string }{{"shop", "p1", "shop in /src/shop"}, {"shop", "p2", "shop in /old/shop"}, {"mail", "p3", "mail"}} {
+		if got := projectLabel(repos, tt.name, tt.id); got != tt.want {
+			t.Errorf("%s is called %q, want %q", tt.id, got, tt.want)
+		}
+	}
 }

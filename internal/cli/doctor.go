@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
 	"github.com/recalld/recalld/internal/memory"
@@ -156,7 +157,7 @@ func checkFolders(d *diagnosis, paths config.Paths) {
 func checkNoDaemon(d *diagnosis, paths config.Paths, why error) {
 	owner, err := daemon.ReadOwner(paths.Lock)
 	if err != nil {
-		d.add("daemon", FindingNote, "run 'recalld status' to start it; other commands start it too", "not running")
+		d.add("daemon", FindingNote, "run 'recalld up' to start it; every command that asks it starts it too", "not running")
 		return
 	}
 	// The record of an owner that was killed stays; the daemon overwrites it.
@@ -180,7 +181,7 @@ func checkStore(ctx context.Context, d *diagnosis, cfg config.Config) error {
 	if _, err := os.Stat(cfg.Paths().Store); err != nil {
 		return nil // nothing was remembered yet
 	}
-	found, err := daemon.CheckStore(ctx, cfg, Version())
+	found, err := daemon.CheckStore(ctx, cfg, buildinfo.Version())
 	switch {
 	case err != nil:
 		d.add("store", FindingFailed, memory.AsError(err).Hint, "%v", err)
@@ -200,6 +201,9 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 		return nil
 	}
 	d.add("daemon", FindingOK, "", "%s, pid %d, version %s, protocol %d", status.State, status.PID, status.Version, status.Protocol)
+	if note := versionNote(buildinfo.Version(), service.Greeting{Version: status.Version, Protocol: service.Protocol}); note != "" {
+		d.add("version", FindingNote, "", "%s", note)
+	}
 	for _, space := range status.Collections {
 		level, hint := FindingOK, ""
 		if space.State == memory.CollectionUnavailable {
@@ -216,7 +220,7 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 		return err
 	}
 	for _, r := range repos.Repos {
-		d.checkIndex(r)
+		d.checkIndex(r, projectLabel(repos.Repos, r.ProjectName, r.Project))
 	}
 	if status.Code.Paused {
 		d.add("background", FindingNote, "run 'recalld resume' to resume it", "all background work is paused")
@@ -249,8 +253,7 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 }
 
 // checkIndex says what keeps the index of a sandbox from being up to date.
-func (d *diagnosis) checkIndex(r memory.SandboxState) {
-	label := memory.ProjectLabel(r.ProjectName, r.Project)
+func (d *diagnosis) checkIndex(r memory.SandboxState, label string) {
 	switch {
 	case !r.GoneAt.IsZero():
 		d.add("index "+label, FindingNote, "", "%s: %s", render.Printable(r.Root), goneText(&r))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
 	"github.com/recalld/recalld/internal/memory"
@@ -39,7 +40,7 @@ func (a *App) repair(ctx context.Context, cfg config.Config, yes bool) (err erro
 	if _, err := a.stop(ctx); err != nil {
 		return err
 	}
-	r, err := daemon.PrepareRepair(ctx, cfg, Version())
+	r, err := daemon.PrepareRepair(ctx, cfg, buildinfo.Version())
 	if err != nil {
 		return err
 	}

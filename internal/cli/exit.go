@@ -4,12 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // The exit codes, in one table with exitCodes below. An answer that says
@@ -38,7 +42,7 @@ var exitCodes = []struct {
 	{ExitFailure, []memory.Code{memory.CodeInternal, memory.CodeCorrupt}, "failed, or doctor found something wrong"},
 	{ExitUsage, []memory.Code{memory.CodeInvalidInput}, "wrong usage, a value outside its limits, a setting that is wrong"},
 	{ExitNotFound, []memory.Code{memory.CodeNotFound}, "what was named does not exist"},
-	{ExitUnavailable, []memory.Code{memory.CodeUnavailable, memory.CodeLimited}, "the daemon, or a part it needs, cannot be reached for now"},
+	{ExitUnavailable, []memory.Code{memory.CodeUnavailable, memory.CodeLimited}, "the daemon, or a part it needs, cannot be reached for now; for status, that it is not running"},
 	{ExitConflict, []memory.Code{memory.CodeConflict}, "not possible now: the data folder is in use, a folder holds several repositories"},
 	{ExitForbidden, []memory.Code{memory.CodeForbidden}, "not allowed, or outside a sandbox"},
 	{ExitIncompatible, []memory.Code{memory.CodeIncompatible}, "the daemon or its store is of another version"},
@@ -94,10 +98,64 @@ func (a *App) reportError(err error) {
 			return
 		}
 	}
-	fmt.Fprintf(a.opts.Err, "recalld: %s\n", e.Error())
+	text := "recalld: " + a.inFlags(e).Error() + "\n"
 	if e.Hint != "" {
-		fmt.Fprintf(a.opts.Err, "hint: %s\n", e.Hint)
+		text += "hint: " + e.Hint + "\n"
 	}
+	if a.paints(a.opts.Terminal) {
+		a.flush()
+		_, _ = io.WriteString(a.screen, render.PaintError(text)) // nothing more can be done
+		return
+	}
+	io.WriteString(a.opts.Err, text)
+}
+
+// fieldFlags are the flags of fields that have another name.
+var fieldFlags = map[string]string{"sessionId": "session", "gitBranch": "branch", "n": "number", "taskType": "type"}
+
+// inFlags names the field of an error as the command that runs does: by its flag, or by
+// its argument.
+func (a *App) inFlags(e *memory.Error) *memory.Error {
+	if a.runs == nil || e.Field == "" || strings.HasPrefix(e.Field, "-") {
+		return e
+	}
+	field := e.Field[strings.LastIndexByte(e.Field, '.')+1:]
+	name := fieldFlags[field]
+	if name == "" {
+		name = kebab(field)
+	}
+	named := *e
+	argument := strings.ToUpper(name)
+	takes := slices.Contains(strings.FieldsFunc(a.runs.Use, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) }), argument)
+	switch flags := a.runs.Flags(); {
+	case e.Field == "scope.sessionId" && flags.Changed("scope"):
+		named.Field = "--scope"
+	case flags.Lookup(name) != nil && (flags.Changed(name) || !takes):
+		named.Field = "--" + name
+	case takes:
+		named.Field = argument
+	case name == "ids":
+		named.Field = "ID"
+	}
+	return &named
+}
+
+// kebab writes a name of JSON as flags are written: sinceHours and min_relevance as
+// since-hours and min-relevance.
+func kebab(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		switch {
+		case r == '_':
+			b.WriteByte('-')
+		case unicode.IsUpper(r):
+			b.WriteByte('-')
+			b.WriteRune(unicode.ToLower(r))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // exitCodesTopic is a page of help.

@@ -54,7 +54,7 @@ func writeFiles(w io.Writer, list *memory.FileList) {
 	if list.Total == 0 {
 		fmt.Fprintf(w, "No matching files in project %s.\n", project)
 	} else {
-		render.Table(w, fileRows(list.Files))
+		render.List(w, fileRows(list.Files))
 		fmt.Fprintf(w, "%d of %s in project %s\n", len(list.Files), memory.Count(list.Total, "matching file"), project)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(list.Withheld)) {

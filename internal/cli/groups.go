@@ -14,7 +14,7 @@ var groups = []group{
 	{"code", "Code:", []func(*App) *cobra.Command{indexCommand, filesCommand, reposCommand, pauseCommand, resumeCommand}},
 	{"sessions", "Sessions and what was done:", []func(*App) *cobra.Command{sessionsCommand, stepsCommand, lastCommand, summarizeCommand, tasksCommand}},
 	{"contexts", "Contexts:", []func(*App) *cobra.Command{contextCommand, catalogueCommand}},
-	{"daemon", "Daemon and clients:", []func(*App) *cobra.Command{upCommand, uiCommand, statusCommand, doctorCommand, auditCommand, backupCommand, restoreCommand, connectCommand, mcpCommand, hookCommand, tokenCommand, callCommand, serveCommand, stopCommand, modelCommand, evalCommand, versionCommand, completionCommand}},
+	{"daemon", "Daemon and clients:", []func(*App) *cobra.Command{upCommand, uiCommand, statusCommand, doctorCommand, configCommand, auditCommand, backupCommand, restoreCommand, connectCommand, mcpCommand, hookCommand, tokenCommand, callCommand, serveCommand, stopCommand, modelCommand, evalCommand, versionCommand, completionCommand, manCommand}},
 }
 
 // addGroups adds every command to the root, in its group, and help to the last one.

@@ -44,7 +44,7 @@ says otherwise.`,
 					fmt.Fprintln(w, "No matching steps.")
 					return
 				}
-				render.Table(w, stepRows(last.Steps))
+				render.List(w, stepRows(last.Steps, cells(w, wideSteps)))
 			})
 		},
 	}

@@ -50,7 +50,7 @@ func writeLessons(w io.Writer, list *memory.LessonList, stale bool, now time.Tim
 	project := memory.ProjectLabel(list.ProjectName, list.Project)
 	switch {
 	case len(list.Lessons) > 0:
-		render.Table(w, lessonRows(list.Lessons, stale, now))
+		render.List(w, lessonRows(list.Lessons, stale, now, cells(w, 80)))
 	case stale:
 		fmt.Fprintf(w, "No stale lessons in project %s.\n", project)
 	default:
@@ -68,7 +68,7 @@ func writeLessons(w io.Writer, list *memory.LessonList, stale bool, now time.Tim
 	}
 }
 
-func lessonRows(lessons []memory.Item, stale bool, now time.Time) [][]string {
+func lessonRows(lessons []memory.Item, stale bool, now time.Time, most int) [][]string {
 	rows := [][]string{{"LESSON", "AGE", "SUCCESS", "CODE", "TEXT"}}
 	for _, l := range lessons {
 		code := "-"
@@ -79,7 +79,7 @@ func lessonRows(lessons []memory.Item, stale bool, now time.Time) [][]string {
 		if rate == "" {
 			rate = "-"
 		}
-		rows = append(rows, []string{l.ID, render.Age(now.Sub(l.CreatedAt)), rate, code, followedText(l.Provenance) + render.ShortLine(l.Text, 80)})
+		rows = append(rows, []string{l.ID, render.Age(now.Sub(l.CreatedAt)), rate, code, followedText(l.Provenance) + render.ShortLine(l.Text, most)})
 		for _, anchor := range l.Anchors {
 			if stale && anchor.State.Outdated() {
 				rows = append(rows, []string{"", "", "", "", "  " + render.ShortLine(anchor.String(), 120)})

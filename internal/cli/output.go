@@ -19,8 +19,7 @@ import (
 // writes.
 func (a *App) answer(value any, people func(w io.Writer)) error {
 	if !a.json {
-		people(a.opts.Out)
-		return nil
+		return a.people(people)
 	}
 	text, err := encode(value)
 	if err != nil {
@@ -43,9 +42,11 @@ func (a *App) recorded(value any, stored bool, people func(w io.Writer)) error {
 		}
 		return a.write(render.WithNotice(text))
 	}
-	var text bytes.Buffer
-	people(&text)
-	return a.write([]byte(a.fenced(text.String())))
+	return a.people(func(w io.Writer) {
+		p := &page{width: w.(*page).width}
+		people(p)
+		io.WriteString(w, a.fenced(p.String()))
+	})
 }
 
 // fenced is stored text as it is for who reads Out: a person knows what recalld is.
@@ -57,7 +58,12 @@ func (a *App) fenced(text string) string {
 }
 
 func (a *App) write(text []byte) error {
-	if _, err := a.opts.Out.Write(text); err != nil {
+	_, err := a.opts.Out.Write(text)
+	return wrapWrite(err)
+}
+
+func wrapWrite(err error) error {
+	if err != nil {
 		return fmt.Errorf("write answer: %w", err)
 	}
 	return nil

@@ -25,11 +25,15 @@ var moreSettings = map[string][]string{
 
 // withoutDaemon are the commands that neither ask a daemon nor start one for what --set
 // could change.
-var withoutDaemon = []string{"backup list", "backup verify", "completion", "connect", "restore", "stop", "team add", "team init", "team remove", "token add", "token list", "token remove", "version"}
+var withoutDaemon = []string{"backup list", "backup verify", "completion", "connect", "man", "restore", "stop", "team add", "team init", "team remove", "token add", "token list", "token remove", "version"}
 
 // begin notes which command runs, and refuses a --set that it would ignore whatever
 // daemon there is.
 func (a *App) begin(c *cobra.Command) error {
+	a.runs = c
+	if err := a.checkColour(); err != nil {
+		return err
+	}
 	a.command = strings.Fields(strings.TrimPrefix(c.CommandPath(), "recalld"))
 	name := strings.Join(a.command, " ") + " "
 	if slices.ContainsFunc(withoutDaemon, func(of string) bool { return strings.HasPrefix(name, of+" ") }) {

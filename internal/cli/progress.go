@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"time"
 
@@ -12,12 +11,11 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// quietInterval is the pause between two lines of progress where no bar can be
-// drawn.
+// quietInterval is the pause between two lines of progress with --json.
 const quietInterval = 5 * time.Second
 
-// progress shows how far a task is: a bar on a terminal, else a line now and
-// then, which with --json is a progressLine. All of it goes to standard error.
+// progress shows how far a task is: a bar on a terminal, with --json a progressLine now
+// and then, else nothing. All of it goes to standard error.
 type progress struct {
 	out      io.Writer
 	terminal bool
@@ -52,28 +50,23 @@ type progressLine struct {
 // yet.
 func (p *progress) show(phase string, done, total int64) {
 	if p.terminal {
-		p.draw(render.Printable(phase), done, total)
+		p.draw(render.ForeignLine(phase, maxPhase), done, total)
 		return
 	}
-	if phase == p.phase && p.now().Sub(p.last) < quietInterval {
+	if !p.json || phase == p.phase && p.now().Sub(p.last) < quietInterval {
 		return
 	}
 	p.phase, p.last = phase, p.now()
-	switch {
-	case p.json:
-		var line progressLine
-		line.Progress.Phase, line.Progress.Done, line.Progress.Total = phase, done, max(total, 0)
-		line.Progress.Unit = cmp.Or(p.unit, "bytes")
-		// An error while showing progress must not stop the work.
-		_ = json.NewEncoder(p.out).Encode(line)
-	case total <= 0:
-		fmt.Fprintf(p.out, "%s\n", phase)
-	case p.unit == "":
-		fmt.Fprintf(p.out, "%s: %s of %s\n", phase, render.Bytes(done), render.Bytes(total))
-	default:
-		fmt.Fprintf(p.out, "%s: %d of %d %s\n", phase, done, total, p.unit)
-	}
+	var line progressLine
+	line.Progress.Phase, line.Progress.Done, line.Progress.Total = phase, done, max(total, 0)
+	line.Progress.Unit = cmp.Or(p.unit, "bytes")
+	// An error while showing progress must not stop the work.
+	_ = json.NewEncoder(p.out).Encode(line)
 }
+
+// maxPhase bounds the words before a bar, in characters: a bar that takes two lines could
+// not be cleared.
+const maxPhase = 20
 
 func (p *progress) draw(phase string, done, total int64) {
 	if total <= 0 {
@@ -82,13 +75,14 @@ func (p *progress) draw(phase string, done, total int64) {
 	if p.bar == nil || (p.bar.GetMax64() < 0) != (total < 0) {
 		p.done()
 		options := []progressbar.Option{
-			progressbar.OptionSetWriter(p.out), progressbar.OptionSetWidth(30), progressbar.OptionShowCount(),
-			progressbar.OptionSetDescription(phase), progressbar.OptionThrottle(50 * time.Millisecond),
+			progressbar.OptionSetWriter(p.out), progressbar.OptionSetWidth(16), progressbar.OptionSetDescription(phase),
+			progressbar.OptionThrottle(50 * time.Millisecond), progressbar.OptionUseANSICodes(true), progressbar.OptionClearOnFinish(),
 		}
-		if p.unit == "" {
-			options = append(options, progressbar.OptionShowBytes(true))
-		} else {
-			options = append(options, progressbar.OptionShowIts(), progressbar.OptionSetItsString(p.unit))
+		switch {
+		case p.unit == "":
+			options = append(options, progressbar.OptionShowCount(), progressbar.OptionShowBytes(true))
+		case total > 0: // without a total, figures say nothing yet
+			options = append(options, progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString(p.unit))
 		}
 		p.bar, p.phase = progressbar.NewOptions64(total, options...), phase
 	}
@@ -107,5 +101,6 @@ func (p *progress) draw(phase string, done, total int64) {
 func (p *progress) done() {
 	if p.bar != nil {
 		_ = p.bar.Clear()
+		p.bar = nil
 	}
 }

@@ -67,14 +67,14 @@ the question from standard input: a log or the output of a test may be long.`,
 			// A text that is JSON says itself what it is.
 			stored := len(answer.Items) > 0 && (a.json || request.Format != memory.FormatJSON)
 			return a.recorded(answer, stored, func(w io.Writer) {
-				fmt.Fprintln(w, strings.TrimRight(render.Bare(f.text(answer)), "\n"))
+				io.WriteString(w, a.answerText(&f, answer))
 				if f.draws() {
 					fmt.Fprintln(w)
 					render.Explain(w, answer)
 				}
 				if f.ids && len(answer.Items) > 0 {
 					fmt.Fprintln(w)
-					render.Table(w, idRows(answer.Items))
+					render.List(w, idRows(answer.Items))
 				}
 			})
 		},
@@ -116,6 +116,19 @@ func idRows(items []memory.Item) [][]string {
 		rows = append(rows, []string{i.ID, string(i.Kind), render.ShortLine(text, 60)})
 	}
 	return rows
+}
+
+// answerText is the text of an answer: for a person at a terminal with the relevance of
+// every item, elsewhere the daemon's own.
+func (a *App) answerText(f *recallFlags, answer *memory.RecallResponse) string {
+	if width, _ := a.size(); width > 0 && f.format == string(memory.FormatText) {
+		return render.ForPeople(answer, width)
+	}
+	text := strings.TrimRight(render.Bare(f.text(answer)), "\n") + "\n"
+	if len(answer.Items) == 0 && f.format == string(memory.FormatText) {
+		text = render.InCommands(text)
+	}
+	return text
 }
 
 // draws says that the explanation is drawn below the answer.

@@ -73,6 +73,9 @@ recall says when they changed since or are gone.`,
 	flags.StringVar(&r.SuccessRate, "success-rate", "", "successes of attempts: 9/10")
 	flags.StringSliceVar(&r.Supersedes, "supersedes", nil, "ids of lessons that this one replaces")
 	flags.StringSliceVar(&r.Retracts, "retracts", nil, "ids of lessons that were found wrong; this one says why")
+	for _, flag := range []string{"supersedes", "retracts"} {
+		must(c.RegisterFlagCompletionFunc(flag, a.completeLessons))
+	}
 	flags.StringVar(&r.AgentID, "agent-id", "", "who writes it")
 	flags.StringArrayVar(&anchors, "anchor", nil, "code that it is about: FILE, FILE#SYMBOL or FILE:10-20; may be repeated")
 	flags.BoolVar(&r.Private, "private", false, "keep it on this machine: not in the repository's log, not for the team")

@@ -191,6 +191,24 @@ func goneText(r *memory.SandboxState) string {
 	return text + "its index is dropped after a day, lessons stay"
 }
 
+// projectLabel names a project: by its name, and where others of the sandboxes have that
+// name, by its folder too.
+func projectLabel(repos []memory.SandboxState, name, id string) string {
+	label, root, others := memory.ProjectLabel(name, id), "", false
+	for _, r := range repos {
+		switch {
+		case r.Project == id && root == "":
+			root = r.Root
+		case r.Project != id && r.ProjectName == name:
+			others = true
+		}
+	}
+	if others && root != "" {
+		return label + " in " + render.Printable(root)
+	}
+	return label
+}
+
 // totalText sums the table up.
 func totalText(repos []memory.SandboxState) string {
 	projects := map[string]bool{}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/backup"
+	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/daemon"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
@@ -96,7 +97,7 @@ func (a *App) restore(ctx context.Context, name string, o restoreOptions) (err e
 		return err
 	}
 	shown := a.newProgress("")
-	r, err := daemon.PrepareRestore(ctx, cfg, Version(), b, result.To, func(done int64) { shown.show("restoring", done, b.Size) })
+	r, err := daemon.PrepareRestore(ctx, cfg, buildinfo.Version(), b, result.To, func(done int64) { shown.show("restoring", done, b.Size) })
 	shown.done()
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
 )
@@ -44,7 +45,8 @@ yourself under a service manager or to watch it start. With --json it logs JSON.
 // output already.
 func (a *App) serve(ctx context.Context, cfg config.Config, autostarted bool) error {
 	config.PrivateFiles()
-	opts := daemon.Options{Config: cfg, Version: Version(), Autostarted: autostarted}
+	sources := a.sources
+	opts := daemon.Options{Config: cfg, Version: buildinfo.Version(), Autostarted: autostarted, Reload: func() (config.Config, error) { return config.Load(sources) }}
 	if !autostarted {
 		opts.Console = a.opts.Err
 	}

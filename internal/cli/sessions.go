@@ -45,7 +45,7 @@ steps. Filters choose sessions; --screen keeps sessions with a step on that scre
 			return a.recorded(list, len(list.Sessions) > 0, func(w io.Writer) {
 				switch {
 				case len(list.Sessions) > 0:
-					render.Table(w, sessionRows(list.Sessions, a.opts.Now()))
+					render.List(w, sessionRows(list.Sessions, a.opts.Now()))
 				case r.Filters != nil:
 					fmt.Fprintln(w, "No matching sessions.")
 				default:

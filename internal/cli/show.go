@@ -40,6 +40,7 @@ project, name it with --project.`,
 			})
 		},
 	}
+	c.ValidArgsFunction = a.completeLessons
 	flags := c.Flags()
 	a.projectFlag(c, &r.Project)
 	flags.IntVar(&r.MaxTokens, "max-tokens", 0, fmt.Sprintf("most tokens, %d–%d (default %d)", memory.MinTokens, memory.MaxTokens, memory.MaxTokens))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
@@ -21,10 +23,13 @@ func statusCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "status",
 		Short:   "Show the state of the daemon",
-		Long:    "Show the state of the daemon: its projects, the progress of each model's vectors, the\nqueue, code memory and the last errors. Prometheus reads the same from GET /metrics.",
+		Long:    "Show the state of the daemon: its projects, the progress of each model's vectors, the\nqueue, code memory and the last errors. Prometheus reads the same from GET /metrics.\nstatus starts no daemon: if none runs, it says so and exits with 4.",
 		Example: "  recalld status\n  recalld status --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := a.onlyRunning(c.Context()); err != nil {
+				return err
+			}
 			status, err := ask(c.Context(), a, service.Status, service.None{})
 			if err != nil {
 				return err
@@ -32,6 +37,19 @@ func statusCommand(a *App) *cobra.Command {
 			return a.answer(status, func(w io.Writer) { writeStatus(w, status, a.opts.Now()) })
 		},
 	}
+}
+
+// onlyRunning has what follows ask a daemon that runs already. If none does, the error
+// says how to start one.
+func (a *App) onlyRunning(ctx context.Context) error {
+	running, err := a.running(ctx)
+	if memory.CodeOf(err) == memory.CodeUnavailable {
+		cfg, _ := a.Config() // running has read it
+		return &memory.Error{Code: memory.CodeUnavailable, Message: "the daemon of " + cfg.Data + " is not running",
+			Hint: "run 'recalld up' in a repository to start it; every command that asks it starts it too", Cause: err}
+	}
+	a.daemon = running
+	return err
 }
 
 // writeStatus writes one table per concern and leaves out those that are empty.
@@ -61,7 +79,7 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 		rows = append(rows, []string{"hooks", fmt.Sprintf("%d events wait, %d could not be recorded (see the folder spool), %d found no room", h.Waiting, h.Aside, h.Refused)})
 	}
 	if s.Savings != nil {
-		rows = append(rows, []string{"saved", savingsText(s.Savings)})
+		rows = append(rows, []string{"saved", savingsText(s)})
 	}
 	if s.Adapting != nil {
 		rows = append(rows, []string{"model", adaptingText(s.Adapting)})
@@ -74,6 +92,9 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 	}
 	for _, note := range s.Notes {
 		rows = append(rows, []string{"note", note})
+	}
+	if note := versionNote(buildinfo.Version(), service.Greeting{Version: s.Version, Protocol: service.Protocol}); note != "" {
+		rows = append(rows, []string{"version", note})
 	}
 	rows = append(rows, waitingRows(s.Waiting)...)
 	render.Table(w, rows)
@@ -104,14 +125,15 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 }
 
 // savingsText says what answers saved, in all and for the projects with the most.
-func savingsText(s *memory.Savings) string {
+func savingsText(status *memory.Status) string {
+	s := status.Savings
 	text := fmt.Sprintf("about %d tokens in %s with lessons, against reading their logs", s.Tokens, memory.Count(s.Answers, "answer"))
 	if len(s.Projects) < 2 {
 		return text
 	}
 	var each []string
 	for _, p := range s.Projects[:min(len(s.Projects), 3)] {
-		each = append(each, fmt.Sprintf("%s %d", memory.ProjectLabel(p.ProjectName, p.Project), p.Tokens))
+		each = append(each, fmt.Sprintf("%s %d", projectLabel(status.Projects, p.ProjectName, p.Project), p.Tokens))
 	}
 	return text + ": " + strings.Join(each, ", ")
 }

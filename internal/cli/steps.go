@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,7 +46,7 @@ sessions before any step is ranked.`,
 			return a.recorded(found, len(found.Matches) > 0, func(w io.Writer) {
 				switch {
 				case len(found.Matches) > 0:
-					render.Table(w, stepRows(found.Matches))
+					render.List(w, stepRows(found.Matches, cells(w, wideSteps)))
 				case !found.Incomplete:
 					fmt.Fprintln(w, "No matching steps.")
 				}
@@ -71,13 +72,21 @@ func (n *narrowFlags) narrow() (*memory.Scope, *memory.StepFilters, error) {
 	return scope, filters, err
 }
 
-// stepRows are the lines of the table that steps and last share.
-func stepRows(steps []memory.StepView) [][]string {
+// wideSteps is the least width at which steps are listed with screen and session.
+const wideSteps = 120
+
+// stepRows are the lines of the table of steps in a terminal of some width.
+func stepRows(steps []memory.StepView, width int) [][]string {
 	rows := [][]string{{"TIME", "TOOL", "TARGET", "ENDED", "SCREEN", "SESSION", "STEP"}}
 	for _, s := range steps {
 		rows = append(rows, []string{
 			render.Time(s.Timestamp, ""), render.ShortLine(s.Tool, 30), render.ShortLine(s.Target, 40), endedText(s.StepEnd), render.ShortLine(s.Screen, 30), s.SessionID, followedText(s.Provenance) + render.ShortLine(s.Snippet, 200),
 		})
+	}
+	if width < wideSteps {
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], 4, 6)
+		}
 	}
 	return rows
 }

@@ -13,7 +13,7 @@ import (
 func TestTablesMarkWhatIsFollowed(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	file := &memory.Provenance{Origin: memory.OriginFollowed, Path: "/src/shop/s"}
-	steps := stepRows([]memory.StepView{{Timestamp: now, Snippet: "from a file", Provenance: file}, {Timestamp: now, Snippet: "recorded"}})
+	steps := stepRows([]memory.StepView{{Timestamp: now, Snippet: "from a file", Provenance: file}, {Timestamp: now, Snippet: "recorded"}}, wideSteps)
 	sessions := sessionRows([]memory.SessionView{{SessionID: "file", CreatedAt: now, Goal: "from a file", Provenance: file}, {SessionID: "here", CreatedAt: now, Goal: "recorded"}}, now)
 	for name, rows := range map[string][][]string{"steps": steps, "sessions": sessions} {
 		for _, row := range rows[1:] {

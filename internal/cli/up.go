@@ -17,7 +17,6 @@ import (
 	"github.com/recalld/recalld/configs"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -53,8 +52,8 @@ func upCommand(a *App) *cobra.Command {
 		Use:   "up [PATH]",
 		Short: "Start the daemon, index a repository and try it",
 		Long: `Start the daemon, index PATH (the working folder by default) with progress, ask one
-question that is taken from a doc comment in it, show the answer, and print the
-lines for an MCP client.`,
+question that is taken from a doc comment or a title in it, show the answer, and print
+the lines for an MCP client.`,
 		Example: "  recalld up\n  recalld up ~/src/service",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -73,8 +72,7 @@ lines for an MCP client.`,
 			if a.json {
 				return a.recorded(result, true, nil)
 			}
-			writeUp(a.opts.Out, result, entry, a.fenced)
-			return nil
+			return a.people(func(w io.Writer) { a.writeUp(w, result, entry) })
 		},
 		ValidArgsFunction: completeAnyFolder,
 	}
@@ -100,33 +98,55 @@ func (a *App) up(ctx context.Context, path string) (*upResult, error) {
 	if result.Waiting, err = a.waitingIn(ctx, queued.Root); err != nil {
 		return nil, err
 	}
-	q, ok, err := findQuestion(ctx, queued.Root, cfg.Index.SkipDirs)
-	if err != nil || !ok {
+	questions, err := findQuestions(ctx, queued.Root, cfg.Index.SkipDirs)
+	if err != nil {
 		return result, err
 	}
-	result.Question = &q
-	result.Answer, err = ask(ctx, a, service.Recall, memory.RecallRequest{
-		Query: q.Text, Kinds: []memory.Kind{memory.Chunk}, Project: queued.Project,
-		Caller: memory.Caller{Dir: queued.Root, Client: "cli"},
-	})
-	if err != nil {
-		return nil, err
+	return result, a.askGood(ctx, result, queued, questions)
+}
+
+// askGood asks the first question whose answer begins with what it expects, else the first
+// whose answer has it. One that the answer would miss says nothing about what the user
+// will ask, and is not shown; if all are missed, the first is, with its answer.
+func (a *App) askGood(ctx context.Context, result *upResult, queued *memory.IndexQueued, questions []question) error {
+	if len(questions) == 0 {
+		return nil
 	}
-	result.Found = slices.ContainsFunc(result.Answer.Items, func(i memory.Item) bool { return i.Source.Path == q.Path })
-	return result, nil
+	ask := func(q question, trying bool) (*memory.RecallResponse, error) {
+		return ask(ctx, a, service.Recall, memory.RecallRequest{
+			Query: q.Text, Kinds: []memory.Kind{memory.Chunk}, Project: queued.Project, Typing: trying,
+			Caller: memory.Caller{Dir: queued.Root, Client: "cli"},
+		})
+	}
+	chosen, best := questions[0], -1
+	for _, q := range questions {
+		answer, err := ask(q, true)
+		if err != nil {
+			return err
+		}
+		place := slices.IndexFunc(answer.Items, func(i memory.Item) bool { return i.Source.Path == q.Path && i.Strength != memory.Maybe })
+		if place >= 0 && (best < 0 || place < best) {
+			chosen, best = q, place
+		}
+		if best == 0 {
+			break
+		}
+	}
+	answer, err := ask(chosen, false)
+	result.Question, result.Found, result.Answer = &chosen, best >= 0, answer
+	return err
 }
 
 // writeUp shows the question with what it expects, so that the user can judge
-// the answer; entry is for an MCP client's settings. What is
-// from the repository goes through fence.
-func writeUp(w io.Writer, r *upResult, entry string, fence func(string) string) {
+// the answer; entry is for an MCP client's settings.
+func (a *App) writeUp(w io.Writer, r *upResult, entry string) {
 	writeIndexed(w, r.Index, r.indexedIn)
 	fmt.Fprintln(w)
 	if r.Question == nil {
-		fmt.Fprintln(w, "No documented function to ask about was found.")
+		fmt.Fprintln(w, "There is nothing to ask about yet: no code and no documentation was found here.")
 	} else {
-		fmt.Fprintln(w, strings.TrimRight(fence(fmt.Sprintf("Question: %s\nExpected: %s in %s\n\n%s",
-			r.Question.Text, r.Question.Name, r.Question.Path, render.Bare(r.Answer.Text))), "\n"))
+		fmt.Fprintln(w, strings.TrimRight(a.fenced(fmt.Sprintf("Question: %s\nExpected: %s in %s\n\n%s",
+			r.Question.Text, r.Question.Name, r.Question.Path, a.answerText(&recallFlags{format: string(memory.FormatText)}, r.Answer))), "\n"))
 		if !r.Found {
 			fmt.Fprintln(w, "\nThe expected file is not in the answer.")
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 )
@@ -34,6 +35,9 @@ const (
 type Options struct {
 	// Socket is the path of the daemon's socket.
 	Socket string
+	// Version is that of this program. A daemon of an older version is replaced if Command
+	// is there; empty replaces none.
+	Version string
 	// Command is the command line that serves this data folder; empty never
 	// starts a daemon.
 	Command []string
@@ -68,9 +72,10 @@ func (o *Options) validate() error {
 
 // Connect returns a client of the daemon, which it starts where none answers and
 // Options say how. However many clients connect at once, one daemon is started.
-// A daemon of an older protocol is asked to drain and is replaced; one of a newer
-// protocol is CodeIncompatible. Without a daemon, and without a Command, the
-// error is CodeUnavailable.
+// A daemon of an older protocol or an older version is asked to drain and is replaced;
+// one of a newer protocol is CodeIncompatible, one of a newer version is used. So of
+// several installed versions the newest one stays. Without a daemon, and without a
+// Command, the error is CodeUnavailable.
 func Connect(ctx context.Context, opts Options) (*Client, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
@@ -87,9 +92,10 @@ func Connect(ctx context.Context, opts Options) (*Client, error) {
 type presence int
 
 const (
-	absent presence = iota // nothing answers
-	older                  // a daemon of an older protocol
-	ready                  // a daemon that understands us
+	absent   presence = iota // nothing answers
+	older                    // a daemon of an older protocol
+	outdated                 // a daemon that understands us, of an older version
+	ready                    // a daemon that understands us
 )
 
 // look says hello. The error is of a daemon that is there and cannot be used.
@@ -108,6 +114,8 @@ func (c *Client) look(ctx context.Context) (presence, error) {
 			Hint:    "update this recalld to the daemon's version, or stop that one: recalld stop"}
 	case g.Protocol < service.Protocol:
 		return older, nil
+	case buildinfo.Newer(c.opts.Version, g.Version):
+		return outdated, nil
 	}
 	return ready, nil
 }
@@ -120,7 +128,10 @@ func (c *Client) Ensure(ctx context.Context) error {
 		return err
 	}
 	if len(c.opts.Command) == 0 {
-		if found == older {
+		switch found {
+		case outdated: // it understands us
+			return nil
+		case older:
 			return &memory.Error{Code: memory.CodeIncompatible, Message: "the daemon is of an older version",
 				Hint: "restart it: recalld stop, then recalld up"}
 		}
@@ -152,7 +163,7 @@ func (c *Client) start(ctx context.Context) error {
 	if err != nil || found == ready {
 		return err
 	}
-	if found == older {
+	if found == older || found == outdated {
 		if err := c.replace(ctx); err != nil {
 			return err
 		}
@@ -160,16 +171,16 @@ func (c *Client) start(ctx context.Context) error {
 	return c.spawnAndWait(ctx)
 }
 
-// replace has a daemon of an older protocol make way. It holds the data folder
-// until it has drained; the daemon started next waits for that.
+// replace has an older daemon make way. It holds the data folder until it has drained;
+// the daemon started next waits for that.
 func (c *Client) replace(ctx context.Context) error {
-	c.opts.Logger.InfoContext(ctx, "asking a daemon of an older protocol to make way")
+	c.opts.Logger.InfoContext(ctx, "asking an older daemon to make way")
 	if _, err := service.Stop.Do(ctx, c, service.None{}); err != nil && !isRefused(err) && !isBroken(err) {
 		return fmt.Errorf("stop the older daemon: %w", err)
 	}
 	return c.await(ctx, func() bool {
 		found, err := c.look(ctx) // a newer one may have been started by hand
-		return err == nil && found != older
+		return err == nil && (found == absent || found == ready)
 	})
 }
 
@@ -215,7 +226,10 @@ func (c *Client) spawnAndWait(ctx context.Context) error {
 		switch found, err := c.look(ctx); {
 		case err != nil && ctx.Err() == nil:
 			return err
-		case err == nil && found == ready:
+		case err == nil && (found == ready || found == outdated):
+			// One that is outdated still is another one than before: a service manager
+			// has started it again, or the program on disk is older than this process.
+			// It understands us, and a second try would go the same way.
 			return nil
 		}
 		select {
@@ -264,4 +278,17 @@ func Stop(ctx context.Context, opts Options) (service.Greeting, error) {
 		return who, err
 	}
 	return who, c.WaitGone(ctx)
+}
+
+// Greet asks who answers on a socket, whatever its protocol, and starts nothing. Without a
+// daemon the error is CodeUnavailable.
+func Greet(ctx context.Context, opts Options) (service.Greeting, error) {
+	if err := opts.validate(); err != nil {
+		return service.Greeting{}, err
+	}
+	c := newClient(opts)
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
+	defer cancel()
+	return c.Hello(ctx)
 }

@@ -22,11 +22,11 @@ import (
 	"github.com/recalld/recalld/internal/service/servicetest"
 )
 
-// The test binary is the daemon as well: run as "TestBinary daemon DIR" it
+// The test binary is the daemon as well: run as "TestBinary daemon DIR [VERSION]" it
 // serves a fake service on a data folder, and as "TestBinary broken" it fails.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "daemon" {
-		if err := serve(os.Args[2]); err != nil {
+	if len(os.Args) >= 3 && os.Args[1] == "daemon" {
+		if err := serve(os.Args[2], strings.Join(os.Args[3:], "")); err != nil {
 			fmt.Fprintln(os.Stderr, "daemon:", err)
 			os.Exit(3)
 		}
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 
 // serve is a small daemon: it owns the folder by its lock, then the socket, and
 // ends when it is told to stop.
-func serve(dir string) error {
+func serve(dir, version string) error {
 	lock := flock.New(filepath.Join(dir, "data.lock"))
 	if ok, err := lock.TryLock(); err != nil || !ok {
 		return errors.Join(errors.New("the folder is in use"), err)
@@ -69,7 +69,7 @@ func serve(dir string) error {
 	var once sync.Once
 	svc := &servicetest.Service{
 		Answers: map[string]any{service.Status.Name: &memory.Status{PID: os.Getpid()},
-			service.Hello.Name: &service.Greeting{Protocol: service.Protocol, PID: os.Getpid()}},
+			service.Hello.Name: &service.Greeting{Protocol: service.Protocol, Version: version, PID: os.Getpid()}},
 		Before: func(_ context.Context, method string) {
 			if method == service.Stop.Name {
 				once.Do(func() { close(stopping) })

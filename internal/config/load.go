@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -68,15 +67,10 @@ func Load(src Sources) (Config, error) {
 
 // readFile reads the settings file over the defaults.
 func (c *Config) readFile(src Sources, getenv func(string) string) error {
-	file := cmp.Or(src.File, getenv(envPrefix+"CONFIG"))
-	named := file != ""
-	if named {
-		var err error
-		if file, err = inFolder(src.Dir, file, getenv); err != nil {
-			return fmt.Errorf("find settings: %w", err)
-		}
-	} else if dirs, err := platformFolders(runtime.GOOS, getenv); err == nil {
-		file = filepath.Join(dirs.config, "recalld.yaml")
+	src.Getenv = getenv
+	file, named, err := FindFile(src)
+	if err != nil {
+		return err
 	}
 	if file == "" {
 		return nil

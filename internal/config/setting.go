@@ -15,29 +15,6 @@ type setting struct {
 	value reflect.Value
 }
 
-// settings lists the leaves that a text can set, in the order of the structs. Maps and
-// lists of structs are not included.
-func (c *Config) settings() []setting {
-	var list []setting
-	var walk func(v reflect.Value, prefix string)
-	walk = func(v reflect.Value, prefix string) {
-		for i := range v.NumField() {
-			name := v.Type().Field(i).Tag.Get("yaml")
-			path := prefix + name
-			switch f := v.Field(i); {
-			case name == "-": // filled by Load
-			case f.Kind() == reflect.Struct:
-				walk(f, path+".")
-			case f.Kind() == reflect.Map, f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Struct:
-			default:
-				list = append(list, setting{path: path, tag: v.Type().Field(i).Tag, value: f})
-			}
-		}
-	}
-	walk(reflect.ValueOf(c).Elem(), "")
-	return list
-}
-
 // set parses text into the setting. Lists are separated by commas.
 func (s setting) set(text string) error {
 	text = strings.TrimSpace(text)

@@ -19,6 +19,11 @@ const (
 
 // Backup carries out service.Backup. Writes go on meanwhile: it reads one state.
 func (d *Daemon) Backup(ctx context.Context, req memory.BackupRequest, progress func(memory.BackupProgress)) (*memory.Backup, error) {
+	return d.backUp(ctx, time.Now(), req, progress)
+}
+
+// backUp makes a backup. Now is the time that it gets, and by which older ones are removed.
+func (d *Daemon) backUp(ctx context.Context, now time.Time, req memory.BackupRequest, progress func(memory.BackupProgress)) (*memory.Backup, error) {
 	if !d.backups.TryLock() {
 		return nil, memory.Errorf(memory.CodeConflict, "a backup is being made already")
 	}
@@ -35,6 +40,7 @@ func (d *Daemon) Backup(ctx context.Context, req memory.BackupRequest, progress 
 	opts := backup.Options{
 		Dir: cmp.Or(req.Path, cfg.Paths().Backups), Data: cfg.Paths().Data, Version: d.opts.Version, Logger: d.log,
 		Keep: time.Duration(cfg.Backup.KeepDays) * 24 * time.Hour, MaxSize: int64(cfg.Backup.MaxSize),
+		Clock: func() time.Time { return now },
 	}
 	if !filepath.IsAbs(opts.Dir) {
 		return nil, memory.Invalid("path", "an absolute path", "%s is relative", memory.Quote(opts.Dir))
@@ -67,7 +73,7 @@ func (d *Daemon) backUpDaily(ctx context.Context) {
 			if !d.backupDue(now) {
 				continue
 			}
-			if _, err := d.Backup(ctx, memory.BackupRequest{}, func(memory.BackupProgress) {}); err != nil && ctx.Err() == nil {
+			if _, err := d.backUp(ctx, now, memory.BackupRequest{}, func(memory.BackupProgress) {}); err != nil && ctx.Err() == nil {
 				d.log.Error("the daily backup was not made", attrPart, "backup", attrError, err)
 			}
 		}

@@ -56,6 +56,8 @@ type CoreOptions struct {
 	// AuditFile and Summarizer are as in agentctx.TaskOptions and agentctx.ContextOptions.
 	AuditFile  agentctx.AuditFile
 	Summarizer agentctx.Summarizer
+	// KeepReceipts is how long receipts are kept. Default: the setting.
+	KeepReceipts time.Duration
 	// QueryDeadline is how long a vector retriever may take. Default: recall's.
 	QueryDeadline time.Duration
 	// Committed gets the changes of each commit after the indexes have them; nil for nobody.
@@ -112,7 +114,7 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	c.Store, err = store.Open(store.Options{
 		Dir: opts.Dir, NoSync: opts.NoSync, ReadDamaged: opts.ReadDamaged, Analyze: analyzeRecord, Logger: opts.Logger,
 		Apply: c.apply(opts.Committed), Follow: c.Indexer.Follow,
-		KeepReceipts: time.Duration(opts.Config.Receipts.RetentionDays) * 24 * time.Hour,
+		KeepReceipts: cmp.Or(opts.KeepReceipts, time.Duration(opts.Config.Receipts.RetentionDays)*24*time.Hour),
 		Queue: worker.ScheduleOptions{
 			Depth: opts.Config.Queue.Depth, Merge: mergePayloads,
 		},

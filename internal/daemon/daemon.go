@@ -92,6 +92,9 @@ type Options struct {
 	Autostarted bool
 	// Console receives the log's lines as well; nil is the log file alone.
 	Console io.Writer
+	// Reload reads the settings again from where Config is from, so that the status can
+	// say what has changed since; nil never does.
+	Reload func() (config.Config, error)
 
 	// home is the folder in which clients keep their logs; empty is the user's, with the
 	// variables by which clients move them. Tests have others.
@@ -131,6 +134,8 @@ type pauses struct {
 	query time.Duration
 	// backup are the times at which the daily backup is looked for; nil is backupLook.
 	backup <-chan time.Time
+	// receipts is how long they are kept; zero is the setting.
+	receipts time.Duration
 	// vanish are the times at which the data folder is looked for; see WatchVanish.
 	vanish <-chan time.Time
 }
@@ -386,7 +391,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	}
 	var shared atomic.Pointer[team.Service] // made after the store, which calls it
 	d.core, err = OpenCore(ctx, CoreOptions{
-		Dir: paths.Store, ReadDamaged: true, Config: cfg, QueryDeadline: d.opts.pauses.query, Builtin: d.opts.builtin, Background: models.Embedders(list), AuditFile: audit, Summarizer: writer, Logger: d.log,
+		Dir: paths.Store, ReadDamaged: true, Config: cfg, QueryDeadline: d.opts.pauses.query, KeepReceipts: d.opts.pauses.receipts, Builtin: d.opts.builtin, Background: models.Embedders(list), AuditFile: audit, Summarizer: writer, Logger: d.log,
 		Stale:   func(project string, seen bool) bool { return d.sandboxes.Stale(project, seen) },
 		Missing: func(project string) string { return d.sandboxes.Missing(project) },
 		Committed: func(changes []memory.Change) {

@@ -41,6 +41,9 @@ func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.
 	if err != nil {
 		return nil, err
 	}
+	if req.Typing {
+		return a, nil
+	}
 	for _, follow := range afterRecall {
 		follow(d, req, a)
 	}

@@ -4,8 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
+	"runtime/metrics"
 	"slices"
+	"strings"
 
+	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/models"
@@ -34,9 +38,9 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 		Data: paths.Data, Socket: paths.Socket, TCP: d.tcp,
 		State: d.state(), StartedAt: d.started.UTC(),
 		Records: d.core.Store.Counts(), Documents: d.core.Indexer.Documents(), Seq: d.core.Store.Seq(),
-		RSSBytes: residentBytes(), DiskBytes: d.core.Store.DiskSize(),
+		RSSBytes: residentBytes(), LiveBytes: liveBytes(), Goroutines: runtime.NumGoroutine(), DiskBytes: d.core.Store.DiskSize(),
 		Projects: repos[:min(len(repos), maxProjects)], ProjectsTotal: len(repos), Collections: d.core.Indexer.Collections(),
-		Notes: append(slices.Clone(d.notes), d.apart()...), Damage: d.core.Store.Damage(), Errors: d.errors.Latest(), Adapting: d.adaptation.Running(),
+		Notes: slices.Concat(d.notes, d.apart(), d.outdatedSettings()), Damage: d.core.Store.Damage(), Errors: d.errors.Latest(), Adapting: d.adaptation.Running(),
 		Waiting: d.files.Waiting(),
 	}
 	if trouble := d.core.Store.Trouble(); trouble != nil {
@@ -98,4 +102,27 @@ func (d *Daemon) state() string {
 		return stateLoading
 	}
 	return stateReady
+}
+
+// outdatedSettings says which settings are not those that a daemon started now would have.
+// The daemon keeps what it started with: indexes, models and listeners depend on it.
+func (d *Daemon) outdatedSettings() []string {
+	if d.opts.Reload == nil {
+		return nil
+	}
+	now, err := d.opts.Reload()
+	if err != nil {
+		return []string{fmt.Sprintf("the settings are no longer valid, and the daemon keeps those that it started with: %v", err)}
+	}
+	if changed := config.Changed(d.opts.Config, now); len(changed) > 0 {
+		return []string{"changed since the daemon started, and not in force before it is started again ('recalld stop' ends it): " + strings.Join(changed, ", ")}
+	}
+	return nil
+}
+
+// liveBytes is what the last garbage collection found in use on the heap.
+func liveBytes() int64 {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return int64(live[0].Value.Uint64())
 }

@@ -29,3 +29,15 @@ func makeFolder(dir string, mode fs.FileMode, sync func(parent string)) error {
 	}
 	return nil
 }
+
+// SyncNames makes the name of a folder durable, and those of the folders above it, whoever
+// created them. What cannot be synced is left: not every folder may be opened.
+func SyncNames(dir string) {
+	syncNames(dir, func(parent string) { syncFolder(os.Open(parent)) })
+}
+
+func syncNames(dir string, sync func(parent string)) {
+	for at := filepath.Clean(dir); at != filepath.Dir(at); at = filepath.Dir(at) {
+		sync(filepath.Dir(at))
+	}
+}

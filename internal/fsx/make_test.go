@@ -33,3 +33,13 @@ func TestMakeFolder(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSyncNames: every folder above is synced, whether or not it is new.
+func TestSyncNames(t *testing.T) {
+	var synced []string
+	syncNames(filepath.FromSlash("/a/b/c/"), func(parent string) { synced = append(synced, filepath.ToSlash(parent)) })
+	if want := []string{"/a/b", "/a", "/"}; !slices.Equal(synced, want) {
+		t.Errorf("synced %v, want %v", synced, want)
+	}
+	SyncNames(t.TempDir())
+}

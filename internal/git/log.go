@@ -58,39 +58,45 @@ const (
 func Log(ctx context.Context, program, root string, most, maxFiles int, limit time.Duration) ([]Change, error) {
 	call := Call{append(slices.Clone(log.args), "-n", strconv.Itoa(most)), limit}
 	var all []Change
-	_, err := read(ctx, program, root, call, nil, func(out io.Reader) error {
-		tokens := bufio.NewScanner(io.LimitReader(out, maxListing))
-		tokens.Buffer(nil, maxToken)
-		tokens.Split(untilNUL)
-		message := false // the next token is one
-		files := 0
-		for tokens.Scan() {
-			token := tokens.Text()
-			at, isTime := strings.CutPrefix(token, commitMark)
-			seconds, wrong := strconv.ParseInt(at, 10, 64)
-			switch {
-			case isTime && wrong == nil:
-				all, message, files = append(all, Change{Time: time.Unix(seconds, 0)}), true, 0
-			case len(all) == 0:
-			case message:
-				all[len(all)-1].Message, message = strings.Clone(strings.ToValidUTF8(token[:min(len(token), maxMessage)], "")), false
-			default:
-				c := &all[len(all)-1]
-				if name := strings.TrimPrefix(token, "\n"); name != "" && len(name) <= maxName {
-					if files++; files > maxFiles {
-						c.Files = nil
-					} else {
-						c.Files = append(c.Files, name)
-					}
+	_, err := read(ctx, program, root, call, nil, func(out io.Reader) (err error) {
+		all, err = parseLog(out, maxFiles)
+		return err // Wait knows what ended the pipe early
+	})
+	return all, err
+}
+
+// parseLog reads what git wrote, up to an end that may be early. The error is errTooMuch.
+func parseLog(out io.Reader, maxFiles int) (all []Change, _ error) {
+	tokens := bufio.NewScanner(io.LimitReader(out, maxListing))
+	tokens.Buffer(nil, maxToken)
+	tokens.Split(untilNUL)
+	message := false // the next token is one
+	files := 0
+	for tokens.Scan() {
+		token := tokens.Text()
+		at, isTime := strings.CutPrefix(token, commitMark)
+		seconds, wrong := strconv.ParseInt(at, 10, 64)
+		switch {
+		case isTime && wrong == nil:
+			all, message, files = append(all, Change{Time: time.Unix(seconds, 0)}), true, 0
+		case len(all) == 0:
+		case message:
+			all[len(all)-1].Message, message = strings.Clone(strings.ToValidUTF8(token[:min(len(token), maxMessage)], "")), false
+		default:
+			c := &all[len(all)-1]
+			if name := strings.TrimPrefix(token, "\n"); name != "" && len(name) <= maxName {
+				if files++; files > maxFiles {
+					c.Files = nil
+				} else {
+					c.Files = append(c.Files, name)
 				}
 			}
 		}
-		if err := tokens.Err(); errors.Is(err, bufio.ErrTooLong) {
-			return errTooMuch
-		}
-		return nil // Wait knows what ended the pipe early
-	})
-	return all, err
+	}
+	if errors.Is(tokens.Err(), bufio.ErrTooLong) {
+		return all, errTooMuch
+	}
+	return all, nil
 }
 
 // untilNUL splits at NUL. A truncated last token does not count.

@@ -57,9 +57,14 @@ func clientOf(name string) (client, bool) {
 
 // isOwn says that a tool is one of recalld's. A query to the memory is not a step to
 // remember. Clients put the server's name in front: mcp__recalld__recall, mcp_recalld_recall,
-// recalld_recall, recalld-recall.
+// recalld_recall, recalld-recall. Claude Code puts the plugin's name before that of its
+// server: mcp__plugin_recalld_recalld__recall.
 func isOwn(tool string) bool {
 	tool = strings.TrimLeft(strings.TrimPrefix(tool, "mcp"), "_")
+	if names, ok := strings.CutPrefix(tool, "plugin_"); ok {
+		server, _, _ := strings.Cut(names, "__")
+		return strings.HasSuffix(server, "_recalld")
+	}
 	return strings.HasPrefix(tool, "recalld_") || strings.HasPrefix(tool, "recalld-")
 }
 

@@ -133,13 +133,13 @@ func TestCodexWithoutTranscript(t *testing.T) {
 
 // TestOwnTools: a query to the memory is no step, under the name that each client gives it.
 func TestOwnTools(t *testing.T) {
-	for _, tool := range []string{"mcp__recalld__recall", "mcp_recalld_recall", "recalld_recall", "recalld-recall"} {
+	for _, tool := range []string{"mcp__recalld__recall", "mcp_recalld_recall", "recalld_recall", "recalld-recall", "mcp__plugin_recalld_recalld__recall"} {
 		_, err := Parse("gemini-cli", "AfterTool", fmt.Appendf(nil, `{"session_id":"13366d2d","cwd":"/s","tool_name":%q,"tool_response":{"llmContent":"x"}}`, tool), Environment{})
 		if !errors.Is(err, ErrNothing) {
 			t.Errorf("%s: %v", tool, err)
 		}
 	}
-	for _, tool := range []string{"recall", "my_recalld_recall", "recalldb", "mcp__other__recalld_x"} {
+	for _, tool := range []string{"recall", "my_recalld_recall", "recalldb", "mcp__other__recalld_x", "mcp__plugin_x_other__recalld_x"} {
 		if isOwn(tool) {
 			t.Errorf("%s is taken for one of ours", tool)
 		}

@@ -26,9 +26,9 @@ func (x *Indexer) RecordIDs(sel memory.Selection) []string {
 	}
 	var found []dated
 	x.mu.RLock()
-	for id, n := range x.owners.records {
+	for n := range x.owners.allRecords() {
 		if e := &x.owners.all[n]; x.selected(e, &sel) {
-			found = append(found, dated{id, e.created})
+			found = append(found, dated{e.id, e.created})
 		}
 	}
 	x.mu.RUnlock()

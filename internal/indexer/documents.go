@@ -67,7 +67,7 @@ func (x *Indexer) addRecord(r *memory.Record) uint32 {
 }
 
 func (x *Indexer) dropRecord(r *memory.Record, touched map[uint32]memory.DocID) {
-	n, ok := x.owners.records[r.ID]
+	n, ok := x.owners.record(r.ID)
 	if !ok {
 		return
 	}
@@ -188,6 +188,7 @@ func (x *Indexer) drop(num uint32) {
 	x.mixed.Remove(num)
 	x.docs.Delete(num)
 	x.numbers.Free(num)
+	x.selections.changed()
 }
 
 // lexicalFields are the fields of a document in the lexical index.
@@ -256,6 +257,7 @@ func (x *Indexer) describe(num uint32, id memory.DocID, encoded []byte) (w lexic
 func (x *Indexer) setAttributes(num uint32, d *document) string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	defer x.selections.changed()
 	if d.set != nil {
 		d.set.setAttributes(num, &x.attrs)
 		x.several.Add(num)

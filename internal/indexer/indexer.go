@@ -88,6 +88,8 @@ type Indexer struct {
 	numbers index.Numbers
 	parts   parts
 	called  called
+	// selections are the results of Select, until attributes change.
+	selections selections
 
 	// mu guards the fields below, up to fileNames. Every field is an index over the
 	// owners: a change of an owner updates all of them before mu is released.

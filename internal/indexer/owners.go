@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"hash/maphash"
 	"iter"
 	"path"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -62,12 +64,13 @@ type ref struct {
 	ord   uint32
 }
 
-// owners numbers records and files. Every map below is an index over all: add and drop
+// owners numbers records and files. What is below all is an index over them: add and drop
 // change them together. The caller locks.
 type owners struct {
 	all     []owner
 	free    []uint32
-	records map[string]uint32
+	records index.Finder // by id, see record
+	seed    maphash.Seed
 	files   map[memory.FileKey]uint32
 	// byBase has the files by the last component of their path.
 	byBase map[string][]uint32
@@ -106,7 +109,7 @@ func (s ownerSets) of(id string) iter.Seq[uint32] {
 
 func newOwners() owners {
 	return owners{
-		records: map[string]uint32{}, files: map[memory.FileKey]uint32{}, byBase: map[string][]uint32{},
+		seed: maphash.MakeSeed(), files: map[memory.FileKey]uint32{}, byBase: map[string][]uint32{},
 		sessions: ownerSets{}, projects: ownerSets{},
 	}
 }
@@ -120,7 +123,10 @@ func (e *owners) add(x owner) uint32 {
 		e.all = append(e.all, x)
 	}
 	if x.file == nil {
-		e.records[x.id] = n
+		if before, held := e.record(x.id); held && before != n {
+			e.records.Remove(before, e.hashOf)
+		}
+		e.records.Add(n, e.hashOf)
 	} else {
 		e.files[*x.file] = n
 		base := path.Base(x.file.Path)
@@ -134,7 +140,7 @@ func (e *owners) add(x owner) uint32 {
 func (e *owners) drop(n uint32) {
 	x := e.all[n]
 	if x.file == nil {
-		delete(e.records, x.id)
+		e.records.Remove(n, e.hashOf)
 	} else {
 		delete(e.files, *x.file)
 		e.dropBase(path.Base(x.file.Path), n)
@@ -143,6 +149,24 @@ func (e *owners) drop(n uint32) {
 	e.projects.drop(x.project, n)
 	e.all[n] = owner{}
 	e.free = append(e.free, n)
+}
+
+// record returns the number of a record, and whether there is one with the id.
+func (e *owners) record(id string) (n uint32, held bool) {
+	return e.records.Find(maphash.String(e.seed, id), func(n uint32) bool { return e.all[n].id == id })
+}
+
+func (e *owners) hashOf(n uint32) uint64 { return maphash.String(e.seed, e.all[n].id) }
+
+// allRecords yields the numbers of all records.
+func (e *owners) allRecords() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for n := range e.all {
+			if e.all[n].id != "" && !yield(uint32(n)) {
+				return
+			}
+		}
+	}
 }
 
 // ofSession yields the records of a session, of all projects.

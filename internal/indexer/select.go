@@ -18,8 +18,23 @@ import (
 // count: the documents of the project, of the related project (Also) and, with AllLessons,
 // the lessons of all projects that were not followed from files of a repository. allow may
 // have a few too many where one text has several owners, unless a path, a time or certain
-// records were asked for; Candidates is always exact.
+// records were asked for; Candidates is always exact. The caller must not change the
+// bitmaps: the next question may get the same ones.
 func (x *Indexer) Select(sel memory.Selection) (allow, universe *roaring.Bitmap) {
+	key, plain := selectionKeyOf(sel)
+	if !plain {
+		return x.selectDocs(sel)
+	}
+	if s, known := x.selections.find(key); known {
+		return s.allow, s.universe
+	}
+	s := selected{change: x.selections.change.Load()} // before anything is read
+	s.allow, s.universe = x.selectDocs(sel)
+	x.selections.keep(key, s)
+	return s.allow, s.universe
+}
+
+func (x *Indexer) selectDocs(sel memory.Selection) (allow, universe *roaring.Bitmap) {
 	if sel.Steps.IsZero() {
 		allow = x.match(sel)
 	} else {
@@ -131,7 +146,7 @@ func (x *Indexer) narrow(allow *roaring.Bitmap, sel *memory.Selection) {
 	if sel.Only != nil {
 		only := roaring.New()
 		for id := range sel.Only {
-			if n, ok := x.owners.records[id]; ok {
+			if n, ok := x.owners.record(id); ok {
 				only.Add(x.owners.all[n].doc)
 			}
 		}
@@ -163,7 +178,7 @@ func (x *Indexer) Repo(name string) bool {
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	for _, n := range x.owners.records { // withdrawn lessons have no attributes
+	for n := range x.owners.allRecords() { // withdrawn lessons have no attributes
 		if e := &x.owners.all[n]; e.withdrawn && e.repo.Value() == name {
 			return true
 		}
@@ -177,7 +192,7 @@ func (x *Indexer) Repos(sel memory.Selection) []string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	names := map[string]bool{}
-	for _, n := range x.owners.records {
+	for n := range x.owners.allRecords() {
 		if e := &x.owners.all[n]; e.repo != unnamed && !names[e.repo.Value()] && x.selected(e, &sel) {
 			names[e.repo.Value()] = true
 		}
@@ -188,18 +203,33 @@ func (x *Indexer) Repos(sel memory.Selection) []string {
 // Candidates returns the owners of a document that a selection allows, at most 100: the
 // newest, and first the ones in the selection's project.
 func (x *Indexer) Candidates(doc uint32, sel memory.Selection) []memory.Candidate {
+	return x.AppendCandidates(nil, doc, &sel)
+}
+
+// AppendCandidates appends what Candidates returns.
+func (x *Indexer) AppendCandidates(to []memory.Candidate, doc uint32, sel *memory.Selection) []memory.Candidate {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	d, _ := x.docs.Get(doc)
 	id, _ := x.numbers.ID(doc)
-	refs := x.pick(doc, &d, &sel, maxCandidates)
-	out := make([]memory.Candidate, len(refs))
-	for i, r := range refs {
-		out[i] = x.owners.all[r.owner].candidate(id, r.ord)
-		out[i].Series, out[i].At = x.place(r.owner)
-		out[i].Declares, out[i].Test = d.declares, d.test
+	add := func(r ref) {
+		c := x.owners.all[r.owner].candidate(id, r.ord)
+		c.Series, c.At = x.place(r.owner)
+		c.Declares, c.Test = d.declares, d.test
+		to = append(to, c)
 	}
-	return out
+	if d.set != nil {
+		for _, r := range x.pick(doc, &d, sel, maxCandidates) {
+			add(r)
+		}
+		return to
+	}
+	for _, r := range d.refs { // at most maxRefs, fewer than maxCandidates
+		if x.selected(&x.owners.all[r.owner], sel) {
+			add(r)
+		}
+	}
+	return to
 }
 
 // pick returns the references of a document that a selection allows, at most n. It is
@@ -295,7 +325,7 @@ func (x *Indexer) IDs(prefix string, most int) []string {
 func (x *Indexer) Selected(id string, sel memory.Selection) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	n, held := x.owners.records[id]
+	n, held := x.owners.record(id)
 	return held && x.selected(&x.owners.all[n], &sel)
 }
 

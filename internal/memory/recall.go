@@ -53,7 +53,10 @@ type RecallRequest struct {
 	MinRelevance *float64 `json:"min_relevance,omitempty" limit:"0-1" desc:"Least relevance, 0 to 1; default 0.75 for code, 0.5 for the rest."`
 	Format       Format   `json:"format,omitempty" enum:"text,json,markdown" default:"text" desc:"Of the answer."`
 	Explain      bool     `json:"explain,omitempty" desc:"Give the factors of each rank."`
-	Caller       Caller   `json:"caller,omitzero"`
+	// Typing says that the question is still being typed: its answer gets no receipt, and
+	// counts for nothing.
+	Typing bool   `json:"typing,omitempty" mcp:"-"`
+	Caller Caller `json:"caller,omitzero"`
 }
 
 // Scope says whose sessions are meant: Name is "current" or "all", or Session

@@ -119,7 +119,11 @@ type Status struct {
 	Documents int          `json:"documents"`
 	Seq       uint64       `json:"seq"`
 	RSSBytes  int64        `json:"rss_bytes,omitempty"`
-	DiskBytes int64        `json:"disk_bytes,omitempty"`
+	// LiveBytes is what was in use on the heap at the last garbage collection. Unlike
+	// RSSBytes it does not depend on when the system takes memory back.
+	LiveBytes  int64 `json:"live_bytes,omitempty" mcp:"-"`
+	Goroutines int   `json:"goroutines,omitempty" mcp:"-"`
+	DiskBytes  int64 `json:"disk_bytes,omitempty"`
 	// Projects are the first of all sandboxes, of which there are ProjectsTotal.
 	Projects      []SandboxState    `json:"projects" desc:"Sandboxes with the state of their index." mcp:"flat"`
 	ProjectsTotal int               `json:"projects_total" desc:"All of them, listed or not."`

@@ -55,6 +55,8 @@ func daemon(p *page, s *memory.Status) {
 	if s.RSSBytes > 0 { // it is not known on every system
 		p.gaugeValue("recalld_resident_bytes", "Memory of the daemon that is not swapped out.", float64(s.RSSBytes))
 	}
+	p.gaugeValue("recalld_live_bytes", "Memory in use on the heap at the last garbage collection.", float64(s.LiveBytes))
+	p.gaugeValue("recalld_goroutines", "Goroutines of the daemon.", float64(s.Goroutines))
 	p.gaugeValue("recalld_disk_bytes", "What the store takes on disk.", float64(s.DiskBytes))
 }
 

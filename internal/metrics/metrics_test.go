@@ -26,7 +26,7 @@ var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 // full is a status in which everything has something to say.
 func full() *memory.Status {
 	return &memory.Status{
-		Version: "v1.2.3", Protocol: 1, State: "ready", StartedAt: noon, RSSBytes: 123_456_789, DiskBytes: 987_654_321,
+		Version: "v1.2.3", Protocol: 1, State: "ready", StartedAt: noon, RSSBytes: 123_456_789, LiveBytes: 23_456_789, Goroutines: 42, DiskBytes: 987_654_321,
 		Records: map[memory.Kind]int{memory.Lesson: 7, memory.Step: 20, memory.Chunk: 345}, Documents: 350,
 		Collections: []memory.CollectionState{{Name: "builtin", Documents: 350, Embedded: 350}, {Name: "ollama/x", Documents: 350, Embedded: 17}},
 		Queue:       memory.QueueState{Waiting: 3, Running: 1, Dead: 2, Dropped: 4, ByKind: map[string]int{"index": 3, "embed": 1}},

@@ -28,11 +28,15 @@ type AskOptions struct {
 	MinRelevance *float64
 }
 
-// Recall answers a question and records its receipt in the ledger.
+// Recall answers a question and records its receipt in the ledger, unless the question is
+// still being typed.
 func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory.RecallResponse, error) {
 	a, receipt, err := s.Ask(ctx, req, AskOptions{})
 	if err != nil {
 		return nil, err
+	}
+	if req.Typing {
+		return a, nil
 	}
 	s.opts.Ledger.EnqueueReceipt(receipt)
 	return a, nil

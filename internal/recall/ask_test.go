@@ -50,6 +50,21 @@ func TestAskIsRecallWithoutTheLedger(t *testing.T) {
 	}
 }
 
+// TestTypingLeavesNoReceipt: a question that is still being typed is answered as any
+// other, and names no receipt, because there is none.
+func TestTypingLeavesNoReceipt(t *testing.T) {
+	s := newShelf()
+	s.many(3)
+	recalled := s.ask(t, memory.RecallRequest{MinRelevance: new(.5)})
+	typed := s.ask(t, memory.RecallRequest{MinRelevance: new(.5), Typing: true})
+	if len(s.receipts) != 1 || typed.Receipt != "" {
+		t.Errorf("%d receipts, want that of the first question; the second is answered with receipt %q", len(s.receipts), typed.Receipt)
+	}
+	if diff := cmp.Diff(recalled.Items, typed.Items); diff != "" {
+		t.Errorf("items (-recall +typing):\n%s", diff)
+	}
+}
+
 func TestReceiptTellsItsSettings(t *testing.T) {
 	s := newShelf()
 	s.many(1)

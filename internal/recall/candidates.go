@@ -85,6 +85,12 @@ func (r *run) retrieve() {
 		of := r.searched
 		universe, _ = r.s.opts.Corpus.Select(memory.Selection{Project: of.Project, Also: of.Also, AllLessons: of.AllLessons, Followed: of.Followed, Kinds: of.Kinds})
 	}
+	if r.searchesCode() {
+		code := r.searched
+		code.Kinds = []memory.Kind{memory.Chunk}
+		chunks, _ := r.s.opts.Corpus.Select(code)
+		r.noCode = chunks.IsEmpty() // then nothing is searched deeper for it
+	}
 	q := index.Query{Text: r.query, Allow: allow, Universe: universe, Limit: r.settings.Depth, Further: r.further()}
 
 	if r.vectorsUntil.IsZero() {
@@ -147,10 +153,9 @@ func (r *run) fuse() { r.fused = index.Fuse(r.rankings, r.settings.Depth) }
 // resolve turns documents into candidates with their relevance.
 func (r *run) resolve() {
 	r.candidates = make([]*candidate, 0, len(r.fused))
-	// One allocation for all candidates.
-	all := make([]candidate, len(r.fused))
+	all := r.memory().candidates.take(len(r.fused))
 	for i, hit := range r.fused {
-		places := r.s.opts.Corpus.Candidates(hit.Doc, r.searched)
+		places := r.placesOf(hit.Doc)
 		if len(places) == 0 {
 			continue
 		}
@@ -179,7 +184,7 @@ func (r *run) resolve() {
 
 // score sets what the retrievers say of a candidate.
 func (r *run) score(c *candidate, hits []index.RawHit, rankings []index.Ranking) {
-	c.scores = make([]score, 0, len(hits))
+	c.scores = r.memory().scores.take(len(hits))[:0]
 	for _, raw := range hits {
 		p := &rankings[raw.Part]
 		relevance := r.s.opts.Calibration.Relevance(c.Kind, foundBy(p, raw.Hit))

@@ -50,7 +50,7 @@ func (r *run) further() int {
 }
 
 func (r *run) searchesCode() bool {
-	return !r.nothing && (len(r.searched.Kinds) == 0 || slices.Contains(r.searched.Kinds, memory.Chunk))
+	return !r.nothing && !r.noCode && (len(r.searched.Kinds) == 0 || slices.Contains(r.searched.Kinds, memory.Chunk))
 }
 
 // codeHit is a chunk that was found, on its way to its place among the code.
@@ -110,7 +110,7 @@ func (r *run) codeHits() []*codeHit {
 			deep[i].Weight *= codeVectors
 		}
 	}
-	known := make(map[uint32]*candidate, len(r.candidates))
+	known := r.memory().emptyByDoc()
 	for _, c := range r.candidates {
 		known[c.num] = c
 	}
@@ -123,11 +123,12 @@ func (r *run) codeHits() []*codeHit {
 	for _, f := range index.Fuse(deep, codePool*r.settings.Depth) {
 		c, found := known[f.Doc]
 		if !found {
-			places := r.s.opts.Corpus.Candidates(f.Doc, r.searched)
+			places := r.placesOf(f.Doc)
 			if len(places) == 0 || places[0].Kind != memory.Chunk {
 				continue
 			}
-			c = &candidate{Candidate: places[0], others: places[1:], num: f.Doc}
+			c = &r.memory().candidates.take(1)[0]
+			c.Candidate, c.others, c.num = places[0], places[1:], f.Doc
 		}
 		if c.Kind != memory.Chunk {
 			continue

@@ -99,6 +99,7 @@ func (r *run) budget() {
 func (r *run) fill() {
 	r.startCode()
 	r.terms = r.s.opts.Analyze(r.req.Query)
+	r.withheld = slices.Grow(r.withheld, len(r.candidates)) // most are withheld
 	for _, c := range r.candidates {
 		if c.Kind == memory.Chunk && r.caps.moreChunks > 0 && (r.caps.chunks == 0 || r.caps.bytes < snippetBytes) {
 			r.later = append(r.later, c)

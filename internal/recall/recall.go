@@ -88,10 +88,11 @@ type Corpus interface {
 	// Sources returns the retrievers, those that cannot take part included.
 	Sources() []index.Source
 	// Select turns a selection into the documents that may be returned and
-	// those whose statistics count.
+	// those whose statistics count. The caller must not change them.
 	Select(sel memory.Selection) (allow, universe *roaring.Bitmap)
-	// Candidates returns the records and chunks of a document that a selection allows.
-	Candidates(doc uint32, sel memory.Selection) []memory.Candidate
+	// AppendCandidates appends the records and chunks of a document that a selection
+	// allows.
+	AppendCandidates(to []memory.Candidate, doc uint32, sel *memory.Selection) []memory.Candidate
 	// Seq is the number of the last change that searches find.
 	Seq() uint64
 	// Record and Location read what a candidate names. They return CodeNotFound if it

@@ -18,18 +18,13 @@ func (r *run) recordsAlone() {
 	if r.nothing || len(kinds) == 0 || len(kinds) == len(r.searched.Kinds) {
 		return
 	}
-	records := map[uint32]*candidate{}
-	for _, c := range r.candidates {
-		if !isCode(c.Kind) {
-			records[c.num] = c
-		}
-	}
-	if len(records) == 0 {
+	if !slices.ContainsFunc(r.candidates, func(c *candidate) bool { return !isCode(c.Kind) }) {
 		return
 	}
 	settings := r.settings
 	settings.Depth = min(settings.Depth, aloneDepth)
 	alone := r.s.newSearch(r.ctx, settings, r.query, r.sel)
+	alone.scratch = r.memory()
 	alone.searched = r.searched
 	alone.searched.Kinds, alone.ownWords = kinds, true
 	alone.vectorsUntil = r.vectorsUntil
@@ -42,8 +37,10 @@ func (r *run) recordsAlone() {
 		return // a late retriever: how sure records are must not come from a part of the evidence
 	}
 	for _, found := range alone.fused {
-		if c := records[found.Doc]; c != nil {
-			r.score(c, found.Raw, alone.rankings)
+		for _, c := range r.candidates {
+			if c.num == found.Doc && !isCode(c.Kind) {
+				r.score(c, found.Raw, alone.rankings)
+			}
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (r *run) byTitle() {
 		return
 	}
 	t := r.s.newSearch(r.ctx, r.settings, title, r.sel)
-	t.searched, t.vectorsUntil = r.searched, r.vectorsUntil
+	t.searched, t.vectorsUntil, t.scratch = r.searched, r.vectorsUntil, r.memory()
 	t.ordered()
 	if r.err = t.err; r.err != nil {
 		return

@@ -219,21 +219,24 @@ func (s *shelf) Select(sel memory.Selection) (allow, universe *roaring.Bitmap) {
 	s.selected = append(s.selected, sel)
 	s.mu.Unlock()
 	allow = roaring.New()
+	var found []memory.Candidate
 	for n := range s.docs {
-		if len(s.Candidates(uint32(n), sel)) > 0 {
+		if found = s.AppendCandidates(found[:0], uint32(n), &sel); len(found) > 0 {
 			allow.Add(uint32(n))
 		}
 	}
 	return allow, allow
 }
 
-func (s *shelf) Candidates(doc uint32, sel memory.Selection) []memory.Candidate {
-	return slices.DeleteFunc(slices.Clone(s.docs[doc]), func(c memory.Candidate) bool {
+func (s *shelf) AppendCandidates(to []memory.Candidate, doc uint32, sel *memory.Selection) []memory.Candidate {
+	from := len(to)
+	to = append(to, s.docs[doc]...)
+	return to[:from+len(slices.DeleteFunc(to[from:], func(c memory.Candidate) bool {
 		return !slices.Contains(sel.Kinds, c.Kind) || len(sel.Repos) > 0 && !slices.Contains(sel.Repos, s.records[c.ID].Repo) ||
 			c.Project != sel.Project && !(sel.AllLessons && c.Kind == memory.Lesson) ||
 			sel.Session != "" && c.Session != sel.Session ||
 			c.Kind == memory.Step && !s.chosen(c, sel.Steps)
-	})
+	}))]
 }
 
 // chosen says whether a step is one of a session that the filter chooses, on its

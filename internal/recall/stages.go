@@ -75,9 +75,11 @@ type run struct {
 	query    string
 	searched memory.Selection
 	nothing  bool // only code was asked for, and the full index is off
+	noCode   bool // nothing of what may be found is code, see retrieve
 	ownWords bool // only documents of the searched kinds count for the rarity of words
 
 	vectorsUntil time.Time // the deadline of vector retrievers, in all searches of a question
+	scratch      *scratch  // see memory
 
 	// Set by retrieve: what each retriever found, and what did not take part.
 	rankings []index.Ranking
@@ -171,6 +173,7 @@ func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts Ask
 		return nil, err
 	}
 	r := s.newSearch(ctx, settings, req.Query, sel)
+	r.scratch = scratches.Get().(*scratch)
 	r.start, r.asked, r.req, r.opts, r.project, r.limits, r.caps = start, asked, req, opts, project, limits, limits
 	r.items, r.withheld = []memory.Item{}, []memory.Withheld{}
 	if !settings.Full {
@@ -200,6 +203,7 @@ func (r *run) end() {
 	if r.stopCode != nil {
 		r.stopCode()
 	}
+	r.scratch.release()
 }
 
 // makeAnswer collects the answer: items, withheld items and missing parts.
@@ -213,6 +217,9 @@ func (r *run) makeAnswer() {
 		Stale:    s.opts.Stale(r.project.ID, slices.ContainsFunc(r.withheld, outdated)),
 		Redacted: r.redacted,
 		Receipt:  receiptID(r.start),
+	}
+	if r.req.Typing {
+		a.Receipt = ""
 	}
 	a.Why = cmp.Or(s.whyLost(), r.noWords, r.codeIncomplete)
 	a.Incomplete = a.Why != ""

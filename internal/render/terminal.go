@@ -2,8 +2,10 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,17 +16,49 @@ import (
 // wide as terminals have always been.
 const TerminalWidth = 80
 
-// Table writes rows in columns; the first row is the heading.
+// Table writes rows in columns; the first row is the heading. If w says by a method
+// Columns how wide a table may be, the last column goes on in the lines below where it is
+// longer.
 func Table(w io.Writer, rows [][]string) {
+	if most := columns(w); most > 0 {
+		rows = foldLast(rows, most)
+	}
+	table(w, rows, 0)
+}
+
+// List is Table, but that the last column is cut where a table may be no wider: it is the
+// beginning of a text that another command shows in full.
+func List(w io.Writer, rows [][]string) {
+	most := columns(w)
+	if most > 0 {
+		rows = cutLast(rows, most)
+	}
+	table(w, rows, most)
+}
+
+// table writes columns, and cuts lines that are longer than most, 0 for none.
+func table(w io.Writer, rows [][]string, most int) {
 	var text bytes.Buffer
-	columns := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	aligned := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		fmt.Fprintln(columns, strings.Join(row, "\t"))
+		fmt.Fprintln(aligned, strings.Join(row, "\t"))
 	}
-	_ = columns.Flush() // a buffer takes everything
+	_ = aligned.Flush() // a buffer takes everything
 	for line := range strings.Lines(text.String()) {
-		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
+		line = strings.TrimRight(line, " \n")
+		if most > 0 {
+			line = Characters(line, most)
+		}
+		fmt.Fprintln(w, line)
 	}
+}
+
+// columns is how wide a table may be, 0 without a bound.
+func columns(w io.Writer) int {
+	if bounded, ok := w.(interface{ Columns() int }); ok {
+		return bounded.Columns()
+	}
+	return 0
 }
 
 // MinLast is the least width of the last column of a FitTable, in characters.
@@ -33,19 +67,84 @@ const MinLast = 20
 // FitTable writes a table as wide as a terminal, as far as its other columns allow:
 // the last one, a text of any length, is cut.
 func FitTable(w io.Writer, rows [][]string) {
-	left := TerminalWidth
+	most := columns(w)
+	table(w, cutLast(rows, cmp.Or(most, TerminalWidth)), most)
+}
+
+// cutLast cuts the last column so that lines are no longer than most, as far as the other
+// columns allow. A row with fewer columns has no last one.
+func cutLast(rows [][]string, most int) [][]string {
+	room := lastRoom(rows, most)
+	fitted := make([][]string, len(rows))
+	for i, row := range rows {
+		fitted[i] = row
+		if len(row) == len(rows[0]) {
+			fitted[i] = slices.Clone(row)
+			fitted[i][len(row)-1] = ShortLine(row[len(row)-1], room)
+		}
+	}
+	return fitted
+}
+
+// foldLast breaks the last column after words, into rows of their own.
+func foldLast(rows [][]string, most int) [][]string {
+	room := lastRoom(rows, most)
+	var folded [][]string
+	for _, row := range rows {
+		last := len(row) - 1
+		if len(row) < len(rows[0]) || utf8.RuneCountInString(row[last]) <= room {
+			folded = append(folded, row)
+			continue
+		}
+		for n, part := range strings.Split(strings.TrimSuffix(Fold(row[last], room), "\n"), "\n") {
+			next := make([]string, len(row))
+			if n == 0 {
+				copy(next, row)
+			}
+			next[last] = part
+			folded = append(folded, next)
+		}
+	}
+	return folded
+}
+
+// lastRoom is the room that the other columns leave to the last one.
+func lastRoom(rows [][]string, most int) int {
+	if len(rows) == 0 {
+		return most
+	}
 	for column := range len(rows[0]) - 1 {
 		width := 0
 		for _, row := range rows {
-			width = max(width, utf8.RuneCountInString(row[column]))
+			if column < len(row) {
+				width = max(width, utf8.RuneCountInString(row[column]))
+			}
 		}
-		left -= width + 2
+		most -= width + 2
 	}
-	for _, row := range rows {
-		last := &row[len(row)-1]
-		*last = ShortLine(*last, max(left, MinLast))
+	return max(most, MinLast)
+}
+
+// Fold breaks a text after words into lines of at most so many characters; a longer word
+// has a line of its own.
+func Fold(text string, most int) string {
+	var b strings.Builder
+	line := 0
+	for word := range strings.FieldsSeq(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case line == 0:
+		case line+1+n <= most:
+			b.WriteByte(' ')
+			line++
+		default:
+			b.WriteByte('\n')
+			line = 0
+		}
+		b.WriteString(word)
+		line += n
 	}
-	Table(w, rows)
+	return b.String() + "\n"
 }
 
 // Bytes writes a size with one decimal, in powers of 1,000.

@@ -33,6 +33,7 @@ type examination struct {
 	damage *memory.StoreDamage // nil if nothing is wrong
 	last   checkpoint          // of the witness
 	seq    uint64              // of the last complete update
+	schema uint64              // the version of the layout, 0 if it was not found
 	notes  []string            // faults that lose nothing
 	empty  bool                // there is no database
 }
@@ -42,6 +43,15 @@ type seqEntry struct {
 	version   uint64
 	seq, prev uint64
 	chained   bool // prev is known
+}
+
+// newest is the latest value of a key that has a number.
+type newest struct{ version, n uint64 }
+
+func (v *newest) take(e *lsm.Entry, n uint64) {
+	if e.Version >= v.version {
+		v.version, v.n = e.Version, n
+	}
 }
 
 // examine reads the files of the database in dir and compares them with the witness. It
@@ -64,42 +74,39 @@ func examine(dir string) (*examination, error) {
 		x.notes = append(x.notes, "the list of tables is created again: "+tablesErr.Error())
 	}
 
-	var mu sync.Mutex // guards inTables and id
+	var mu sync.Mutex // guards inTables and facts
 	var inTables seqEntry
-	var id, idVersion uint64 // of the store; a repair may have changed it
+	var id, schema newest // of the store; a repair may have changed the id
+	facts := map[string]*newest{string(keyID): &id, string(keySchema): &schema}
 	inLogs := map[uint64]*seqEntry{}
 	r, err := lsm.Examine(dir, func(e *lsm.Entry) {
-		isID := string(e.Key) == string(keyID)
-		if string(e.Key) != string(keySeq) && !isID {
-			return
-		}
-		if n, ok := numberIn(e); ok && isID {
-			mu.Lock()
-			if e.Version >= idVersion {
-				id, idVersion = n, e.Version
-			}
-			mu.Unlock()
-		} else if ok {
-			mu.Lock()
-			if e.Version >= inTables.version {
-				inTables = seqEntry{version: e.Version, seq: n}
-			}
-			mu.Unlock()
-		}
-	}, func(e *lsm.Entry) {
-		isSeq, isPrev := string(e.Key) == string(keySeq), string(e.Key) == string(keyPrev)
-		isID := string(e.Key) == string(keyID)
-		if !isSeq && !isPrev && !isID {
+		fact := facts[string(e.Key)]
+		if string(e.Key) != string(keySeq) && fact == nil {
 			return
 		}
 		n, ok := numberIn(e)
 		if !ok {
 			return
 		}
-		if isID {
-			if e.Version >= idVersion {
-				id, idVersion = n, e.Version
-			}
+		mu.Lock()
+		defer mu.Unlock()
+		if fact != nil {
+			fact.take(e, n)
+		} else if e.Version >= inTables.version {
+			inTables = seqEntry{version: e.Version, seq: n}
+		}
+	}, func(e *lsm.Entry) {
+		isSeq, isPrev := string(e.Key) == string(keySeq), string(e.Key) == string(keyPrev)
+		fact := facts[string(e.Key)]
+		if !isSeq && !isPrev && fact == nil {
+			return
+		}
+		n, ok := numberIn(e)
+		if !ok {
+			return
+		}
+		if fact != nil {
+			fact.take(e, n)
 			return
 		}
 		at := inLogs[e.Version]
@@ -116,7 +123,7 @@ func examine(dir string) (*examination, error) {
 	if err != nil {
 		return nil, fmt.Errorf("examine store: %w", err)
 	}
-	x.empty = r.Empty
+	x.empty, x.schema = r.Empty, schema.n
 	d := memory.StoreDamage{Acknowledged: x.last.Seq}
 	for _, f := range r.Faults {
 		d.Files = append(d.Files, memory.DamagedFile{Name: f.File, What: f.What})
@@ -141,7 +148,7 @@ func examine(dir string) (*examination, error) {
 		d.Acknowledged, d.Found = 0, 0
 	}
 	switch {
-	case id != 0 && x.last.Store != 0 && id != x.last.Store:
+	case id.n != 0 && x.last.Store != 0 && id.n != x.last.Store:
 		d.Files = append(d.Files, memory.DamagedFile{Name: filepath.Base(dir), What: "it is another store than was written here"})
 	case r.Empty && known && x.last.Seq > 0:
 		d.Files = append(d.Files, memory.DamagedFile{Name: filepath.Base(dir), What: "the folder has no database any more"})

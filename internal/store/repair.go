@@ -52,7 +52,7 @@ func PrepareRepair(ctx context.Context, opts Options, refill *Refill) (*Repair, 
 	if err := roomForCopy(filepath.Dir(repairingPath(opts.Dir)), copyRoom(opts.Dir)); err != nil {
 		return nil, fmt.Errorf("prepare repair: %w", err)
 	}
-	if err := tooFewFiles(x.damage); err != nil {
+	if err := x.refusal(); err != nil {
 		return nil, err
 	}
 	r := &Repair{opts: opts}

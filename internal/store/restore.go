@@ -44,7 +44,7 @@ func PrepareRestore(ctx context.Context, opts Options, from Restoring) (*Restore
 		return nil, err
 	}
 	if from.Schema > latest(migrations) {
-		return nil, tooNew(from.Schema, migrations)
+		return nil, tooNew("backup", from.Schema, migrations)
 	}
 	if err := endRepair(opts.Dir); err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func migrate(db *badger.DB, steps []migration, log *slog.Logger) error {
 	case version == 0: // a new store
 		return setMeta(db, keySchema, latest(steps))
 	case version > latest(steps):
-		return tooNew(version, steps)
+		return tooNew("store", version, steps)
 	}
 	for ; version < latest(steps); version++ {
 		if err := steps[version-1](db); err != nil {
@@ -69,12 +69,13 @@ func migrate(db *badger.DB, steps []migration, log *slog.Logger) error {
 	return nil
 }
 
-// tooNew is the error of a layout that a newer program wrote.
-func tooNew(version uint64, steps []migration) error {
+// tooNew is the error of a store or backup, named by what, with a layout that a newer
+// program wrote.
+func tooNew(what string, version uint64, steps []migration) error {
 	return &memory.Error{
 		Code:    memory.CodeIncompatible,
-		Message: fmt.Sprintf("the store has schema version %d, this program knows %d", version, latest(steps)),
-		Hint:    "install the newer recalld, or choose another data folder with --data",
+		Message: fmt.Sprintf("a newer recalld wrote the %s: it has schema version %d, and this program knows %d; nothing was changed", what, version, latest(steps)),
+		Hint:    "install the newer recalld again, or restore a backup that this version made ('recalld backup list' shows them), or choose another data folder with --data",
 	}
 }
 

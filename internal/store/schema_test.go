@@ -1,11 +1,17 @@
 package store
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -44,6 +50,72 @@ func TestMigrations(t *testing.T) {
 		t.Errorf("a store of a newer version: %v, want incompatible", err)
 	}
 	expect("refused", nil, nil, 4)
+}
+
+// TestNewerStoreIsRefused: a program that meets a store of a later version changes nothing,
+// also where it is to read or repair it, and says what to do.
+func TestNewerStoreIsRefused(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "db")
+	s := open(t, Options{Dir: dir})
+	r, d := lesson("l-1", "npm needs a clean cache")
+	put(t, s, r, d)
+	later := slices.Concat(migrations, []migration{func(*badger.DB) error { return nil }})
+	if err := s.openSchema(later); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before := digests(t, dir)
+	for name, use := range map[string]func() error{
+		"open":   func() error { _, err := Open(Options{Dir: dir}); return err },
+		"read":   func() error { _, err := Open(Options{Dir: dir, ReadDamaged: true}); return err },
+		"repair": func() error { _, err := PrepareRepair(t.Context(), Options{Dir: dir}, nil); return err },
+		"restore a backup of it": func() error {
+			_, err := PrepareRestore(t.Context(), Options{Dir: dir}, Restoring{Schema: latest(later)})
+			return err
+		},
+	} {
+		e := memory.AsError(use())
+		if e == nil || e.Code != memory.CodeIncompatible {
+			t.Errorf("%s: %v, want %s", name, e, memory.CodeIncompatible)
+			continue
+		}
+		for _, text := range []string{"newer recalld", fmt.Sprintf("version %d", latest(later)), fmt.Sprintf("knows %d", latest(migrations)), "nothing was changed"} {
+			if !strings.Contains(e.Message, text) {
+				t.Errorf("%s: %q lacks %q", name, e.Message, text)
+			}
+		}
+		for _, text := range []string{"install the newer", "recalld backup list", "--data"} {
+			if !strings.Contains(e.Hint, text) {
+				t.Errorf("%s: the hint %q lacks %q", name, e.Hint, text)
+			}
+		}
+		if diff := cmp.Diff(before, digests(t, dir)); diff != "" {
+			t.Errorf("%s changed the store:\n%s", name, diff)
+		}
+	}
+}
+
+// digests are the sizes and digests of a folder's files, by name.
+func digests(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, f := range files {
+		if f.Name() == "LOCK" { // as long as a process has the store
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[f.Name()] = fmt.Sprintf("%d bytes %x", len(text), sha256.Sum256(text))
+	}
+	return found
 }
 
 func TestStoreInUseIsAConflict(t *testing.T) {

@@ -177,7 +177,7 @@ func Open(opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := tooFewFiles(x.damage); err != nil {
+	if err := x.refusal(); err != nil {
 		return nil, err
 	}
 	if x.damage != nil {
@@ -185,6 +185,9 @@ func Open(opts Options) (*Store, error) {
 	}
 	if err := fsx.MakeFolder(opts.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create store: %w", err)
+	}
+	if x.empty && !opts.NoSync {
+		fsx.SyncNames(opts.Dir) // a client may have created the data folder a moment ago
 	}
 	db, err := openDB(opts, x)
 	if err != nil {
@@ -276,6 +279,14 @@ func tooFewFiles(d *memory.StoreDamage) error {
 		}
 	}
 	return nil
+}
+
+// refusal returns why this program must leave a store alone, whatever its state.
+func (x *examination) refusal() error {
+	if x.schema > latest(migrations) { // Badger would change the files, and a repair the values
+		return tooNew("store", x.schema, migrations)
+	}
+	return tooFewFiles(x.damage)
 }
 
 // damagedBy returns the damage of a database that does not open.

@@ -1,0 +1,425 @@
+// Package release installs what a release consists of, as people do: the .deb into an
+// empty root folder where there is only busybox, the archives, and the packages of npm. It
+// measures the way from nothing to a first answer, upgrades beside writers, and compares
+// what removing leaves behind.
+//
+// It builds two versions by deploy/artefacts. It needs root and Linux, dpkg, busybox
+// (busybox-static) and, for the packages of npm, npm. Nothing is fetched but by go.
+package release
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// env turns the tests on.
+const env = "RECALLD_TEST_RELEASE"
+
+// The two versions: the second one replaces the first.
+const former, next = "v0.1.0", "v0.1.1"
+
+// artefacts returns the folder with the artefacts of a version for this platform, which are
+// built once.
+func artefacts(t *testing.T, version string) string {
+	t.Helper()
+	if os.Getenv(env) == "" {
+		t.Skip("not run: it builds and installs a release; make release-test runs it")
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("not run: it installs the packages of Linux")
+	}
+	out, err := built(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+var (
+	building sync.Mutex // guards what follows
+	folders  = map[string]string{}
+)
+
+func built(version string) (string, error) {
+	building.Lock()
+	defer building.Unlock()
+	if dir := folders[version]; dir != "" {
+		return dir, nil
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(root, ".build", "release", version)
+	if err := os.RemoveAll(dir); err != nil {
+		return "", err
+	}
+	commands := []string{"build"}
+	if version == former {
+		commands = append(commands, "pack")
+	}
+	for _, command := range commands {
+		cmd := exec.Command("go", "run", "./deploy/artefacts", command, "-version", version, "-out", dir, "-targets", "linux/"+runtime.GOARCH)
+		cmd.Dir = root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("artefacts %s: %w\n%s", command, err, out)
+		}
+	}
+	folders[version] = dir
+	return dir, nil
+}
+
+// one returns the only file of a pattern.
+func one(t *testing.T, dir, pattern string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%s has %v for %s, %v; want one file", dir, files, pattern, err)
+	}
+	return files[0]
+}
+
+// machine is a root folder with busybox and a repository, and without Go, git or a library.
+type machine struct {
+	t    *testing.T
+	root string
+}
+
+func newMachine(t *testing.T) machine {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("not run: only root can enter another root folder")
+	}
+	for program, pkg := range map[string]string{"busybox": "busybox-static", "dpkg": "dpkg", "rpm2cpio": "rpm2cpio", "cpio": "cpio"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("not run: it needs %s (package %s)", program, pkg)
+		}
+	}
+	m := machine{t, t.TempDir()}
+	for _, dir := range []string{"bin", "dev", "proc", "tmp", "root", "usr/bin", "usr/sbin", "etc", "var/lib/dpkg/info", "var/lib/dpkg/updates", "src/shop/client"} {
+		if err := os.MkdirAll(filepath.Join(m.root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path, err := exec.LookPath("busybox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	busybox, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"bin/busybox": string(busybox), "var/lib/dpkg/status": "", "dev/null": "",
+		"etc/passwd": "root:x:0:0:root:/root:/bin/sh\n",
+		"src/shop/client/retry.go": `package client
+
+import "time"
+
+// parseRetryAfter returns how long the server asks us to wait, at most a minute.
+func parseRetryAfter(seconds int) time.Duration {
+	return min(time.Duration(seconds)*time.Second, time.Minute)
+}
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(m.root, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, applet := range []string{"sh", "readlink", "kill", "ls", "cat"} {
+		if err := os.Symlink("busybox", filepath.Join(m.root, "bin", applet)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// preremove.sh looks for daemons there.
+	if err := exec.Command("mount", "-t", "proc", "proc", filepath.Join(m.root, "proc")).Run(); err != nil {
+		t.Skipf("not run: proc cannot be mounted here: %v", err)
+	}
+	t.Cleanup(func() {
+		m.stopAll()
+		if err := exec.Command("umount", filepath.Join(m.root, "proc")).Run(); err != nil {
+			t.Errorf("umount: %v", err)
+		}
+	})
+	return m
+}
+
+// stopAll ends what still runs in the machine: processes whose root folder it is.
+func (m machine) stopAll() {
+	roots, _ := filepath.Glob("/proc/[0-9]*/root")
+	for _, link := range roots {
+		if at, err := os.Readlink(link); err == nil && at == m.root {
+			_ = exec.Command("kill", "-KILL", filepath.Base(filepath.Dir(link))).Run()
+		}
+	}
+}
+
+// run runs a command line in the machine, in the repository.
+func (m machine) run(line string) (string, error) {
+	ctx, cancel := context.WithTimeout(m.t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "chroot", m.root, "/bin/sh", "-c", "cd /src/shop && "+line)
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=/root", "TERM=dumb"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return string(out), fmt.Errorf("%s: %w\n%s", line, err, out)
+	}
+	return string(out), nil
+}
+
+// ok runs a command line that must succeed.
+func (m machine) ok(line string) string {
+	m.t.Helper()
+	out, err := m.run(line)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return out
+}
+
+// dpkg runs dpkg over the machine's packages.
+func (m machine) dpkg(args ...string) {
+	m.t.Helper()
+	cmd := exec.CommandContext(m.t.Context(), "dpkg", append([]string{"--root=" + m.root, "--log=/dev/null", "--force-not-root", "--force-bad-path"}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		m.t.Fatalf("dpkg %v: %v\n%s", args, err, out)
+	}
+}
+
+// files lists the files of the machine, without those of proc and dpkg.
+func (m machine) files() []string {
+	m.t.Helper()
+	var all []string
+	err := fs.WalkDir(os.DirFS(m.root), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name == "proc" || name == "var/lib/dpkg":
+			return fs.SkipDir
+		case !entry.IsDir():
+			all = append(all, name)
+		}
+		return nil
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return all
+}
+
+// TestInstallUpgradeRemove installs the .deb on a machine without anything, asks by the
+// commands of the README, upgrades beside writers, and removes.
+func TestInstallUpgradeRemove(t *testing.T) {
+	first, second := artefacts(t, former), artefacts(t, next)
+	m := newMachine(t)
+	before := m.files()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	began := time.Now()
+	m.dpkg("--install", one(t, first, "*.deb"))
+	installed := time.Since(began)
+	for _, step := range []struct{ command, want string }{
+		{"recalld up .", "Indexed /src/shop"},
+		{"recalld recall parseRetryAfter", "returns how long the server asks us to wait"},
+	} {
+		if !strings.Contains(string(readme), step.command) {
+			t.Errorf("the README does not have the command %q", step.command)
+		}
+		if out := m.ok(step.command); !strings.Contains(out, step.want) {
+			t.Errorf("%s answers without %q:\n%s", step.command, step.want, out)
+		}
+	}
+	t.Logf("from nothing to a right answer: %v, of it %v for the package", time.Since(began).Round(10*time.Millisecond), installed.Round(10*time.Millisecond))
+	if out := m.ok("recalld version"); strings.Count(out, former) != 2 {
+		t.Errorf("version does not say twice %s:\n%s", former, out)
+	}
+
+	kept := m.upgrade(one(t, second, "*.deb"))
+	if out := m.ok("recalld version"); strings.Count(out, next) != 2 || strings.Contains(out, "note") {
+		t.Errorf("after the upgrade, version does not say twice %s:\n%s", next, out)
+	}
+	t.Logf("%d lessons were acknowledged during the upgrade", len(kept))
+	if len(kept) < 20 {
+		t.Errorf("only %d lessons were acknowledged: the upgrade was not beside writers", len(kept))
+	}
+	for ids := range slices.Chunk(kept, 20) {
+		if _, err := m.run("recalld show " + strings.Join(ids, " ")); err != nil {
+			t.Errorf("an acknowledged lesson is lost: %v", err)
+		}
+	}
+
+	// As docs/install.md says.
+	m.ok("recalld connect codex")
+	m.ok("recalld connect --all --remove")
+	m.dpkg("--purge", "recalld")
+	for range 300 { // the package told the daemon to end; it has 25 s
+		if len(m.processes()) == 0 {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if left := m.processes(); len(left) > 0 {
+		t.Errorf("the daemon outlives the package: %v", left)
+	}
+	for _, name := range m.files() {
+		if !slices.Contains(before, name) && !strings.HasPrefix(name, "root/.local/share/recalld/") {
+			t.Errorf("removing leaves %s behind", name)
+		}
+	}
+}
+
+// upgrade installs a package while four writers store lessons, and returns the ids of what
+// was acknowledged.
+func (m machine) upgrade(path string) []string {
+	m.t.Helper()
+	var mu sync.Mutex // guards kept
+	var kept []string
+	stop := make(chan struct{})
+	var writers sync.WaitGroup
+	written := make(chan struct{}, 1000)
+	for w := range 4 {
+		writers.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				out, err := m.run(fmt.Sprintf("recalld remember --json --type pattern --context 'writer %d' 'lesson %d of writer %d is kept'", w, n, w))
+				if err != nil { // nothing was promised; while dpkg replaces the file there may be no program
+					continue
+				}
+				var answer struct {
+					ID string `json:"id"`
+				}
+				if err := json.Unmarshal([]byte(out), &answer); err != nil || answer.ID == "" {
+					m.t.Errorf("remember answers %q, %v", out, err)
+					return
+				}
+				mu.Lock()
+				kept = append(kept, answer.ID)
+				mu.Unlock()
+				written <- struct{}{}
+			}
+		})
+	}
+	for range 12 {
+		<-written
+	}
+	m.dpkg("--install", path)
+	m.ok("recalld recall parseRetryAfter") // the first command of the new version
+	for range 12 {
+		<-written
+	}
+	close(stop)
+	writers.Wait()
+	return kept
+}
+
+// processes lists the programs of the package that run in the machine.
+func (m machine) processes() []string {
+	var all []string
+	links, _ := filepath.Glob("/proc/[0-9]*/exe")
+	for _, link := range links {
+		if program, err := os.Readlink(link); err == nil && strings.HasPrefix(program, filepath.Join(m.root, "usr/bin/recalld")) {
+			all = append(all, link)
+		}
+	}
+	return all
+}
+
+// TestArchives unpacks what is not installed above, and runs the program in it.
+func TestArchives(t *testing.T) {
+	dir := artefacts(t, former)
+	checked, err := exec.Command("sh", "-c", "cd '"+dir+"' && sha256sum -c checksums.txt").CombinedOutput()
+	if err != nil {
+		t.Errorf("checksums: %v\n%s", err, checked)
+	}
+	for _, unpack := range []struct{ pattern, command, program string }{
+		{"*.tar.gz", "tar -xzf '%s'", "recalld"},
+		{"*.rpm", "rpm2cpio '%s' | cpio -idm --quiet --no-absolute-filenames", "usr/bin/recalld"},
+		{"*.mcpb", "cp '%s' a.zip && python3 -m zipfile -e a.zip . && chmod +x server/recalld", "server/recalld"},
+	} {
+		into := t.TempDir()
+		cmd := exec.Command("sh", "-c", fmt.Sprintf(unpack.command, one(t, dir, unpack.pattern)))
+		cmd.Dir = into
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", unpack.pattern, err, out)
+			continue
+		}
+		cmd = exec.Command(filepath.Join(into, unpack.program), "version", "--json")
+		cmd.Env = []string{"HOME=" + t.TempDir()}
+		if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), former) {
+			t.Errorf("%s: the program says %q, %v", unpack.pattern, out, err)
+		}
+	}
+}
+
+// TestNPM installs the packages of npm from their tarballs into an empty home, without the
+// network, and runs the program as npx does.
+func TestNPM(t *testing.T) {
+	dir := artefacts(t, former)
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip("not run: it needs npm")
+	}
+	home := t.TempDir()
+	environment := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "npm_config_offline=true", "npm_config_audit=false", "npm_config_fund=false", "npm_config_update_notifier=false"}
+	npm := func(in string, args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "npm", args...)
+		cmd.Dir, cmd.Env = in, environment
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("npm %v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	tarballs := t.TempDir()
+	packages, err := os.ReadDir(filepath.Join(dir, "npm"))
+	if err != nil || len(packages) != 2 {
+		t.Fatalf("the folder npm has %v, %v; want the launcher and one program", packages, err)
+	}
+	install := []string{"install", "--no-save"}
+	for _, p := range packages {
+		npm(filepath.Join(dir, "npm", p.Name()), "pack", "--pack-destination", tarballs)
+	}
+	files, err := filepath.Glob(filepath.Join(tarballs, "*.tgz"))
+	if err != nil || len(files) != 2 {
+		t.Fatalf("npm pack made %v, %v", files, err)
+	}
+	project := t.TempDir()
+	npm(project, append(install, files...)...)
+	if out := npm(project, "exec", "--no", "--", "recalld", "version"); !strings.Contains(out, former) {
+		t.Errorf("npx recalld version: %s", out)
+	}
+	// Exit codes and the input pass through.
+	cmd := exec.CommandContext(t.Context(), filepath.Join(project, "node_modules", ".bin", "recalld"), "recall", "--limit", "0")
+	cmd.Dir, cmd.Env = project, environment
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 2 {
+		t.Errorf("a wrong flag ends with %v, want exit code 2\n%s", err, out)
+	}
+	// Without the package of the platform it says what is missing.
+	if err := os.RemoveAll(filepath.Join(project, "node_modules", "@recalld")); err != nil {
+		t.Fatal(err)
+	}
+	cmd = exec.CommandContext(t.Context(), filepath.Join(project, "node_modules", ".bin", "recalld"), "version")
+	cmd.Dir, cmd.Env = project, environment
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "is not installed") {
+		t.Errorf("without its program: %v\n%s", err, out)
+	}
+}

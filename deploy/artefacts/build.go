@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/goccy/go-yaml"
+)
+
+// prepared is the folder of the files that packages hold besides the program; git
+// ignores it.
+const prepared = ".build/package"
+
+// nfpm makes .deb and .rpm. goreleaser contains it.
+const nfpm = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2"
+
+// prepare writes what packages hold besides the program: completions, and the user unit
+// with the path of the package.
+func prepare() error {
+	if err := os.MkdirAll(prepared, 0o755); err != nil {
+		return err
+	}
+	for shell, file := range map[string]string{"bash": "recalld.bash", "zsh": "_recalld", "fish": "recalld.fish"} {
+		script, err := output(nil, "go", "run", "./cmd/recalld", "completion", shell)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(prepared, file), script, 0o644); err != nil {
+			return err
+		}
+	}
+	unit, err := os.ReadFile("configs/systemd/recalld.service")
+	if err != nil {
+		return err
+	}
+	const from, to = "# Where go install puts it; change it to where recalld is.\nExecStart=%h/go/bin/recalld", "ExecStart=/usr/bin/recalld"
+	if !bytes.Contains(unit, []byte(from)) {
+		return fmt.Errorf("configs/systemd/recalld.service has no line %q", from)
+	}
+	return os.WriteFile(filepath.Join(prepared, "recalld.service"), bytes.Replace(unit, []byte(from), []byte(to), 1), 0o644)
+}
+
+// build makes the archives, and the packages of Linux.
+func (r release) build() error {
+	if err := os.MkdirAll(r.out, 0o755); err != nil {
+		return err
+	}
+	if err := prepare(); err != nil {
+		return err
+	}
+	for _, t := range r.targets {
+		if err := r.buildFor(t); err != nil {
+			return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
+		}
+	}
+	return writeChecksums(r.out)
+}
+
+func (r release) buildFor(t target) error {
+	program := filepath.Join(r.out, "recalld_"+t.os+"_"+t.arch, t.program())
+	// The flags are those of .goreleaser.yaml.
+	env := append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
+	if _, err := output(env, "go", "build", "-trimpath", "-ldflags", "-s -w -X github.com/recalld/recalld/internal/buildinfo.version="+r.version, "-o", program, "./cmd/recalld"); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	entries := []entry{{t.program(), 0o755, text}}
+	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
+		if text, err = os.ReadFile(name); err != nil {
+			return err
+		}
+		entries = append(entries, entry{name, 0o644, text})
+	}
+	path := filepath.Join(r.out, r.archive(t))
+	if t.os == "windows" {
+		return writeZip(path, entries)
+	}
+	if err := writeTar(path, entries); err != nil {
+		return err
+	}
+	if t.os != "linux" {
+		return nil
+	}
+	return r.linuxPackages(t, program)
+}
+
+// linuxPackages makes the .deb and the .rpm from the section nfpms of .goreleaser.yaml.
+func (r release) linuxPackages(t target, program string) error {
+	text, err := os.ReadFile(".goreleaser.yaml")
+	if err != nil {
+		return err
+	}
+	var config struct {
+		NFPMs []map[string]any `yaml:"nfpms"`
+	}
+	if err := yaml.Unmarshal(text, &config); err != nil || len(config.NFPMs) != 1 {
+		return fmt.Errorf(".goreleaser.yaml: want one entry in nfpms: %w", err)
+	}
+	section := config.NFPMs[0]
+	formats, _ := section["formats"].([]any)
+	contents, _ := section["contents"].([]any)
+	bindir, _ := section["bindir"].(string)
+	section["name"], section["arch"], section["version"], section["platform"] = section["package_name"], t.arch, r.version, "linux"
+	section["contents"] = append(contents, map[string]any{"src": program, "dst": bindir + "/recalld", "file_info": map[string]any{"mode": 0o755}})
+	for _, own := range []string{"id", "package_name", "formats", "bindir", "file_name_template"} { // goreleaser's
+		delete(section, own)
+	}
+	text, err = yaml.Marshal(section)
+	if err != nil {
+		return err
+	}
+	settings := filepath.Join(prepared, "nfpm.yaml")
+	if err := os.WriteFile(settings, text, 0o644); err != nil {
+		return err
+	}
+	for _, format := range formats {
+		path := filepath.Join(r.out, fmt.Sprintf("recalld_%s_linux_%s.%s", r.number(), t.arch, format))
+		if _, err := output(nil, "go", "run", nfpm, "package", "--config", settings, "--packager", fmt.Sprint(format), "--target", path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// output runs a program and returns what it prints; what it prints of an error is in the
+// error.
+func output(env []string, name string, args ...string) ([]byte, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Env = env
+	var problems bytes.Buffer
+	cmd.Stderr = &problems
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w\n%s", name, args[0], err, problems.Bytes())
+	}
+	return out, nil
+}

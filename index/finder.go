@@ -1,0 +1,78 @@
+package index
+
+// Finder finds numbers by what they stand for, which others keep: of each number it holds
+// some 6 bytes, where a map would hold what it stands for a second time. It uses open
+// addressing, at most 3/4 full. The zero Finder is empty and ready. It is not safe for
+// concurrent changes: its owner locks.
+type Finder struct {
+	slots []uint32 // number plus one; 0 is free
+	len   int
+}
+
+const minFinder = 16
+
+// Len is how many numbers there are.
+func (f *Finder) Len() int { return f.len }
+
+// Find returns the number that is what is sought, given its hash.
+func (f *Finder) Find(hash uint64, is func(number uint32) bool) (number uint32, ok bool) {
+	if f.len == 0 {
+		return 0, false
+	}
+	mask := uint64(len(f.slots) - 1)
+	for i := hash & mask; f.slots[i] != 0; i = (i + 1) & mask {
+		if number := f.slots[i] - 1; is(number) {
+			return number, true
+		}
+	}
+	return 0, false
+}
+
+// Add adds a number that is not there. hashOf returns the hash of what a number stands for.
+func (f *Finder) Add(number uint32, hashOf func(number uint32) uint64) {
+	if 4*(f.len+1) > 3*len(f.slots) {
+		before := f.slots
+		f.slots = make([]uint32, max(2*len(before), minFinder))
+		for _, s := range before {
+			if s != 0 {
+				f.place(s, hashOf(s-1))
+			}
+		}
+	}
+	f.place(number+1, hashOf(number))
+	f.len++
+}
+
+func (f *Finder) place(slot uint32, hash uint64) {
+	mask := uint64(len(f.slots) - 1)
+	i := hash & mask
+	for f.slots[i] != 0 {
+		i = (i + 1) & mask
+	}
+	f.slots[i] = slot
+}
+
+// Remove removes a number, of which hashOf must still know what it stands for. An unknown
+// number is a no-op.
+func (f *Finder) Remove(number uint32, hashOf func(number uint32) uint64) {
+	if f.len == 0 {
+		return
+	}
+	mask := uint64(len(f.slots) - 1)
+	free := hashOf(number) & mask
+	for f.slots[free] != number+1 {
+		if f.slots[free] == 0 {
+			return
+		}
+		free = (free + 1) & mask
+	}
+	f.len--
+	// What was placed behind it for want of this slot moves up.
+	for i := (free + 1) & mask; f.slots[i] != 0; i = (i + 1) & mask {
+		if home := hashOf(f.slots[i]-1) & mask; (i-home)&mask >= (i-free)&mask {
+			f.slots[free] = f.slots[i]
+			free = i
+		}
+	}
+	f.slots[free] = 0
+}

@@ -1,0 +1,312 @@
+package lexical
+
+import (
+	"cmp"
+	"context"
+	"math/bits"
+	"slices"
+
+	"github.com/recalld/recalld/index"
+)
+
+// windowSize is how many slots are scored together. Their tallies fit the first cache of
+// a processor. The context is checked once a window, after some microseconds of work.
+const (
+	windowBits = 11
+	windowSize = 1 << windowBits
+	windowBins = windowSize / 64 // words of a bitset
+)
+
+const (
+	// margin covers the rounding of sums of 32 bits: what is skipped is below the last hit
+	// by more.
+	margin = 1.0001
+	// shortList is the number of postings up to which a list is decoded as a whole, as are
+	// lists with less than 1/shortShare of the slots: their blocks span several windows, and
+	// the bound of a block would be that of all of them.
+	shortList  = 1024
+	shortShare = 64
+	// mostDecoded bounds the postings of short lists that a query of many words decodes.
+	mostDecoded = 1 << 18
+	// fewSlots is the number of slots up to which each is looked up in a block by itself.
+	fewSlots = 12
+)
+
+// scanning is the working memory of a scan.
+type scanning struct {
+	limit           int
+	flat, perLength float32 // of the formula, in units of frequency
+	lists           []scanned
+	windows         []window   // the highest bound first
+	most            []float32  // by list, then by window: the most that the list adds there
+	rest            []float32  // by list: the most that it and those after it add in a window
+	best            worstFirst // the best hits so far
+	scored          int        // how many documents were scored in full
+
+	tallies [windowSize]tally
+	matched [windowBins]uint64 // slots of the window with a tally
+
+	shortSlots, shortTFs []uint32 // the postings of scanned.slots
+}
+
+// tally is the score of a slot, and the bounds of the content terms that it contains. Side
+// by side they cost one memory access.
+type tally struct{ score, held float32 }
+
+// scanned is one term's list in a scan.
+type scanned struct {
+	list        *reading
+	bound, held float32
+	blocks      []block  // none for a short list
+	slots, tfs  []uint32 // what follows the blocks
+}
+
+// window is a range of slots and the highest score that one of them can have.
+type window struct {
+	number int
+	bound  float32
+}
+
+// adds is what a term adds to the score of a document.
+func (s *scanning) adds(bound, tf, length float32) float32 {
+	return bound * tf / (tf + s.flat + s.perLength*length)
+}
+
+// mostOf is the most that a term adds to the score of a document of a block. The mean
+// length is the query's, and what a block states does not depend on it: what a term adds
+// grows with the frequency and falls with the length, whatever the mean. So no posting of
+// one occurrence at most adds more than one occurrence in the shortest such document, and
+// no other posting more than the highest frequency in the shortest of the others.
+func (s *scanning) mostOf(b *block, bound float32) float32 {
+	if b.tf == saturated {
+		return bound
+	}
+	most := s.adds(bound, tfUnit, float32(b.once))
+	if b.tf > 0 {
+		most = max(most, s.adds(bound, float32(b.tf), float32(b.often)))
+	}
+	return most
+}
+
+// scan finds the limit best of the allowed documents, exactly, without looking at
+// everything. It is block-max MaxScore (Turtle and Flood, 1995; Ding and Suel, "Faster
+// top-k document retrieval using block-max indexes", 2011) over windows of slots:
+//
+// The directory of a list bounds what the term adds in each window. Windows are scored in
+// the order of their bounds, until none can hold a better hit than the last of limit. In a
+// window, terms are added up rarest first, as the order of 32-bit sums requires. The last
+// terms that together cannot make a hit are looked up only for documents that have an
+// earlier term and can still be hits with the rest. A document that is left has the sum of all its terms in their order: to the bit
+// the score of an exhaustive search. Documents are skipped only below the score of the last
+// hit, so that ties are decided by their numbers.
+func (s *search) scan(ctx context.Context, limit int) error {
+	s.prepare(limit)
+	for _, w := range s.windows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if s.tooLow(w.bound) {
+			break
+		}
+		s.score(w.number)
+	}
+	return nil
+}
+
+// tooLow reports whether a document with at most this score is no hit.
+func (s *search) tooLow(score float32) bool {
+	return len(s.best) == s.limit && score*margin < s.best[0].Score
+}
+
+// prepare decodes the short lists and bounds the scores of all windows.
+func (s *search) prepare(limit int) {
+	// Frequencies are in units, so the other terms of the fraction are scaled.
+	k1, b := s.options.K1*tfUnit, s.options.B
+	s.flat, s.perLength = float32(k1*(1-b)), float32(k1*b/s.mean)
+	s.limit, s.scored, s.best = limit, 0, s.best[:0]
+	s.lists = s.lists[:0]
+	s.shortSlots, s.shortTFs = s.shortSlots[:0], s.shortTFs[:0]
+	for i := range s.terms {
+		if t := &s.terms[i]; t.list.n > 0 {
+			s.open(t)
+		}
+	}
+	windows := (len(s.docs) + windowSize - 1) >> windowBits
+	s.most = slices.Grow(s.most[:0], len(s.lists)*windows)[:len(s.lists)*windows]
+	clear(s.most)
+	s.windows = s.windows[:0]
+	for w := range windows {
+		s.windows = append(s.windows, window{number: w})
+	}
+	for i := range s.lists {
+		l, most := &s.lists[i], s.most[i*windows:(i+1)*windows]
+		first := uint32(0)
+		for j := range l.blocks {
+			b := &l.blocks[j]
+			bound := s.mostOf(b, l.bound)
+			for w := first >> windowBits; w <= b.last>>windowBits; w++ {
+				most[w] = max(most[w], bound)
+			}
+			first = b.last + 1
+		}
+		for j, slot := range l.slots {
+			w := slot >> windowBits
+			most[w] = max(most[w], s.adds(l.bound, float32(l.tfs[j]), float32(s.lengths[slot])))
+		}
+		for w := range s.windows {
+			s.windows[w].bound += most[w]
+		}
+	}
+	slices.SortFunc(s.windows, func(a, b window) int {
+		return cmp.Or(cmp.Compare(b.bound, a.bound), cmp.Compare(a.number, b.number))
+	})
+	s.rest = slices.Grow(s.rest[:0], len(s.lists)+1)[:len(s.lists)+1]
+}
+
+// open adds a term's list to the scan.
+func (s *search) open(t *queryTerm) {
+	l := scanned{list: &t.list, bound: float32(t.bound), blocks: t.list.blocks}
+	if t.content {
+		l.held = l.bound
+	}
+	start := len(s.shortSlots)
+	keep := func(slots, tfs []uint32) {
+		s.shortSlots, s.shortTFs = append(s.shortSlots, slots...), append(s.shortTFs, tfs...)
+	}
+	if int(t.list.n) <= max(shortList, len(s.docs)/shortShare) && start < mostDecoded {
+		for i := range l.blocks {
+			t.list.decodeBlock(i, &s.slots, &s.tfs)
+			keep(s.slots[:], s.tfs[:])
+		}
+		l.blocks = nil
+	}
+	tail := t.list.decodeTail(&s.slots, &s.tfs)
+	keep(s.slots[:tail], s.tfs[:tail])
+	l.slots, l.tfs = s.shortSlots[start:], s.shortTFs[start:]
+	s.lists = append(s.lists, l)
+}
+
+// score adds the hits of one window to the best.
+func (s *search) score(number int) {
+	allowed := s.allowed[number*windowBins:]
+	allowed = allowed[:min(len(allowed), windowBins)]
+	if !allowed.meets(0, windowSize-1) {
+		return
+	}
+	first := uint32(number) << windowBits
+	windows, n := len(s.windows), len(s.lists)
+	s.rest[n] = 0
+	for i := n - 1; i >= 0; i-- {
+		s.rest[i] = s.rest[i+1] + s.most[i*windows+number]
+	}
+	i := 0
+	for ; i < n && !s.tooLow(s.rest[i]); i++ {
+		if s.most[i*windows+number] > 0 {
+			s.visit(&s.lists[i], first, allowed)
+		}
+	}
+	for ; i < n && s.drop(s.rest[i]); i++ {
+		if s.most[i*windows+number] > 0 {
+			s.visit(&s.lists[i], first, s.matched[:])
+		}
+	}
+	s.harvest(first)
+}
+
+// visit adds what a term adds to the slots of a window that are in a set.
+func (s *search) visit(l *scanned, first uint32, of bitset) {
+	i, _ := slices.BinarySearchFunc(l.blocks, first, func(b block, slot uint32) int { return cmp.Compare(b.last, slot) })
+	for ; i < len(l.blocks); i++ {
+		from, last := max(follows(l.blocks[:i]), first)-first, l.blocks[i].last-first
+		if from >= windowSize {
+			return // what follows the blocks lies behind the window, too
+		}
+		switch n := of.count(from, min(last, windowSize-1), fewSlots+1); {
+		case n == 0:
+		case n <= fewSlots:
+			s.lookUp(l, i, first, of, from, min(last, windowSize-1))
+		default:
+			p := l.list.packed(i)
+			at := 0
+			if from == 0 { // it may begin before the window
+				at = p.search(0, first)
+			}
+			for ; at < blockSize; at++ {
+				slot := p.slot(at)
+				if slot-first >= windowSize {
+					break
+				}
+				if of.has(slot - first) {
+					s.add(l, slot-first, p.tf(at), s.lengths[slot])
+				}
+			}
+		}
+	}
+	i, _ = slices.BinarySearch(l.slots, first)
+	for ; i < len(l.slots) && l.slots[i]-first < windowSize; i++ {
+		if slot := l.slots[i]; of.has(slot - first) {
+			s.add(l, slot-first, l.tfs[i], s.lengths[slot])
+		}
+	}
+}
+
+// lookUp is visit for the members of a set from one slot of a window to another, which lie
+// in one block.
+func (s *search) lookUp(l *scanned, number int, first uint32, of bitset, from, last uint32) {
+	p := l.list.packed(number)
+	at := 0
+	for i := from >> 6; i <= last>>6 && int(i) < len(of); i++ {
+		word := of[i]
+		if i == from>>6 {
+			word &= ^uint64(0) << (from & 63)
+		}
+		if i == last>>6 {
+			word &= ^uint64(0) >> (63 - last&63)
+		}
+		for ; word != 0; word &= word - 1 {
+			slot := first + i<<6 + uint32(bits.TrailingZeros64(word))
+			if at = p.search(at, slot); at < blockSize && p.slot(at) == slot {
+				s.add(l, slot-first, p.tf(at), s.lengths[slot])
+			}
+		}
+	}
+}
+
+// add adds a term to the tally of a slot of the window.
+func (s *search) add(l *scanned, at, tf, length uint32) {
+	sum := &s.tallies[at]
+	sum.score += s.adds(l.bound, float32(tf), float32(length))
+	sum.held += l.held
+	s.matched[at>>6] |= 1 << (at & 63)
+}
+
+// drop forgets the slots of a window that cannot be hits with at most rest more, and
+// reports whether any are left.
+func (s *search) drop(rest float32) (left bool) {
+	for i, word := range s.matched {
+		for w := word; w != 0; w &= w - 1 {
+			bit := bits.TrailingZeros64(w)
+			if sum := &s.tallies[i<<6+bit]; s.tooLow(sum.score + rest) {
+				*sum = tally{}
+				word &^= 1 << bit
+			}
+		}
+		s.matched[i] = word
+		left = left || word != 0
+	}
+	return left
+}
+
+// harvest makes hits of the tallies of a window and zeroes them.
+func (s *search) harvest(first uint32) {
+	for i, word := range s.matched {
+		for ; word != 0; word &= word - 1 {
+			at := i<<6 + bits.TrailingZeros64(word)
+			sum := &s.tallies[at]
+			s.scored++
+			s.offer(index.Hit{Doc: s.docs[first+uint32(at)], Score: sum.score, Held: sum.held})
+			*sum = tally{}
+		}
+		s.matched[i] = 0
+	}
+}

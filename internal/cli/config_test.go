@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/internal/config"
+)
+
+// settingsIn is the settings file of a bench, with a text.
+func settingsIn(t *testing.T, b *bench, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "recalld.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	home := b.opts.Getenv("HOME")
+	b.opts.Getenv = func(name string) string {
+		return map[string]string{"HOME": home, "USERPROFILE": home, "RECALLD_CONFIG": file}[name]
+	}
+	return file
+}
+
+func TestConfigSetAndGet(t *testing.T) {
+	b := newBench(t, nil)
+	file := settingsIn(t, b, "# mine\nlog:\n  level: info # quiet\n")
+	if out := b.ok("config", "set", "log.level", "debug"); !strings.Contains(out, "log.level is now debug") && !strings.Contains(out, `log.level is now "debug"`) || !strings.Contains(out, "recalld stop") {
+		t.Errorf("set says %q, want the value and how the daemon takes it", out)
+	}
+	if text, _ := os.ReadFile(file); string(text) != "# mine\nlog:\n  level: debug # quiet\n" {
+		t.Errorf("the file is %q", text)
+	}
+	if out := b.ok("config", "get", "log.level"); out != "debug\n" {
+		t.Errorf("get says %q", out)
+	}
+	if out := b.ok("config", "list", "--changed"); !strings.Contains(out, "log.level") || strings.Contains(out, "log.format") {
+		t.Errorf("list --changed says %q", out)
+	}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"config", "set", "log.level", "loud"}, "debug, info, warn, error"},
+		{[]string{"config", "set", "log.levle", "debug"}, "unknown setting"},
+		{[]string{"config", "get", "log.levle"}, "config list"},
+		{[]string{"config", "set", "log.level"}, "recalld config set SETTING VALUE"},
+		{[]string{"config", "set", "log.level", "debug", "--set", "log.format=json"}, "--set"},
+	} {
+		if _, errs, code := b.run(tt.args...); code != ExitUsage || !strings.Contains(errs, tt.want) {
+			t.Errorf("recalld %q: exit %d, %q; want %q", tt.args, code, errs, tt.want)
+		}
+	}
+	if text, _ := os.ReadFile(file); !strings.Contains(string(text), "level: debug # quiet") {
+		t.Errorf("a refused value changed the file: %q", text)
+	}
+	b.absent = true
+	if out := b.ok("config", "set", "queue.depth", "20"); strings.Contains(out, "recalld stop") {
+		t.Errorf("without a daemon, set says %q", out)
+	}
+	for _, autostart := range b.connects {
+		if autostart {
+			t.Error("config started a daemon")
+		}
+	}
+}
+
+func TestConfigMakesTheFile(t *testing.T) {
+	b := newBench(t, nil)
+	b.absent = true
+	b.ok("config", "set", "sandboxes", "/a,/b")
+	file, _, err := config.FindFile(config.Sources{Getenv: b.opts.Getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := os.ReadFile(file); string(text) != "sandboxes: [/a, /b]\n" {
+		t.Errorf("%s has %q", file, text)
+	}
+}
+
+// TestConfigEdit: what is valid takes the place of the file; what is not is kept beside
+// it, and edited again.
+func TestConfigEdit(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the editor of this test is a shell script")
+	}
+	b := newBench(t, nil)
+	file := settingsIn(t, b, "log:\n  level: info\n")
+	editor := filepath.Join(t.TempDir(), "editor")
+	environment := b.opts.Getenv
+	b.opts.Getenv = func(name string) string {
+		if name == "EDITOR" {
+			return editor
+		}
+		return environment(name)
+	}
+	b.opts.LookPath = func(name string) (string, error) { return name, nil }
+	writes := func(text string) {
+		if err := os.WriteFile(editor, []byte("#!/bin/sh\ncat \"$1\" >>\""+editor+".saw\"\nprintf '"+text+"' >\"$1\"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writes(`log:\n  level: loud\n`)
+	_, errs, code := b.run("config", "edit")
+	if code != ExitUsage || !strings.Contains(errs, "the settings stay as they were") || !strings.Contains(errs, file+".draft") {
+		t.Errorf("an invalid text: exit %d, %q", code, errs)
+	}
+	if text, _ := os.ReadFile(file); string(text) != "log:\n  level: info\n" {
+		t.Errorf("the file became %q", text)
+	}
+	writes(`log:\n  level: warn\n`)
+	if out := b.ok("config", "edit"); !strings.Contains(out, "Changed "+file) {
+		t.Errorf("edit says %q", out)
+	}
+	if saw, _ := os.ReadFile(editor + ".saw"); !strings.Contains(string(saw), "loud") {
+		t.Errorf("the second edit began with %q, want what was not valid", saw)
+	}
+	if text, _ := os.ReadFile(file); string(text) != "log:\n  level: warn\n" {
+		t.Errorf("the file is %q", text)
+	}
+	if _, err := os.Stat(file + ".draft"); err == nil {
+		t.Error("the draft is left")
+	}
+	writes(`log:\n  level: warn\n`)
+	if out := b.ok("config", "edit"); !strings.Contains(out, "Nothing was changed") {
+		t.Errorf("edit without a change says %q", out)
+	}
+}
+
+// TestCommentedSettings: what a new file begins with changes nothing.
+func TestCommentedSettings(t *testing.T) {
+	if err := config.Check(commentedSettings()); err != nil {
+		t.Error(err)
+	}
+	for line := range strings.Lines(string(commentedSettings())) {
+		if line != "\n" && !strings.HasPrefix(line, "#") {
+			t.Errorf("%q is no comment", line)
+		}
+	}
+}
+
+func TestManualPages(t *testing.T) {
+	b := newBench(t, nil)
+	folder := filepath.Join(t.TempDir(), "man1")
+	b.ok("man", folder)
+	for _, c := range commands(t) {
+		name := strings.ReplaceAll(c.CommandPath(), " ", "-")
+		text, err := os.ReadFile(filepath.Join(folder, name+".1"))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, want := range []string{".TH ", ".SH NAME\n", ".SH DESCRIPTION\n", ".SH OPTIONS OF ALL COMMANDS\n", ".SH EXAMPLES\n"} {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s.1 has no %q", name, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gdamore/tcell/v2"
+
+	"github.com/recalld/recalld/internal/finder"
+	"github.com/recalld/recalld/internal/service"
+)
+
+// finds says that the interactive search can be shown: a person is at a terminal that can
+// place its cursor.
+func (a *App) finds() bool {
+	term := a.opts.Getenv("TERM")
+	return a.opts.Interactive && a.opts.OutTerminal && !a.json && term != "dumb"
+}
+
+// find shows the interactive search. Settings that are wrong are told before the screen
+// is taken.
+func (a *App) find(ctx context.Context) error {
+	if _, err := a.Config(); err != nil {
+		return err
+	}
+	screen, err := a.opts.Screen()
+	if err != nil {
+		return fmt.Errorf("open terminal: %w", err)
+	}
+	// A notice of the daemon would be written across the screen; the next command shows it.
+	a.piped = true
+	return finder.Run(ctx, finder.Options{
+		Screen: screen, Edit: a.edit, Caller: a.caller(), Plain: !a.colours(), Now: a.opts.Now,
+		Connect: func(ctx context.Context) (service.Service, error) { return a.service(ctx) },
+	})
+}
+
+// openScreen opens the terminal of this process.
+func openScreen() (tcell.Screen, error) { return tcell.NewScreen() }

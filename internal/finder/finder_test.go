@@ -1,0 +1,293 @@
+package finder
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gdamore/tcell/v2"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/service/servicetest"
+	"github.com/recalld/recalld/internal/testkit/golden"
+)
+
+var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+
+// bench is a finder on a screen in memory, with a fake daemon. Painted is signalled after
+// every paint.
+type bench struct {
+	t       *testing.T
+	screen  tcell.SimulationScreen
+	fake    *servicetest.Service
+	painted chan string
+	ended   chan error
+	edited  chan string
+	cancel  context.CancelFunc
+}
+
+// watched is a screen that hands over what was painted.
+type watched struct {
+	tcell.SimulationScreen
+	painted chan string
+	done    <-chan struct{}
+}
+
+func (w watched) Show() {
+	w.SimulationScreen.Show()
+	select {
+	case w.painted <- contents(w.SimulationScreen):
+	case <-w.done:
+	}
+}
+
+// contents is what a screen shows, without blanks at the ends of lines.
+func contents(s tcell.SimulationScreen) string {
+	cells, width, height := s.GetContents()
+	var b strings.Builder
+	for y := range height {
+		var line strings.Builder
+		for x := range width {
+			if r := cells[y*width+x].Runes; len(r) > 0 {
+				line.WriteString(string(r))
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+func newBench(t *testing.T, width, height int, fake *servicetest.Service) *bench {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	b := &bench{t: t, screen: tcell.NewSimulationScreen("UTF-8"), fake: fake, painted: make(chan string), ended: make(chan error, 1), edited: make(chan string, 1), cancel: cancel}
+	if err := b.screen.Init(); err != nil {
+		t.Fatal(err)
+	}
+	b.screen.SetSize(width, height)
+	go func() {
+		b.ended <- Run(ctx, Options{
+			Screen: watched{unset{b.screen}, b.painted, ctx.Done()}, Caller: memory.Caller{Dir: "/src/shop", Client: "cli"},
+			Connect: func(context.Context) (service.Service, error) { return fake, nil },
+			Edit:    func(file string, line int) error { b.edited <- file; return nil },
+			Now:     func() time.Time { return noon },
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-b.ended
+	})
+	return b
+}
+
+// unset keeps the size that the test has given the screen.
+type unset struct{ tcell.SimulationScreen }
+
+func (unset) Init() error { return nil }
+
+// until reads paints until one has a text, and returns it.
+func (b *bench) until(what string) string {
+	b.t.Helper()
+	last := ""
+	for {
+		select {
+		case last = <-b.painted:
+			if strings.Contains(last, what) {
+				return last
+			}
+		case err := <-b.ended:
+			b.ended <- err
+			b.t.Fatalf("the finder ended (%v) before it showed %q; the last screen was\n%s", err, what, last)
+		case <-b.t.Context().Done():
+			b.t.Fatalf("%q was never shown; the last screen was\n%s", what, last)
+		}
+	}
+}
+
+func (b *bench) press(key tcell.Key) { b.screen.InjectKey(key, 0, tcell.ModNone) }
+
+// write types a text as it is typed: key by key, each painted.
+func (b *bench) write(text string) {
+	b.t.Helper()
+	typed := ""
+	for _, r := range text {
+		typed += string(r)
+		b.screen.InjectKey(tcell.KeyRune, r, tcell.ModNone)
+		b.until(prompt + strings.TrimRight(typed, " "))
+	}
+}
+
+func fullService() *servicetest.Service {
+	lesson := memory.Item{ID: "l-4f2a9c00aa", Kind: memory.Lesson, Strength: memory.Sure, Relevance: 0.97, CreatedAt: noon, Project: "p1", SuccessRate: "9/10",
+		Context: "publishing from CI", Lesson: "npm fails with EACCES when its cache belongs to root: use a cache inside the project", Command: "npm ci --cache .npm"}
+	code := memory.Item{ID: "c-77d0e1f2aa", Kind: memory.Chunk, Strength: memory.Likely, Relevance: 0.81, Project: "p1", Text: "func retryNpm() {\n\tinstall(\"npm\")\n}\n",
+		Source: memory.Source{Path: "ci/retry.go", Lines: &[2]int{41, 43}, Symbol: "retryNpm", Sandbox: "/src/shop"}}
+	return &servicetest.Service{Answers: map[string]any{
+		service.Lessons.Name: &memory.LessonList{Lessons: []memory.Item{lesson}, Total: 1},
+		service.Recall.Name:  &memory.RecallResponse{Items: []memory.Item{lesson, code, {ID: "s-91a0c400aa", Kind: memory.Step, Strength: memory.Maybe, Relevance: 0.35, CreatedAt: noon, Text: "s-91a0c4 [2026-01-15] npm install failed in payments-api"}}},
+		service.Repos.Name: &memory.RepoList{Repos: []memory.SandboxState{
+			{ProjectName: "shop", Sandbox: memory.Sandbox{ID: "s1", Project: "p1", Root: "/src/shop"}},
+			{ProjectName: "shop", Sandbox: memory.Sandbox{ID: "s2", Project: "p2", Root: "/old/shop"}}}},
+		service.Forget.Name: &memory.Forgotten{Records: 1},
+	}}
+}
+
+// TestScreens holds what is shown at two widths in a golden file.
+func TestScreens(t *testing.T) {
+	file := golden.Open(t, "testdata/screens.golden")
+	for _, size := range []struct {
+		name          string
+		width, height int
+	}{{"80x24", 80, 24}, {"200x16", 200, 16}} {
+		b := newBench(t, size.width, size.height, fullService())
+		file.Equal(size.name+" first paint", b.until("type to search"))
+		b.until("1 newest")
+		b.write("npm ")
+		b.until("3 results")
+		b.press(tcell.KeyDown)
+		file.Equal(size.name+" results", b.until("▌ 0.81"))
+		b.press(tcell.KeyF1)
+		file.Equal(size.name+" keys", b.until("Any key goes back"))
+		b.press(tcell.KeyEscape)
+		b.until("▌ 0.81")
+		b.press(tcell.KeyUp)
+		b.until("▌ 0.97")
+		b.press(tcell.KeyCtrlX)
+		file.Equal(size.name+" question", b.until("for good?"))
+		b.press(tcell.KeyEscape)
+		b.until("Nothing was forgotten.")
+	}
+}
+
+// TestTypingLeavesNoReceipts: questions that are still being typed say so, and name kind
+// and project as the filters do.
+func TestTypingLeavesNoReceipts(t *testing.T) {
+	fake := fullService()
+	b := newBench(t, 100, 20, fake)
+	b.until("newest")
+	b.press(tcell.KeyTab)
+	b.until("lessons · this folder")
+	b.press(tcell.KeyCtrlT)
+	b.until("lessons · shop (/old/shop)")
+	b.write("npm")
+	b.until("3 results")
+	for _, call := range fake.Calls() {
+		if r, ok := call.Request.(memory.RecallRequest); ok && !r.Typing {
+			t.Errorf("%+v leaves a receipt", r)
+		}
+	}
+	asked := false
+	for _, call := range fake.Calls() {
+		r, ok := call.Request.(memory.RecallRequest)
+		asked = asked || ok && r.Query == "npm" && r.Project == "p2" && len(r.Kinds) == 1 && r.Kinds[0] == memory.Lesson && r.Caller.Dir == "/src/shop"
+	}
+	if !asked {
+		t.Errorf("the question for lessons of p2 was not asked: %+v", fake.Calls())
+	}
+}
+
+// TestKeysNeverWait: while a question is not answered, keys are painted; the next key
+// cancels it.
+func TestKeysNeverWait(t *testing.T) {
+	fake := fullService()
+	var mu sync.Mutex
+	cancelled := 0
+	fake.Before = func(ctx context.Context, operation string) {
+		if operation == service.Recall.Name {
+			<-ctx.Done() // it takes for ever
+			mu.Lock()
+			cancelled++
+			mu.Unlock()
+		}
+	}
+	b := newBench(t, 80, 20, fake)
+	b.until("newest")
+	b.write("slow question")
+	b.press(tcell.KeyCtrlU)
+	b.until("type to search")
+	b.press(tcell.KeyEscape)
+	for ended := false; !ended; {
+		select {
+		case <-b.painted:
+		case err := <-b.ended:
+			b.ended <- err
+			ended = true
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if cancelled < len("slow question") {
+		t.Errorf("%d questions were cancelled, want at least one a key", cancelled)
+	}
+}
+
+func TestOpensCodeAndForgets(t *testing.T) {
+	fake := fullService()
+	b := newBench(t, 80, 20, fake)
+	b.until("newest")
+	b.write("npm")
+	b.until("3 results")
+	b.press(tcell.KeyDown)
+	b.until("▌ 0.81")
+	b.press(tcell.KeyCtrlX)
+	b.until("Code is not forgotten")
+	b.press(tcell.KeyEnter)
+	for file := ""; file == ""; {
+		select {
+		case file = <-b.edited:
+			if file != join("/src/shop", "ci/retry.go") {
+				t.Errorf("the editor is given %s", file)
+			}
+		case <-b.painted:
+		}
+	}
+	b.press(tcell.KeyUp)
+	b.until("▌ 0.97")
+	b.press(tcell.KeyCtrlX)
+	b.until("for good?")
+	b.screen.InjectKey(tcell.KeyRune, 'y', tcell.ModNone)
+	b.until("Forgotten: l-4f2a9c00aa")
+	for _, call := range fake.Calls() {
+		if r, ok := call.Request.(memory.ForgetRequest); ok && (len(r.IDs) != 1 || r.IDs[0] != "l-4f2a9c00aa") {
+			t.Errorf("%+v was forgotten", r)
+		}
+	}
+}
+
+// TestHostileTextIsShown: no cell of the screen holds what a terminal would act on.
+func TestHostileTextIsShown(t *testing.T) {
+	fake := servicetest.Full("x\x1b[2J\u202e\x9b\a\u200b\xff y", noon)
+	for _, width := range []int{80, 200} {
+		b := newBench(t, width, 24, fake)
+		b.write("a")
+		b.until("2 results")
+		b.press(tcell.KeyDown)
+		text := b.until(`\x1b[2J`)
+		for _, r := range text {
+			if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x202e || r == 0x200b) {
+				t.Errorf("the screen holds %U:\n%s", r, text)
+			}
+		}
+	}
+}
+
+func TestProblemsAreTold(t *testing.T) {
+	fake := &servicetest.Service{Err: errors.New("the store is gone")}
+	b := newBench(t, 80, 20, fake)
+	b.until("the store is gone")
+	b.screen.SetSize(15, 5)
+	b.press(tcell.KeyDown)
+	b.until("The terminal")
+}
+
+func TestFold(t *testing.T) {
+	for in, want := range map[string]string{"one two three": "one two|three", "": "", "abcdefghijkl": "abcdefghi|jkl", "ééééé ééééé": "ééééé|ééééé"} {
+		if got := strings.Join(fold(in, 9), "|"); got != want {
+			t.Errorf("fold(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package render
+
+import (
+	"regexp"
+	"strings"
+)
+
+// The control sequences that Paint writes. They name the terminal's own colours, which
+// suit a dark and a light one.
+const (
+	sgrReset  = "\x1b[0m"
+	sgrBold   = "\x1b[1m"
+	sgrDim    = "\x1b[2m"
+	sgrRed    = "\x1b[31m"
+	sgrGreen  = "\x1b[32m"
+	sgrYellow = "\x1b[33m"
+	sgrCyan   = "\x1b[36m"
+)
+
+// Paint writes a text of a command for a terminal: Markdown as it is meant, headings of
+// tables, ids, figures of relevance and hints in colour. The text is made visible first,
+// so that no control sequence but those of Paint is in the result, whatever was stored.
+func Paint(text string) string {
+	var b strings.Builder
+	b.Grow(len(text) + len(text)/8)
+	fence := ""
+	for line := range strings.Lines(Visible(text)) {
+		line, end := strings.TrimSuffix(line, "\n"), ""
+		if len(line) > 0 || strings.HasSuffix(text, "\n") {
+			end = "\n"
+		}
+		bare := strings.TrimSpace(line)
+		switch {
+		case fence != "":
+			if bare == fence {
+				fence = ""
+				continue
+			}
+			b.WriteString("    " + line + end)
+		case strings.HasPrefix(bare, "```"):
+			fence = bare[:len(bare)-len(strings.TrimLeft(bare, "`"))]
+		default:
+			b.WriteString(paintLine(line) + end)
+		}
+	}
+	painted := b.String()
+	if !strings.HasSuffix(text, "\n") {
+		painted = strings.TrimSuffix(painted, "\n")
+	}
+	return painted
+}
+
+// PaintError writes an error's first line and its hint for a terminal.
+func PaintError(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(Visible(text)) {
+		for _, start := range []struct{ word, colour string }{{"recalld:", sgrBold + sgrRed}, {"hint:", sgrCyan}, {"warning:", sgrYellow}} {
+			if rest, ok := strings.CutPrefix(line, start.word); ok {
+				line = start.colour + start.word + sgrReset + rest
+			}
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+var (
+	idStart    = pattern(`^((?:\s*\d+\.)?\s*(?:- )?)((?:l|s|c|t|b|r|rc|mm)-[0-9a-z][0-9a-z-]{3,})( |$)`)
+	relevance  = pattern(`(relevance )([01]\.\d\d)`)
+	resultCell = pattern(`^(\S.{0,60}?\s{2,})(ok|ready|note|stale|paused|failed|unavailable)(\s{2,}|$)`)
+	codeSpan   = pattern("`([^`]+)`")
+	strong     = pattern(`(^|[\s(])\*\*([^\s*](?:[^*]*[^\s*])?)\*\*($|[^\w*])`)
+)
+
+// paintLine paints one visible line outside of code.
+func paintLine(line string) string {
+	switch {
+	case line == "":
+		return line
+	case isTableHead(line), isTitle(line):
+		return sgrBold + line + sgrReset
+	case strings.HasPrefix(line, "#"):
+		if title := strings.TrimLeft(line, "#"); strings.HasPrefix(title, " ") && len(line)-len(title) <= 6 {
+			return sgrBold + strings.TrimSpace(title) + sgrReset
+		}
+	case strings.HasPrefix(strings.TrimSpace(line), "→ "):
+		return sgrCyan + line + sgrReset
+	case strings.HasPrefix(line, "warning: "):
+		return sgrYellow + line + sgrReset
+	case line == frameOpen || line == frameClose:
+		return sgrDim + line + sgrReset
+	}
+	line = replace(idStart, line, "${1}"+sgrYellow+"${2}"+sgrReset+"${3}")
+	line = resultCell().ReplaceAllStringFunc(line, func(cell string) string {
+		parts := resultCell().FindStringSubmatch(cell)
+		colour := sgrYellow
+		switch parts[2] {
+		case "ok", "ready":
+			colour = sgrGreen
+		case "failed", "unavailable":
+			colour = sgrRed
+		}
+		return parts[1] + colour + parts[2] + sgrReset + parts[3]
+	})
+	line = relevance().ReplaceAllStringFunc(line, func(figure string) string {
+		return figure[:len(figure)-4] + relevanceColour(figure[len(figure)-4:]) + figure[len(figure)-4:] + sgrReset
+	})
+	line = replace(codeSpan, line, sgrCyan+"${1}"+sgrReset)
+	return replace(strong, line, "${1}"+sgrBold+"${2}"+sgrReset+"${3}")
+}
+
+func replace(what func() *regexp.Regexp, line, with string) string {
+	return what().ReplaceAllString(line, with)
+}
+
+// relevanceColour is the colour of a figure: green from what is sure of code on, yellow
+// from what is shown of lessons on.
+func relevanceColour(figure string) string {
+	switch {
+	case figure >= "0.75":
+		return sgrGreen
+	case figure >= "0.50":
+		return sgrYellow
+	}
+	return sgrDim
+}
+
+// isTableHead says whether a line is the heading of a table: at least two columns of
+// capitals.
+func isTableHead(line string) bool {
+	columns := 0
+	for column := range strings.SplitSeq(line, "  ") {
+		if strings.TrimSpace(column) == "" {
+			continue
+		}
+		if columns++; column != strings.ToUpper(column) || strings.ContainsAny(column, "0123456789/.:_-") {
+			return false
+		}
+	}
+	return columns >= 2
+}
+
+// isTitle says whether a line is a title of help: a few words and a colon, nothing else.
+func isTitle(line string) bool {
+	return strings.HasSuffix(line, ":") && line[0] >= 'A' && line[0] <= 'Z' && len(line) <= 40 && !strings.ContainsAny(line, "`.,;()")
+}

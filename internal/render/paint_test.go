@@ -1,0 +1,126 @@
+package render
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+func TestPaint(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                                "",
+		"plain\n":                         "plain\n",
+		"no end":                          "no end",
+		"**Memories (1)**\n":              "\x1b[1mMemories (1)\x1b[0m\n",
+		"run `npm ci` now\n":              "run \x1b[36mnpm ci\x1b[0m now\n",
+		"## Title\n":                      "\x1b[1mTitle\x1b[0m\n",
+		"#hash and f(**args, **more)\n":   "#hash and f(**args, **more)\n",
+		"a ** b ** c\n":                   "a ** b ** c\n",
+		"LESSON  AGE  TEXT\n":             "\x1b[1mLESSON  AGE  TEXT\x1b[0m\n",
+		"HTTP  2\n":                       "HTTP  2\n",
+		"l-4f2a9c00  3d\n":                "\x1b[33ml-4f2a9c00\x1b[0m  3d\n",
+		"x (relevance 0.91)\n":            "x (relevance \x1b[32m0.91\x1b[0m)\n",
+		"x (relevance 0.60)\n":            "x (relevance \x1b[33m0.60\x1b[0m)\n",
+		"```go\nfunc `x` **y**\n```\nz\n": "    func `x` **y**\nz\n",
+		"````\n```\n````\n":               "    ```\n",
+		"daemon  failed  gone\n":          "daemon  \x1b[31mfailed\x1b[0m  gone\n",
+		"store   ok\n":                    "store   \x1b[32mok\x1b[0m\n",
+		"\x1b[31m `\x1b]52;c;x\a`\n":      "\\x1b[31m \x1b[36m\\x1b]52;c;x\\x07\x1b[0m\n",
+	} {
+		if got := Paint(in); got != want {
+			t.Errorf("Paint(%q) =\n%q, want\n%q", in, got, want)
+		}
+	}
+}
+
+// sequences are all that Paint may write beside visible text.
+var sequences = regexp.MustCompile("\x1b\\[(0|1|2|3[1-6])m")
+
+// FuzzPaint: whatever is painted, nothing but the colours of Paint reaches a terminal, and
+// no colour is left on at the end of a line.
+func FuzzPaint(f *testing.F) {
+	for _, seed := range []string{"`a` **b** l-123456 x\n```\n\x1b[2J\n", "A  B\n\u202e`\u202d`", "**\x1b**\r\n", "# \xff\n→ x", "````\n"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, painted := range []string{Paint(text), PaintError(text)} {
+			shows(t, sequences.ReplaceAllString(painted, ""))
+			for line := range strings.Lines(painted) {
+				if last := strings.LastIndex(line, "\x1b["); last >= 0 && !strings.HasPrefix(line[last:], sgrReset) {
+					t.Fatalf("Paint(%q) leaves a colour on: %q", text, line)
+				}
+			}
+		}
+	})
+}
+
+// TestForPeople: every item has its relevance and its id, lines are as wide as the
+// terminal at most, and remarks are in the words of the command line.
+func TestForPeople(t *testing.T) {
+	at := time.Date(2026, 1, 15, 0, 0, 0, 0, time.UTC)
+	a := &memory.RecallResponse{ProjectName: "shop", Receipt: "rc-00008ab8b9", Incomplete: true, Why: "code was late", Items: []memory.Item{
+		{ID: "l-4f2a9c00", Kind: memory.Lesson, Strength: memory.Sure, Relevance: 0.97, CreatedAt: at, SuccessRate: "9/10", Context: "publishing from CI",
+			Lesson: "npm fails with EACCES when its cache belongs to root: use a cache inside the project", Command: "npm ci --cache .npm"},
+		{ID: "s-1", Kind: memory.Step, Strength: memory.Likely, Relevance: 0.66, CreatedAt: at, Text: "Bash npm ci → failed"},
+		{ID: "c-77d0e1f2aa", Kind: memory.Chunk, Strength: memory.Sure, Relevance: 0.81, Text: "func retry() {}\n", Source: memory.Source{Path: "ci/retry.go", Lines: &[2]int{41, 41}, Symbol: "retry"}},
+		{ID: "l-5", Kind: memory.Lesson, Strength: memory.Maybe, Relevance: 0.31, Text: "l-5 [2026-01-15] something else"},
+	}}
+	const want = `**Memories (1)**
+
+ 1. publishing from CI: npm fails with EACCES when its cache
+    belongs to root: use a cache inside the project
+    $ ` + "`npm ci --cache .npm`" + `
+    relevance 0.97 · 2026-01-15 · worked 9/10 · l-4f2a9c00
+
+**Records (1)**
+
+ 2. Bash npm ci → failed
+    relevance 0.66, likely · 2026-01-15 · s-1
+
+**Code in shop (1)**
+
+ 3. **ci/retry.go:41-41 retry** (relevance 0.81)
+` + "```go\nfunc retry() {}\n```" + `
+
+**Perhaps** (` + "`recalld show ID`" + ` shows one in full)
+
+- l-5 [2026-01-15] something else (relevance 0.31)
+
+(incomplete: code was late; ask again in a moment)
+
+Tell what came of it: ` + "`recalld feedback 8ab8b9 worked`" + `
+`
+	if got := ForPeople(a, 60); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	empty := &memory.RecallResponse{ProjectName: "shop", NothingRelevant: true, Withheld: []memory.Withheld{{Kind: memory.Lesson, Reason: memory.BelowThreshold, NearestScore: 0.46}}}
+	if got := ForPeople(empty, 60); !strings.Contains(got, "--min-relevance 0.4 shows it") {
+		t.Errorf("an answer without items says %q, want the flag", got)
+	}
+}
+
+type wide struct {
+	strings.Builder
+	columns int
+}
+
+func (w *wide) Columns() int { return w.columns }
+
+func TestTableFitsItsWidth(t *testing.T) {
+	rows := [][]string{{"ID", "TEXT"}, {"l-1", strings.Repeat("word ", 40)}, {"l-2", "short"}, {"only one"}}
+	for _, columns := range []int{40, 80, 200} {
+		w := &wide{columns: columns}
+		Table(w, rows)
+		for line := range strings.Lines(w.String()) {
+			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > columns {
+				t.Errorf("in %d columns a line has %d: %q", columns, n, line)
+			}
+		}
+		if !strings.Contains(w.String(), "short\n") {
+			t.Errorf("in %d columns:\n%s", columns, w.String())
+		}
+	}
+}
