@@ -27,9 +27,10 @@ type namedSet struct {
 	n           int
 }
 
-// countedSet is a set of slots and how many of them contain a term.
+// countedSet is a set of slots, when there were n, and how many of them contain a term.
 type countedSet struct {
 	slots  bitset
+	n      int
 	size   int
 	length uint64 // sum of the lengths
 
@@ -134,7 +135,7 @@ func (s *search) countUniverse(known *sets, total uint64) {
 	s.base, s.differ = nil, s.differ[:0]
 	length := total
 	if slots-s.size > limit {
-		s.base = known.nearestCounted(s.universe, limit)
+		s.base = known.nearestCounted(s.universe, slots, limit)
 		if s.base == nil {
 			s.base = s.newCounted()
 			known.add(s.base)
@@ -170,11 +171,17 @@ func (s *search) countUniverse(known *sets, total uint64) {
 	}
 }
 
-func (s *sets) nearestCounted(slots bitset, limit int) (nearest *countedSet) {
+// nearestCounted returns the remembered set that differs in the fewest of n slots, at most
+// limit of them. A search that began earlier does not know the slots of a newer set, nor do
+// its lists.
+func (s *sets) nearestCounted(slots bitset, n, limit int) (nearest *countedSet) {
 	s.mu.Lock()
 	known := slices.Clone(s.counted)
 	s.mu.Unlock()
 	for _, k := range known {
+		if k.n > n {
+			continue
+		}
 		if d := k.slots.distance(slots, limit); d <= limit {
 			nearest, limit = k, d-1
 		}
@@ -191,7 +198,7 @@ func (s *sets) add(c *countedSet) {
 
 // newCounted returns a set of the slots of the universe.
 func (s *search) newCounted() *countedSet {
-	c := &countedSet{slots: slices.Clone(s.universe), size: s.size, df: make(map[uint32]uint32)}
+	c := &countedSet{slots: slices.Clone(s.universe), n: len(s.docs), size: s.size, df: make(map[uint32]uint32)}
 	for i, word := range c.slots {
 		for ; word != 0; word &= word - 1 {
 			c.length += uint64(s.lengths[i<<6+bits.TrailingZeros64(word)])

@@ -25,7 +25,7 @@ var moreSettings = map[string][]string{
 
 // withoutDaemon are the commands that neither ask a daemon nor start one for what --set
 // could change.
-var withoutDaemon = []string{"backup list", "backup verify", "completion", "connect", "man", "restore", "stop", "team add", "team init", "team remove", "version"}
+var withoutDaemon = []string{"backup list", "backup verify", "completion", "connect", "man", "restore", "stop", "team add", "team init", "team remove", "token add", "token list", "token remove", "version"}
 
 // begin notes which command runs, and refuses a --set that it would ignore whatever
 // daemon there is.
