@@ -85,7 +85,7 @@ var sessionMethods = map[string]method{
 		answer: &memory.Assembled{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3,
 			Items: []memory.AssembledItem{{ContextItem: inside, ID: "o-1", Description: "d", Text: "t", InputSchema: schema, Tokens: 9, State: memory.Changed}},
 			Memories: []memory.Item{{ID: "1", Kind: memory.Lesson, Strength: memory.Likely, Text: "t", Source: memory.Source{Path: "a", Lines: &[2]int{1, 2}, Session: "abcd", Repo: "r", Sandbox: "/s", Symbol: "F"},
-				Project: "p", Relevance: .5, CreatedAt: at, Timestamp: at, Lesson: "l", Context: "c", Command: "x", SuccessRate: "9/10", Foreign: true, Provenance: &from, State: "moved", Anchors: []memory.AnchorCheck{{Path: "a.go", Symbol: "F", State: memory.AnchorMoved, MovedTo: "b.go:1-2", Changed: .5}}, Similar: 2, Cut: true, Tokens: 7, StepEnd: &ended, Step: &ran, Task: &finished,
+				Project: "p", Relevance: .5, CreatedAt: at, Timestamp: at, Lesson: "l", Context: "c", Command: "x", SuccessRate: "9/10", Team: "ann", Foreign: true, Provenance: &from, State: "moved", Anchors: []memory.AnchorCheck{{Path: "a.go", Symbol: "F", State: memory.AnchorMoved, MovedTo: "b.go:1-2", Changed: .5}}, Similar: 2, Cut: true, Tokens: 7, StepEnd: &ended, Step: &ran, Task: &finished,
 				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Followed: true, Definition: "F", Place: "a:1", Neighbours: .1, Named: "F", FileKind: "test", Anchor: memory.AnchorGone,
 					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
 					Verdicts:   &memory.VerdictCounts{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},
@@ -100,7 +100,7 @@ var sessionMethods = map[string]method{
 			ActiveTools: []memory.ToolRef{tool}, Version: 8, Redacted: true}},
 	service.Receipts.Name: {request: memory.ReceiptsRequest{SessionID: "abcd", Turn: new(0), Since: at, Before: "rb", Limit: 200, Project: "p", Caller: caller},
 		answer: &memory.ReceiptList{Project: "p", ProjectName: "demo", More: true, Receipts: []memory.Receipt{{ID: "rc", At: at, Project: "p",
-			Request: memory.RecallRequest{Query: "q", IDs: []string{"l-1"}, Kinds: []memory.Kind{memory.Tool}, Project: "p", Repo: "r", Scope: &memory.Scope{Session: "abcd"},
+			Request: memory.RecallRequest{Typing: true, Query: "q", IDs: []string{"l-1"}, Kinds: []memory.Kind{memory.Tool}, Project: "p", Repo: "r", Scope: &memory.Scope{Session: "abcd"},
 				Filters: &memory.Filters{FlowTag: "f", Screen: "s", GitBranch: "b", SinceHours: 1, Lang: "go", Path: "a", Tag: "t", Since: at},
 				Limit:   3, MaxTokens: 60, MinRelevance: &half, Format: memory.FormatJSON, Explain: true, Caller: caller},
 			Items: []memory.ReceiptItem{{ID: "1", Kind: memory.Tool, Strength: memory.Sure, Relevance: .9, Tokens: 5, Name: "n", Server: "s", Mode: memory.IncludeAgent, Active: true, Provenance: &from, Hash: "h", Bytes: 7, Path: "a.go",
@@ -148,6 +148,9 @@ func unset(v reflect.Value, path string) (paths []string) {
 			break
 		}
 		for i := range v.NumField() {
+			if v.Type().Field(i).Tag.Get("json") == "-" { // it does not travel
+				continue
+			}
 			paths = append(paths, unset(v.Field(i), path+"."+v.Type().Field(i).Name)...)
 		}
 		return paths
