@@ -135,7 +135,9 @@ func (p *postings) seal(l *list, lengths []uint32) {
 		}
 	}
 	b.layout = layoutOf(base, &slots, &tfs)
-	b.offset = p.sealed.take(b.layout.bytes())
+	// A number is read and written as a word of 8 bytes, and no word may reach into the next
+	// block: that is written while this one is read.
+	b.offset = p.sealed.take(b.layout.bytes() + pageSlack)
 	pack(bytesAt(p.sealed.pages, b.offset), b.layout, base, &slots, &tfs)
 	*blocks = append(*blocks, b)
 	l.used = 0

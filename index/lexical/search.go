@@ -97,6 +97,7 @@ var searches = sync.Pool{New: func() any { return new(search) }}
 // release returns the memory to the pool.
 func (s *search) release() {
 	s.docs, s.lengths, s.base = nil, nil, nil
+	clear(s.lists)
 	clear(s.terms) // drops the snapshots' references
 	searches.Put(s)
 }

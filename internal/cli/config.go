@@ -258,9 +258,8 @@ func (a *App) editSettings(ctx context.Context) error {
 		return err
 	}
 	draft := file + ".draft"
-	text, err := os.ReadFile(draft) // what was not valid the last time
-	if err != nil {
-		text = before
+	if _, err := os.Stat(draft); err != nil { // else it is what was not valid the last time
+		text := before
 		if len(text) == 0 {
 			text = commentedSettings()
 		}

@@ -44,9 +44,7 @@ func observe(old, one memory.Record, live bool) (memory.Record, bool) {
 	if event.Withdrawn != nil && (live || t.At.After(event.Withdrawn.At)) && (!followed || event.Withdrawn.Followed) {
 		event.Withdrawn = nil
 	}
-	if live {
-		event.Private = one.Event.Private
-	}
+	event.Private = event.Private || one.Event.Private // a repetition does not publish it
 	event.Fingerprints = union(event.Fingerprints, one.Event.Fingerprints, maxFingerprints)
 	if live && len(one.Event.Anchors) > 0 || len(event.Anchors) == 0 { // it holds for the code of now
 		event.Anchors = one.Event.Anchors

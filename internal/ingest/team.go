@@ -16,6 +16,11 @@ func TeamID(teamProject string, r *memory.Record) string {
 	return lessonID(teamProject, memory.LogLine{Repo: r.Repo, Context: r.Event.Context, Lesson: r.Event.Lesson, Command: r.Event.Command})
 }
 
+// TeamLessonID is the TeamID of a lesson as it is shared, without secrets.
+func TeamLessonID(teamProject string, l *memory.TeamLesson) string {
+	return lessonID(teamProject, memory.LogLine{Repo: l.Repo, Context: l.Context, Lesson: l.Lesson, Command: l.Command})
+}
+
 // Shared is the share of a member: a lesson, or nil for the one with this TeamID that the
 // member took back.
 type Shared struct {
@@ -57,7 +62,7 @@ func (s *Service) takeShares(ctx context.Context, project memory.Project, teamPr
 			takenBack = append(takenBack, x)
 			continue
 		}
-		one, share, err := s.sharedRecord(x, project)
+		one, share, err := s.sharedRecord(x, project, teamProject)
 		if err != nil {
 			out.Problems = append(out.Problems, Problem{i, err})
 			continue
@@ -80,12 +85,16 @@ func (s *Service) takeShares(ctx context.Context, project memory.Project, teamPr
 			out.Known++
 		}
 	}
-	if err := s.takeBack(ctx, w, project, teamProject, have, takenBack); err != nil {
+	lost, err := s.takeBack(ctx, w, project, teamProject, have, takenBack)
+	if err != nil {
 		return err
 	}
 	b := memory.Batch{Action: "take shares of the team", Detail: map[string]any{"project": project.ID, "shares": len(part)}}
-	for id, r := range w.now {
-		if r.Event != nil && r.Provenance.Origin == memory.OriginTeam && len(r.Event.Team) == 0 {
+	for _, id := range lost {
+		// Outcomes alone do not keep a lesson: two members who only counted some would hold
+		// it for one another when the one who told it has forgotten it.
+		told := func(x memory.TeamShare) bool { return !x.At.IsZero() }
+		if r := w.now[id]; r.Event != nil && r.Provenance.Origin == memory.OriginTeam && !slices.ContainsFunc(r.Event.Team, told) {
 			b.DropRecords = append(b.DropRecords, id)
 			w.order = slices.DeleteFunc(w.order, func(x string) bool { return x == id })
 		}
@@ -97,15 +106,15 @@ func (s *Service) takeShares(ctx context.Context, project memory.Project, teamPr
 		_, err := s.opts.Committer.Commit(ctx, b)
 		return err
 	}
-	_, err := s.commitChanges(ctx, w, b)
+	_, err = s.commitChanges(ctx, w, b)
 	return err
 }
 
-// takeBack applies shares that were taken back. Their lessons are found by their ids for the
-// team, which only a walk over the project's lessons gives.
-func (s *Service) takeBack(ctx context.Context, w *changes, project memory.Project, teamProject string, have Contents, shares []Shared) error {
+// takeBack applies shares that were taken back, and returns the ids of their lessons. These
+// are found by their ids for the team, which only a walk over the project's lessons gives.
+func (s *Service) takeBack(ctx context.Context, w *changes, project memory.Project, teamProject string, have Contents, shares []Shared) (lost []string, err error) {
 	if len(shares) == 0 {
-		return nil
+		return nil, nil
 	}
 	members := map[string][]string{} // by team id
 	for _, x := range shares {
@@ -114,7 +123,7 @@ func (s *Service) takeBack(ctx context.Context, w *changes, project memory.Proje
 	found := map[string][]string{} // members by the id here
 	for r, err := range have.ProjectRecords(ctx, project.ID, memory.Lesson) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if r.Event == nil {
 			continue
@@ -124,17 +133,18 @@ func (s *Service) takeBack(ctx context.Context, w *changes, project memory.Proje
 		}
 	}
 	for id, list := range found {
+		lost = append(lost, id)
 		for _, member := range list {
 			if _, err := w.add(id, change{share: &memory.TeamShare{Member: member}, takenBack: true}); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	return nil
+	return lost, nil
 }
 
 // sharedRecord checks and cleans the lesson of a share as if it were read from a file.
-func (s *Service) sharedRecord(x Shared, project memory.Project) (one memory.Record, share memory.TeamShare, err error) {
+func (s *Service) sharedRecord(x Shared, project memory.Project, teamProject string) (one memory.Record, share memory.TeamShare, err error) {
 	l := x.Lesson
 	share = memory.TeamShare{Member: x.Member, At: notAfter(l.At, s.now()), Rate: l.Rate, Withdrawn: l.Withdrawn}
 	if r := l.Rate; r != nil && (r.Attempts < 1 || r.Attempts > memory.MaxAttempts || r.Successes < 0 || r.Successes > r.Attempts) {
@@ -156,6 +166,9 @@ func (s *Service) sharedRecord(x Shared, project memory.Project) (one memory.Rec
 	one = s.lessonRecord(line, project.ID)
 	one.Provenance = from
 	one.Event.Rate, one.Event.RateAt = nil, time.Time{}
+	if TeamID(teamProject, &one) != x.ID { // it could never be taken back
+		return one, share, memory.Invalid("id", "", "it is not the id of this text")
+	}
 	return one, share, nil
 }
 

@@ -18,6 +18,14 @@ const teamProject = "github.com/acme/shop"
 // teamShares are the last states of three members of one lesson, and of another one that two
 // of them share.
 func teamShares(at time.Time) []ingest.Shared {
+	shares := sharesOf(at)
+	for i := range shares {
+		shares[i].ID = ingest.TeamLessonID(teamProject, shares[i].Lesson)
+	}
+	return shares
+}
+
+func sharesOf(at time.Time) []ingest.Shared {
 	lesson := func(text string, at time.Time, rate *memory.Rate, w *memory.Withdrawal) *memory.TeamLesson {
 		return &memory.TeamLesson{Repo: "shop", Type: memory.EventPattern, Lesson: text, At: at, Rate: rate, Withdrawn: w}
 	}

@@ -42,8 +42,8 @@ type Event struct {
 	Anchors []Anchor `json:"anchors,omitempty"`
 	// Withdrawn says that the lesson is kept but no longer recalled.
 	Withdrawn *Withdrawal `json:"aside,omitempty"`
-	// Private says that its user keeps it from the lesson log and from the team, as the
-	// latest report has it.
+	// Private says that its user keeps it from the lesson log and from the team. It stays so
+	// when the lesson is told again.
 	Private bool `json:"private,omitempty"`
 	// Team is what other members of the team say of it, sorted by their names.
 	Team []TeamShare `json:"team,omitempty"`

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -115,13 +116,16 @@ func (s *Service) orderedLessons(ctx context.Context, sel memory.Selection, req 
 	}
 	allow, universe := s.opts.Corpus.Select(sel)
 	found, err := sources[words].Retriever.Retrieve(ctx, index.Query{Text: req.Words, Allow: allow, Universe: universe, Limit: memory.MaxLessonsFound})
+	if errors.Is(err, index.ErrNotReady) { // nothing is held
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("find lessons: %w", err)
 	}
 	var all, some []string
 	for _, hit := range found.Hits {
 		for _, c := range s.opts.Corpus.AppendCandidates(nil, hit.Doc, &sel) {
-			if int(hit.Held) >= found.Content {
+			if hit.Held >= 1 { // the same sum as of all
 				all = append(all, c.ID)
 			} else {
 				some = append(some, c.ID)

@@ -57,7 +57,7 @@ func personItem(b *strings.Builder, i memory.Item, number, width int) {
 		about += ", likely"
 	}
 	var facts []string
-	text, command := i.Text, ""
+	var text, command string
 	switch {
 	case i.Kind == memory.Chunk:
 		fmt.Fprintf(b, "%2d. **%s** (%s%s)%s\n", number, OneLine(location(i)), about, fileNameMark(i), similar(i))

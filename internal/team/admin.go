@@ -125,12 +125,14 @@ func (a *Admin) Add(ctx context.Context, member string, projects []string) (join
 		return "", err
 	}
 	password := rand.Text()
+	if join, err = memberURL(a.url, member, password); err != nil {
+		return "", err
+	}
 	err = pgx.BeginFunc(ctx, a.conn, func(tx pgx.Tx) error {
 		var exists bool
 		if err := tx.QueryRow(ctx, `select exists (select from pg_roles where rolname = $1)`, member).Scan(&exists); err != nil {
 			return err
 		}
-		join = ""
 		name := pgx.Identifier{member}.Sanitize()
 		if !exists {
 			// A statement that makes a role takes no parameters; the password has letters
@@ -138,9 +140,8 @@ func (a *Admin) Add(ctx context.Context, member string, projects []string) (join
 			if _, err := tx.Exec(ctx, fmt.Sprintf(`create role %s login password '%s'`, name, password)); err != nil {
 				return err
 			}
-			if join, err = memberURL(a.url, member, password); err != nil {
-				return err
-			}
+		} else {
+			join = ""
 		}
 		if _, err := tx.Exec(ctx, `grant recalld_members to `+name); err != nil {
 			return err
@@ -174,15 +175,16 @@ func (a *Admin) Remove(ctx context.Context, member string, lessons bool) (taken 
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, `delete from recalld.access where member = $1`, member); err != nil {
-			return err
-		}
+		// A role that is no member is not the team's to drop.
 		var exists bool
-		if err := tx.QueryRow(ctx, `select exists (select from pg_roles where rolname = $1)`, member).Scan(&exists); err != nil {
+		if err := tx.QueryRow(ctx, `select exists (select from pg_auth_members where roleid = $1::regrole and member = (select oid from pg_roles where rolname = $2))`, members, member).Scan(&exists); err != nil {
 			return err
 		}
 		if !exists {
 			return &memory.Error{Code: memory.CodeNotFound, Field: "member", Message: "the team has no member " + memory.Quote(member)}
+		}
+		if _, err := tx.Exec(ctx, `delete from recalld.access where member = $1`, member); err != nil {
+			return err
 		}
 		_, err := tx.Exec(ctx, `drop role `+pgx.Identifier{member}.Sanitize())
 		return err
@@ -204,12 +206,18 @@ func checkMember(name string) error {
 	return nil
 }
 
-// memberURL is the operator's address with the name and password of a member.
+// memberURL is the operator's address with the name and password of a member, and without
+// anything by which the operator logs in.
 func memberURL(admin, member, password string) (string, error) {
 	u, err := url.Parse(admin)
-	if err != nil || u.Scheme == "" { // keywords: the later one counts
-		return fmt.Sprintf("%s user=%s password=%s", admin, member, password), nil
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return "", memory.Invalid("url", "postgres://OWNER@HOST/DATABASE", "only a URL can be rewritten for the member")
 	}
+	q := u.Query()
+	for _, name := range []string{"user", "password", "passfile", "sslcert", "sslkey", "sslpassword", "service", "servicefile"} {
+		q.Del(name)
+	}
+	u.RawQuery = q.Encode()
 	u.User = url.UserPassword(member, password)
 	return u.String(), nil
 }

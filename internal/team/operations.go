@@ -61,6 +61,8 @@ func (s *Service) Join(ctx context.Context, req memory.TeamJoinRequest) (*memory
 // CodeUnavailable if that is not possible, unless the membership's file is damaged. What the
 // team shared stays here.
 func (s *Service) Leave(ctx context.Context, _ service.None) (*memory.TeamState, error) {
+	s.exchanging.Lock()
+	defer s.exchanging.Unlock()
 	s.mu.Lock()
 	m, damaged := s.member, s.damaged
 	var list []project
@@ -73,16 +75,8 @@ func (s *Service) Leave(ctx context.Context, _ service.None) (*memory.TeamState,
 		return nil, notJoined()
 	}
 	if len(list) > 0 {
-		server, err := Open(ctx, url)
-		if err != nil {
+		if err := s.takeAllBack(ctx, url, list); err != nil {
 			return nil, err
-		}
-		defer server.Close()
-		for _, p := range list {
-			p.Leaving = true
-			if _, err := s.send(ctx, server, p); err != nil {
-				return nil, err
-			}
 		}
 	}
 	s.mu.Lock()
@@ -96,6 +90,26 @@ func (s *Service) Leave(ctx context.Context, _ service.None) (*memory.TeamState,
 	clear(s.dirty)
 	signal(s.again)
 	return &memory.TeamState{Projects: []memory.TeamProject{}}, nil
+}
+
+// takeAllBack takes back what the user shares. A server that knows neither the user nor the
+// team any more has nothing to be taken back from.
+func (s *Service) takeAllBack(ctx context.Context, url string, list []project) error {
+	server, err := Open(ctx, url)
+	if code := memory.CodeOf(err); err != nil && (code == memory.CodeForbidden || code == memory.CodeNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	for _, p := range list {
+		p.Leaving = true
+		if _, err := s.send(ctx, server, p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func notJoined() error {
@@ -113,19 +127,23 @@ func (s *Service) Share(ctx context.Context, req memory.TeamShareRequest) (*memo
 		return nil, err
 	}
 	s.mu.Lock()
-	if s.member == nil {
-		s.mu.Unlock()
+	joined := s.member != nil
+	s.mu.Unlock()
+	if !joined {
 		return nil, notJoined()
 	}
-	err = s.change(found, req)
-	s.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	if !known { // lessons of others come before the first of one's own
+	if !known && !req.Stop && cmp.Or(req.As, found.Remote) != "" { // lessons of others come before the first of one's own
 		if _, err := s.opts.Taker.Write(ctx, found, memory.Batch{Action: "share project", Detail: map[string]string{"project": found.ID}}); err != nil {
 			return nil, err
 		}
+	}
+	s.mu.Lock()
+	if err = notJoined(); s.member != nil {
+		err = s.change(found, req)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
 	}
 	signal(s.wake)
 	return s.State(ctx, service.None{})
@@ -149,6 +167,8 @@ func (s *Service) change(found memory.Project, req memory.TeamShareRequest) erro
 		p.Leaving = false
 	case p != nil:
 		return &memory.Error{Code: memory.CodeConflict, Field: "as", Message: "the project is shared as " + memory.Quote(p.Name) + " already", Hint: "run 'recalld team unshare' first"}
+	case slices.ContainsFunc(s.member.Projects, func(x project) bool { return x.Name == name }):
+		return &memory.Error{Code: memory.CodeConflict, Field: "as", Message: "another project is shared as " + memory.Quote(name) + " already", Hint: "give this one another name with --as"}
 	default:
 		s.member.Projects = append(s.member.Projects, project{ID: found.ID, Name: name})
 	}

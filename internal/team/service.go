@@ -76,6 +76,10 @@ type Service struct {
 	wake  chan struct{} // something is to be exchanged; buffered
 	again chan struct{} // the membership changed; buffered
 
+	// exchanging is held during an exchange, and by Leave from its first word to the server
+	// until the membership is gone: nothing is sent behind its back. It is taken before mu.
+	exchanging sync.Mutex
+
 	mu       sync.Mutex // guards what follows, and the file
 	member   *membership
 	damaged  error
@@ -231,6 +235,8 @@ func (s *Service) allDirty() {
 
 // exchange sends what the server lacks of each shared project, and takes what it has anew.
 func (s *Service) exchange(ctx context.Context, server *Server) error {
+	s.exchanging.Lock()
+	defer s.exchanging.Unlock()
 	allowed, err := server.Projects(ctx)
 	if err != nil {
 		return err
@@ -252,18 +258,20 @@ func (s *Service) exchange(ctx context.Context, server *Server) error {
 		i := slices.IndexFunc(known, func(k memory.Project) bool { return k.ID == p.ID })
 		problem := ""
 		switch {
-		case i < 0 && !p.Leaving:
-			problem = "the project was forgotten here"
 		case !slices.Contains(allowed, p.Name) && !slices.Contains(allowed, "*"):
+			s.keepDirty(list[n:n+1], dirty) // until it does
 			problem = "the server does not let you share " + p.Name + "; ask its operator for 'recalld team add " + server.Member() + " --project " + p.Name + "'"
 		default:
-			if dirty[p.ID] || p.Leaving {
+			// Another history of the server may lack what was sent.
+			if dirty[p.ID] || p.Leaving || p.Instance != instance {
 				if problem, err = s.send(ctx, server, p); err != nil {
 					s.keepDirty(list[n:], dirty)
 					return err
 				}
 			}
-			if !p.Leaving {
+			if i < 0 { // what it held is taken back by now
+				problem = "the project was forgotten here"
+			} else if !p.Leaving {
 				if err := s.take(ctx, server, known[i], p, instance); err != nil {
 					s.keepDirty(list[n+1:], dirty)
 					return err
@@ -323,7 +331,7 @@ func (s *Service) send(ctx context.Context, server *Server, p project) (problem 
 			if body == nil {
 				continue
 			}
-			row, err := NewRow(p.Name, ingest.TeamID(p.Name, &r), body)
+			row, err := NewRow(p.Name, ingest.TeamLessonID(p.Name, body), body)
 			if err != nil {
 				problem = err.Error()
 				continue
@@ -376,7 +384,9 @@ func (s *Service) share(r *memory.Record) *memory.TeamLesson {
 	if withdrawn != nil && withdrawn.Member != "" {
 		withdrawn = nil
 	}
-	if e.Private || r.Provenance.Followed() || received && e.Rate == nil && withdrawn == nil {
+	// What was learned from the logs of agents was not told, until it is seen to work.
+	fromLogs := r.Provenance.Origin == memory.OriginHistory && e.Rate == nil
+	if e.Private || r.Provenance.Followed() || fromLogs || received && e.Rate == nil && withdrawn == nil {
 		return nil
 	}
 	clean := func(text string) string {

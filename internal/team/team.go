@@ -37,8 +37,10 @@ import (
 // Bounds of the traffic with a server.
 const (
 	dialTimeout = 10 * time.Second
-	// statementTimeout ends what a server does not answer in time.
+	// statementTimeout is the server's own bound, callTimeout ours for a server that has
+	// vanished without a word.
 	statementTimeout = 30 * time.Second
+	callTimeout      = statementTimeout + dialTimeout
 	maxConnections   = 2
 	// maxBody bounds a share in bytes, as the schema does.
 	maxBody = 256 << 10
@@ -149,8 +151,15 @@ func (s *Server) Close() { s.pool.Close() }
 // Member is the name that the server knows the user by.
 func (s *Server) Member() string { return s.member }
 
+// bounded is a context of one call.
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, callTimeout)
+}
+
 // check compares the schemas.
 func (s *Server) check(ctx context.Context) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	var found int
 	err := s.pool.QueryRow(ctx, `select schema from recalld.version`).Scan(&found)
 	if code := stateOf(err); code == "42P01" || code == "3F000" { // no such table, schema
@@ -174,6 +183,8 @@ func compareSchema(found int) error {
 
 // Projects returns the team projects that the member may see; "*" stands for all.
 func (s *Server) Projects(ctx context.Context) ([]string, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	rows, err := s.pool.Query(ctx, `select project from recalld.projects() as project order by 1`)
 	if err != nil {
 		return nil, fmt.Errorf("list team projects: %w", serverError(err))
@@ -187,6 +198,8 @@ func (s *Server) Projects(ctx context.Context) ([]string, error) {
 
 // Clock returns how far the server's clock is ahead of this machine's.
 func (s *Server) Clock(ctx context.Context) (time.Duration, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	var at time.Time
 	begin := time.Now()
 	if err := s.pool.QueryRow(ctx, `select clock_timestamp()`).Scan(&at); err != nil {
@@ -199,6 +212,8 @@ func (s *Server) Clock(ctx context.Context) (time.Duration, error) {
 // last transactions of this one. It changes when a standby is promoted and when the database
 // is copied to another server.
 func (s *Server) Instance(ctx context.Context) (string, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	var name string
 	// The name of a log file begins with the timeline, which a promotion raises.
 	err := s.pool.QueryRow(ctx, `select system_identifier || '-' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) from pg_control_system()`).Scan(&name)
@@ -211,7 +226,9 @@ func (s *Server) Instance(ctx context.Context) (string, error) {
 // Own returns the hashes of the member's own rows of a project, by id. Rows that were taken
 // back are not among them.
 func (s *Server) Own(ctx context.Context, project string) (map[string]string, error) {
-	rows, err := s.pool.Query(ctx, `select id, hash from recalld.lesson where project = $1 and member = current_user and body is not null`, project)
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	rows, err := s.pool.Query(ctx, `select id, hash from recalld.lesson where project = $1 and member = session_user and body is not null`, project)
 	if err != nil {
 		return nil, fmt.Errorf("read own shares: %w", serverError(err))
 	}
@@ -233,28 +250,37 @@ func (s *Server) Put(ctx context.Context, project string, rows []Row) error {
 	for len(rows) > 0 {
 		part := rows[:min(len(rows), rowsAtOnce)]
 		rows = rows[len(part):]
-		ids, bodies, hashes := make([]string, len(part)), make([]*string, len(part)), make([][]byte, len(part))
-		for i, r := range part {
-			ids[i], hashes[i] = r.ID, r.hash
-			if r.Body != nil {
-				text, err := json.Marshal(r.Body)
-				if err != nil {
-					return fmt.Errorf("write shares: %w", err)
-				}
-				bodies[i] = new(string(text))
+		if err := s.put(ctx, project, part); err != nil {
+			return fmt.Errorf("write shares: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *Server) put(ctx context.Context, project string, part []Row) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	ids, bodies, hashes := make([]string, len(part)), make([]*string, len(part)), make([][]byte, len(part))
+	for i, r := range part {
+		ids[i], hashes[i] = r.ID, r.hash
+		if r.Body != nil {
+			text, err := json.Marshal(r.Body)
+			if err != nil {
+				return err
 			}
+			bodies[i] = new(string(text))
 		}
-		_, err := s.pool.Exec(ctx, `
-			with written as (
-				insert into recalld.lesson as old (project, id, body, hash)
-				select $1, x.id, x.body::jsonb, x.hash from unnest($2::text[], $3::text[], $4::bytea[]) as x (id, body, hash)
-				on conflict (project, id, member) do update set body = excluded.body, hash = excluded.hash
-				where old.hash <> excluded.hash or (old.body is null) <> (excluded.body is null)
-				returning 1)
-			select pg_notify('recalld', $1) from (select count(*) as n from written) as w where w.n > 0`, project, ids, bodies, hashes)
-		if err != nil {
-			return fmt.Errorf("write shares: %w", serverError(err))
-		}
+	}
+	_, err := s.pool.Exec(ctx, `
+		with written as (
+			insert into recalld.lesson as old (project, id, body, hash)
+			select $1, x.id, x.body::jsonb, x.hash from unnest($2::text[], $3::text[], $4::bytea[]) as x (id, body, hash)
+			on conflict (project, id, member) do update set body = excluded.body, hash = excluded.hash
+			where old.hash <> excluded.hash or (old.body is null) <> (excluded.body is null)
+			returning 1)
+		select pg_notify('recalld', '') from (select count(*) as n from written) as w where w.n > 0`, project, ids, bodies, hashes)
+	if err != nil {
+		return serverError(err)
 	}
 	return nil
 }
@@ -267,7 +293,11 @@ func (s *Server) Since(ctx context.Context, project string, cursor uint64, fn fu
 	if err != nil {
 		return cursor, fmt.Errorf("read shares: %w", serverError(err))
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	defer func() {
+		end, cancel := bounded(context.WithoutCancel(ctx))
+		defer cancel()
+		_ = tx.Rollback(end)
+	}()
 	var next uint64
 	if err := tx.QueryRow(ctx, `select pg_snapshot_xmin(pg_current_snapshot())::text::bigint`).Scan(&next); err != nil {
 		return cursor, fmt.Errorf("read shares: %w", serverError(err))
@@ -276,7 +306,7 @@ func (s *Server) Since(ctx context.Context, project string, cursor uint64, fn fu
 	for {
 		rows, err := tx.Query(ctx, `
 			select id, member::text, body, xid::text::bigint from recalld.lesson
-			where project = $1 and member <> current_user and xid < $2::text::xid8
+			where project = $1 and member <> session_user and xid < $2::text::xid8
 			and (xid, id, member) > ($3::text::xid8, $4, $5::text::name) order by xid, id, member limit $6`,
 			project, fmt.Sprint(next), fmt.Sprint(from), after.ID, after.Member, rowsAtOnce)
 		if err != nil {
@@ -289,8 +319,8 @@ func (s *Server) Since(ctx context.Context, project string, cursor uint64, fn fu
 			one := r
 			if body != nil {
 				one.Body = new(memory.TeamLesson)
-				if err := json.Unmarshal(body, one.Body); err != nil {
-					return fmt.Errorf("share %s of %s: %w", r.ID, r.Member, err)
+				if json.Unmarshal(body, one.Body) != nil {
+					one.Body = new(memory.TeamLesson) // no lesson: it is skipped, and the others are taken
 				}
 			}
 			part = append(part, one)
@@ -315,7 +345,9 @@ func (s *Server) Wait(ctx context.Context) error {
 		return fmt.Errorf("listen to team: %w", serverError(err))
 	}
 	defer conn.Release()
-	if _, err := conn.Exec(ctx, `listen recalld`); err != nil {
+	begin, cancel := bounded(ctx)
+	defer cancel()
+	if _, err := conn.Exec(begin, `listen recalld`); err != nil {
 		return fmt.Errorf("listen to team: %w", serverError(err))
 	}
 	if _, err := conn.Conn().WaitForNotification(ctx); err != nil {

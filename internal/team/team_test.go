@@ -189,6 +189,8 @@ func TestTeamShares(t *testing.T) {
 		`delete from recalld.lesson`,
 		`insert into recalld.lesson (project, id, member, body, hash) values ('` + shop + `', 'x', 'ann', '{}', '')`,
 		`insert into recalld.lesson (project, id, body, hash) values ('github.com/acme/secret', 'x', '{}', '')`,
+		`update recalld.lesson set project = 'github.com/acme/secret'`,
+		`update recalld.lesson set member = 'ann'`,
 		`insert into recalld.access values ('bob', '*')`,
 		`update recalld.version set schema = 9`,
 	} {
