@@ -154,10 +154,11 @@ func TestTeamShares(t *testing.T) {
 	if got.Provenance != (memory.Provenance{Origin: memory.OriginTeam, Agent: "ann"}) || got.Project != bob.project.ID {
 		t.Errorf("it is from %+v in project %s", got.Provenance, got.Project)
 	}
-	answer, err := bob.Recall.Recall(t.Context(), memory.RecallRequest{Query: "npm fails with EACCES", Project: bob.project.ID})
-	if err != nil || len(answer.Items) == 0 || !strings.Contains(answer.Text, "(4/5 success) [team: ann, 4/5]") {
-		t.Errorf("bob recalls %v, %v", answer, err)
-	}
+	// The store shows a commit a moment before it is indexed and acknowledged.
+	bob.until("bob recalls it, marked", func() bool {
+		answer, err := bob.Recall.Recall(t.Context(), memory.RecallRequest{Query: "npm fails with EACCES", Project: bob.project.ID})
+		return err == nil && strings.Contains(answer.Text, "(4/5 success) [team: ann, 4/5]")
+	})
 
 	// Outcomes add up by member, whatever is repeated.
 	if err := bob.Ingest.Outcome(t.Context(), []string{got.ID}, true); err != nil {
