@@ -195,6 +195,8 @@ func shared(old memory.Record, one *memory.Record, share memory.TeamShare, taken
 	event := *old.Event
 	i, found := slices.BinarySearchFunc(event.Team, share.Member, func(x memory.TeamShare, name string) int { return strings.Compare(x.Member, name) })
 	event.Team = slices.Clone(event.Team)
+	// Outcomes alone do not withdraw again what was brought back here.
+	counted := found && !takenBack && sameReport(event.Team[i], share)
 	switch {
 	case found && takenBack:
 		event.Team = slices.Delete(event.Team, i, i+1)
@@ -210,7 +212,9 @@ func shared(old memory.Record, one *memory.Record, share memory.TeamShare, taken
 	if old.Provenance.Origin == memory.OriginTeam {
 		event.Observations, old = teamObservations(event.Team, old)
 	}
-	event.Withdrawn = teamWithdrawal(&event)
+	if !counted {
+		event.Withdrawn = teamWithdrawal(&event)
+	}
 	old.Event = &event
 	return old, true
 }
@@ -265,7 +269,10 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-func sameShare(a, b memory.TeamShare) bool {
-	same := a.At.Equal(b.At) && sameRate(a.Rate, b.Rate) && (a.Withdrawn == nil) == (b.Withdrawn == nil)
+func sameShare(a, b memory.TeamShare) bool { return sameReport(a, b) && sameRate(a.Rate, b.Rate) }
+
+// sameReport is sameShare without what was counted.
+func sameReport(a, b memory.TeamShare) bool {
+	same := a.At.Equal(b.At) && (a.Withdrawn == nil) == (b.Withdrawn == nil)
 	return same && (a.Withdrawn == nil || a.Withdrawn.At.Equal(b.Withdrawn.At) && a.Withdrawn.Reason == b.Withdrawn.Reason)
 }
