@@ -15,10 +15,9 @@ type change struct {
 	// rate counts; live, that a caller told it now.
 	one           *memory.Record
 	counted, live bool
-	// share is what a member of the team says of the lesson; nil for other changes. takenBack
-	// says that the member says nothing any more.
-	share     *memory.TeamShare
-	takenBack bool
+	// share is what a member of the team says of the lesson; nil for other changes. Without
+	// one, the member takes it back.
+	share *memory.TeamShare
 	// withdrawal withdraws a lesson of project; nil for other changes.
 	withdrawal *memory.Withdrawal
 	project    string
@@ -34,7 +33,7 @@ type change struct {
 func (c *change) apply(r memory.Record) (memory.Record, bool) {
 	switch {
 	case c.share != nil:
-		return shared(r, c.one, *c.share, c.takenBack)
+		return shared(r, c.one, *c.share)
 	case c.one != nil && c.counted:
 		return adoptRate(r, *c.one)
 	case c.one != nil:

@@ -34,10 +34,14 @@ type Shared struct {
 // result depends neither on the order of members nor on repetition. A lesson that no member
 // shares any more is removed, unless it was told or imported here. What was forgotten here
 // stays out. Problems are the shares that were skipped.
-func (s *Service) TakeShares(ctx context.Context, project memory.Project, teamProject string, have Contents, shares []Shared) (Imported, error) {
+func (s *Service) TakeShares(ctx context.Context, project memory.Project, teamProject string, have Lister, shares []Shared) (Imported, error) {
 	var out Imported
+	here, err := takenBackHere(ctx, project, teamProject, have, shares)
+	if err != nil {
+		return out, fmt.Errorf("take shares: %w", err)
+	}
 	for _, part := range bySize(shares, func(x Shared) int { return 2 * sizeOf(x.Lesson) }) {
-		if err := s.takeShares(ctx, project, teamProject, have, part, &out); err != nil {
+		if err := s.takeShares(ctx, project, teamProject, here, part, &out); err != nil {
 			return out, fmt.Errorf("take shares: %w", err)
 		}
 	}
@@ -51,15 +55,49 @@ func sizeOf(l *memory.TeamLesson) int {
 	return len(l.Context) + len(l.Lesson) + len(l.Command)
 }
 
-func (s *Service) takeShares(ctx context.Context, project memory.Project, teamProject string, have Contents, part []Shared, out *Imported) error {
+// takenBackHere returns the ids here of the lessons that members took back, by their ids for
+// the team. Only a walk over the project's lessons gives them, so it is made once, and without
+// a lock.
+func takenBackHere(ctx context.Context, project memory.Project, teamProject string, have Lister, shares []Shared) (map[string]string, error) {
+	here := map[string]string{}
+	for _, x := range shares {
+		if x.Lesson == nil {
+			here[x.ID] = ""
+		}
+	}
+	if len(here) == 0 {
+		return nil, nil
+	}
+	for r, err := range have.ProjectRecords(ctx, project.ID, memory.Lesson) {
+		if err != nil {
+			return nil, err
+		}
+		if r.Event == nil {
+			continue
+		}
+		id := TeamID(teamProject, &r)
+		if _, wanted := here[id]; wanted {
+			here[id] = r.ID
+		}
+	}
+	return here, nil
+}
+
+// takeShares takes one part. here is what takenBackHere returned.
+func (s *Service) takeShares(ctx context.Context, project memory.Project, teamProject string, here map[string]string, part []Shared, out *Imported) error {
 	// A lesson must not be told between the check that no member shares it and its removal.
 	s.forgetting.Lock()
 	defer s.forgetting.Unlock()
 	w := s.newChanges()
-	var takenBack []Shared
+	var takenBack []string
 	for i, x := range part {
 		if x.Lesson == nil {
-			takenBack = append(takenBack, x)
+			if id := here[x.ID]; id != "" {
+				takenBack = append(takenBack, id)
+				if _, err := w.add(id, change{share: &memory.TeamShare{Member: x.Member}}); err != nil {
+					return err
+				}
+			}
 			continue
 		}
 		one, share, err := s.sharedRecord(x, project, teamProject)
@@ -85,12 +123,8 @@ func (s *Service) takeShares(ctx context.Context, project memory.Project, teamPr
 			out.Known++
 		}
 	}
-	lost, err := s.takeBack(ctx, w, project, teamProject, have, takenBack)
-	if err != nil {
-		return err
-	}
 	b := memory.Batch{Action: "take shares of the team", Detail: map[string]any{"project": project.ID, "shares": len(part)}}
-	for _, id := range lost {
+	for _, id := range takenBack {
 		// Outcomes alone do not keep a lesson: two members who only counted some would hold
 		// it for one another when the one who told it has forgotten it.
 		told := func(x memory.TeamShare) bool { return !x.At.IsZero() }
@@ -106,47 +140,14 @@ func (s *Service) takeShares(ctx context.Context, project memory.Project, teamPr
 		_, err := s.opts.Committer.Commit(ctx, b)
 		return err
 	}
-	_, err = s.commitChanges(ctx, w, b)
+	_, err := s.commitChanges(ctx, w, b)
 	return err
-}
-
-// takeBack applies shares that were taken back, and returns the ids of their lessons. These
-// are found by their ids for the team, which only a walk over the project's lessons gives.
-func (s *Service) takeBack(ctx context.Context, w *changes, project memory.Project, teamProject string, have Contents, shares []Shared) (lost []string, err error) {
-	if len(shares) == 0 {
-		return nil, nil
-	}
-	members := map[string][]string{} // by team id
-	for _, x := range shares {
-		members[x.ID] = append(members[x.ID], x.Member)
-	}
-	found := map[string][]string{} // members by the id here
-	for r, err := range have.ProjectRecords(ctx, project.ID, memory.Lesson) {
-		if err != nil {
-			return nil, err
-		}
-		if r.Event == nil {
-			continue
-		}
-		if list, ok := members[TeamID(teamProject, &r)]; ok {
-			found[r.ID] = list
-		}
-	}
-	for id, list := range found {
-		lost = append(lost, id)
-		for _, member := range list {
-			if _, err := w.add(id, change{share: &memory.TeamShare{Member: member}, takenBack: true}); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return lost, nil
 }
 
 // sharedRecord checks and cleans the lesson of a share as if it were read from a file.
 func (s *Service) sharedRecord(x Shared, project memory.Project, teamProject string) (one memory.Record, share memory.TeamShare, err error) {
 	l := x.Lesson
-	share = memory.TeamShare{Member: x.Member, At: notAfter(l.At, s.now()), Rate: l.Rate, Withdrawn: l.Withdrawn}
+	share = memory.TeamShare{Member: x.Member, At: notAfter(l.At, s.now()), Rate: l.Rate}
 	if r := l.Rate; r != nil && (r.Attempts < 1 || r.Attempts > memory.MaxAttempts || r.Successes < 0 || r.Successes > r.Attempts) {
 		return one, share, memory.Invalid("rate", "0/1 to 9999999/9999999", "%s is no rate", r)
 	}
@@ -181,62 +182,59 @@ func notAfter(t, now time.Time) time.Time {
 }
 
 // shared returns a lesson with what a member of the team says of it now, and whether that
-// changed it. one is the lesson as the member tells it.
-func shared(old memory.Record, one *memory.Record, share memory.TeamShare, takenBack bool) (memory.Record, bool) {
-	fresh := old.Event == nil
+// changed it. one is the lesson as the member tells it, nil if the member takes it back.
+func shared(old memory.Record, one *memory.Record, share memory.TeamShare) (memory.Record, bool) {
 	switch {
-	case fresh && takenBack:
+	case one == nil && old.Event == nil:
 		return old, false
-	case fresh:
+	case old.Event == nil:
 		old = *one
-	case old.Provenance.Followed() && one != nil: // a colleague is trusted more
+	case one != nil && old.Provenance.Followed(): // a colleague is trusted more
 		old = promote(old, *one, false)
 	}
 	event := *old.Event
-	i, found := slices.BinarySearchFunc(event.Team, share.Member, func(x memory.TeamShare, name string) int { return strings.Compare(x.Member, name) })
 	event.Team = slices.Clone(event.Team)
+	i, found := slices.BinarySearchFunc(event.Team, share.Member, func(x memory.TeamShare, name string) int { return strings.Compare(x.Member, name) })
 	// Outcomes alone do not withdraw again what was brought back here.
-	counted := found && !takenBack && sameReport(event.Team[i], share)
+	onlyCounted := one != nil && found && sameReport(event.Team[i], share)
 	switch {
-	case found && takenBack:
+	case one == nil && !found, onlyCounted && sameRate(event.Team[i].Rate, share.Rate):
+		return old, false
+	case one == nil:
 		event.Team = slices.Delete(event.Team, i, i+1)
-	case takenBack:
-		return old, false
-	case found && sameShare(event.Team[i], share):
-		return old, false
 	case found:
 		event.Team[i] = share
 	default:
 		event.Team = slices.Insert(event.Team, i, share)
 	}
+	old.Event = &event
 	if old.Provenance.Origin == memory.OriginTeam {
-		event.Observations, old = teamObservations(event.Team, old)
+		historyOfTeam(&old)
 	}
-	if !counted {
+	if !onlyCounted {
 		event.Withdrawn = teamWithdrawal(&event)
 	}
-	old.Event = &event
 	return old, true
 }
 
-// teamObservations is the history of a lesson that is known from the team alone: the same for
+// historyOfTeam makes the history of a lesson that is known from the team alone: the same for
 // any order of shares.
-func teamObservations(team []memory.TeamShare, r memory.Record) ([]memory.Observation, memory.Record) {
+func historyOfTeam(r *memory.Record) {
 	var list []memory.Observation
-	for _, x := range team {
+	for _, x := range r.Event.Team {
 		if !x.At.IsZero() {
 			list = append(list, memory.Observation{At: x.At, AgentID: x.Member})
 		}
 	}
 	if len(list) == 0 { // outcomes alone
-		return r.Event.Observations, r
+		return
 	}
 	slices.SortStableFunc(list, func(a, b memory.Observation) int { return a.At.Compare(b.At) })
 	r.Created, r.Provenance.Agent = list[0].At, list[0].AgentID
 	if last := list[len(list)-1].At; last.After(r.Created) {
 		r.Updated = last
 	}
-	return list[:min(len(list), memory.MaxObservations)], r
+	r.Event.Observations = list[:min(len(list), memory.MaxObservations)]
 }
 
 // teamWithdrawal is the latest withdrawal, by this user or the team. A later report of the
@@ -269,9 +267,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-func sameShare(a, b memory.TeamShare) bool { return sameReport(a, b) && sameRate(a.Rate, b.Rate) }
-
-// sameReport is sameShare without what was counted.
+// sameReport says that a member reports and withdraws a lesson as before; rates may differ.
 func sameReport(a, b memory.TeamShare) bool {
 	same := a.At.Equal(b.At) && (a.Withdrawn == nil) == (b.Withdrawn == nil)
 	return same && (a.Withdrawn == nil || a.Withdrawn.At.Equal(b.Withdrawn.At) && a.Withdrawn.Reason == b.Withdrawn.Reason)

@@ -9,9 +9,14 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
+// Lister lists the records that a project has in the store.
+type Lister interface {
+	ProjectRecords(ctx context.Context, project string, kind memory.Kind) iter.Seq2[memory.Record, error]
+}
+
 // Contents lists what a project has in the store.
 type Contents interface {
-	ProjectRecords(ctx context.Context, project string, kind memory.Kind) iter.Seq2[memory.Record, error]
+	Lister
 	ProjectSessions(project string) ([]memory.Session, error)
 }
 

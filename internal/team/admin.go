@@ -52,7 +52,7 @@ type Admin struct {
 
 // OpenAdmin connects as the operator.
 func OpenAdmin(ctx context.Context, url string) (*Admin, error) {
-	config, err := Settings(url)
+	config, err := settings(url)
 	if err != nil {
 		return nil, err
 	}

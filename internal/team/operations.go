@@ -20,41 +20,50 @@ func (s *Service) Join(ctx context.Context, req memory.TeamJoinRequest) (*memory
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	joined := s.member != nil || s.damaged != nil
-	s.mu.Unlock()
-	if joined {
-		return nil, &memory.Error{Code: memory.CodeConflict, Field: "url", Message: "you are in a team already", Hint: "run 'recalld team leave' first"}
+	if s.joined() {
+		return nil, alreadyJoined()
 	}
-	server, err := Open(ctx, req.URL)
+	c, err := connect(ctx, req.URL)
 	if err != nil {
 		return nil, err
 	}
-	defer server.Close()
-	allowed, err := server.Projects(ctx)
+	defer c.close()
+	allowed, err := c.projects(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ahead, err := server.Clock(ctx)
+	ahead, err := c.clock(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if ahead.Abs() > maxClock {
 		return nil, &memory.Error{Code: memory.CodeConflict, Message: fmt.Sprintf("the clocks of this machine and of the team's server differ by %s", ahead.Abs().Round(time.Second)), Hint: "set the clock; times order what members say"}
 	}
-	m := &membership{URL: req.URL}
 	s.mu.Lock()
-	if s.member == nil {
-		if err := m.write(s.opts.Path); err != nil {
-			s.mu.Unlock()
-			return nil, err
-		}
-		s.member = m
+	if s.member != nil { // meanwhile
+		s.mu.Unlock()
+		return nil, alreadyJoined()
 	}
-	s.state = memory.TeamState{Connected: true, SyncedAt: time.Now().UTC(), Allowed: allowed}
+	m := &membership{URL: req.URL}
+	if err := m.write(s.opts.Path); err != nil {
+		s.mu.Unlock()
+		return nil, err
+	}
+	s.member, s.state = m, memory.TeamState{Connected: true, SyncedAt: time.Now().UTC(), Allowed: allowed}
 	s.mu.Unlock()
 	signal(s.again)
 	return s.State(ctx, service.None{})
+}
+
+// joined says that there is a membership, also if its file cannot be read.
+func (s *Service) joined() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.member != nil || s.damaged != nil
+}
+
+func alreadyJoined() error {
+	return &memory.Error{Code: memory.CodeConflict, Field: "url", Message: "you are in a team already", Hint: "run 'recalld team leave' first"}
 }
 
 // Leave ends the membership. What the user shared is taken back from the server first;
@@ -85,8 +94,7 @@ func (s *Service) Leave(ctx context.Context, _ service.None) (*memory.TeamState,
 		return nil, err
 	}
 	s.member, s.damaged, s.state = nil, nil, memory.TeamState{}
-	clear(s.problems)
-	clear(s.counts)
+	clear(s.exchanged)
 	clear(s.dirty)
 	signal(s.again)
 	return &memory.TeamState{Projects: []memory.TeamProject{}}, nil
@@ -95,17 +103,17 @@ func (s *Service) Leave(ctx context.Context, _ service.None) (*memory.TeamState,
 // takeAllBack takes back what the user shares. A server that knows neither the user nor the
 // team any more has nothing to be taken back from.
 func (s *Service) takeAllBack(ctx context.Context, url string, list []project) error {
-	server, err := Open(ctx, url)
+	c, err := connect(ctx, url)
 	if code := memory.CodeOf(err); err != nil && (code == memory.CodeForbidden || code == memory.CodeNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer server.Close()
+	defer c.close()
 	for _, p := range list {
 		p.Leaving = true
-		if _, err := s.send(ctx, server, p); err != nil {
+		if err := s.send(ctx, c, p); err != nil {
 			return err
 		}
 	}
@@ -126,10 +134,7 @@ func (s *Service) Share(ctx context.Context, req memory.TeamShareRequest) (*memo
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	joined := s.member != nil
-	s.mu.Unlock()
-	if !joined {
+	if !s.joined() {
 		return nil, notJoined()
 	}
 	if !known && !req.Stop && cmp.Or(req.As, found.Remote) != "" { // lessons of others come before the first of one's own
@@ -194,14 +199,17 @@ func (s *Service) State(context.Context, service.None) (*memory.TeamState, error
 	if s.member == nil {
 		return &out, nil
 	}
-	if config, err := Settings(s.member.URL); err == nil {
+	if config, err := settings(s.member.URL); err == nil {
 		c := config.ConnConfig
 		out.Member, out.Server = c.User, fmt.Sprintf("%s:%d/%s", c.Host, c.Port, c.Database)
 	}
 	for _, p := range s.member.Projects {
-		n := s.counts[p.ID]
+		x := s.exchanged[p.ID]
+		if x == nil {
+			x = &exchanged{}
+		}
 		out.Projects = append(out.Projects, memory.TeamProject{
-			Project: p.ID, ProjectName: names[p.ID], TeamName: p.Name, Shared: n["shared"], Received: n["received"], Problem: s.problems[p.ID],
+			Project: p.ID, ProjectName: names[p.ID], TeamName: p.Name, Shared: x.own, Received: x.received, Problem: x.problem,
 		})
 	}
 	return &out, nil

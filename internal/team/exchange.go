@@ -1,0 +1,252 @@
+package team
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/recalld/recalld/internal/ingest"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// exchanged is what the last exchange of a project came to.
+type exchanged struct {
+	// own are the lessons that the user shares, received those of other members.
+	own, received int
+	// problem is why the project is not exchanged.
+	problem string
+}
+
+// exchange sends what the server lacks of each shared project, and takes what it has anew.
+func (s *Service) exchange(ctx context.Context, c *connection) error {
+	s.exchanging.Lock()
+	defer s.exchanging.Unlock()
+	allowed, err := c.projects(ctx)
+	if err != nil {
+		return err
+	}
+	instance, err := c.instance(ctx)
+	if err != nil {
+		return err
+	}
+	known, err := s.opts.Store.Projects()
+	if err != nil {
+		return fmt.Errorf("list projects: %w", err)
+	}
+	s.mu.Lock()
+	var list []project
+	if s.member != nil {
+		list = slices.Clone(s.member.Projects)
+	}
+	s.mu.Unlock()
+	for _, p := range list {
+		if !slices.Contains(allowed, p.Name) && !slices.Contains(allowed, "*") {
+			s.note(p.ID, func(x *exchanged) {
+				x.problem = "the server does not let you share " + p.Name + "; ask its operator for 'recalld team add " + c.member + " --project " + p.Name + "'"
+			})
+			continue
+		}
+		// Another history of the server may lack what was sent.
+		if s.takeDirty(p.ID) || p.Leaving || p.Instance != instance {
+			if err := s.send(ctx, c, p); err != nil {
+				s.markDirty(p.ID)
+				return err
+			}
+		}
+		i := slices.IndexFunc(known, func(k memory.Project) bool { return k.ID == p.ID })
+		switch {
+		case p.Leaving:
+		case i < 0: // what it held is taken back by now
+			s.note(p.ID, func(x *exchanged) { x.problem = "the project was forgotten here" })
+		default:
+			if err := s.take(ctx, c, known[i], p, instance); err != nil {
+				return err
+			}
+			s.note(p.ID, func(x *exchanged) { x.problem = "" })
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.Connected, s.state.LastError, s.state.SyncedAt, s.state.Allowed = true, "", time.Now().UTC(), allowed
+	return nil
+}
+
+// send compares the user's own lessons of a project with those on the server, and writes the
+// difference. Nothing of it is lost by a failure: the next comparison finds it again.
+func (s *Service) send(ctx context.Context, c *connection, p project) error {
+	there, err := c.own(ctx, p.Name)
+	if err != nil {
+		return err
+	}
+	var rows []row
+	var n exchanged
+	if !p.Leaving {
+		for r, err := range s.opts.Store.ProjectRecords(ctx, p.ID, memory.Lesson) {
+			if err != nil {
+				return fmt.Errorf("read lessons: %w", err)
+			}
+			if r.Event != nil && len(r.Event.Team) > 0 {
+				n.received++
+			}
+			l := s.withoutSecrets(own(&r))
+			if l == nil {
+				continue
+			}
+			n.own++
+			one, err := newRow(ingest.TeamLessonID(p.Name, l), l)
+			if err != nil {
+				return err
+			}
+			if hash, ok := there[one.id]; !ok || hash != string(one.hash) {
+				rows = append(rows, one)
+			}
+			delete(there, one.id)
+		}
+	}
+	for id := range there { // forgotten, private, or no longer shared
+		rows = append(rows, takenBack(id))
+	}
+	// One order for all, so that no two statements wait for one another.
+	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.id, b.id) })
+	if err := c.send(ctx, p.Name, rows); err != nil {
+		return err
+	}
+	if p.Leaving {
+		return s.left(p)
+	}
+	s.note(p.ID, func(x *exchanged) { x.own, x.received = n.own, n.received })
+	return nil
+}
+
+// left ends the sharing of a project whose lessons were taken back.
+func (s *Service) left(p project) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.exchanged, p.ID)
+	if s.member == nil {
+		return nil
+	}
+	s.member.Projects = slices.DeleteFunc(s.member.Projects, func(x project) bool { return x.ID == p.ID && x.Leaving })
+	return s.member.write(s.opts.Path)
+}
+
+// own is what the user says of a lesson to the team, nil if nothing: it is private, it came
+// from a repository's file, or the user only received it.
+func own(r *memory.Record) *memory.TeamLesson {
+	e := r.Event
+	if e == nil || e.Private || r.Provenance.Followed() {
+		return nil
+	}
+	l := &memory.TeamLesson{Repo: r.Repo, Type: e.Type, Context: e.Context, Command: e.Command, Lesson: e.Lesson, Tags: r.Tags, Rate: e.Rate}
+	if e.Withdrawn != nil && e.Withdrawn.Member == "" {
+		l.Withdrawn = &memory.Withdrawal{At: e.Withdrawn.At.UTC(), Reason: e.Withdrawn.Reason}
+	}
+	switch r.Provenance.Origin {
+	case memory.OriginTeam:
+		if l.Rate == nil && l.Withdrawn == nil {
+			return nil
+		}
+		return l
+	case memory.OriginHistory: // the logs of agents were read, not told, until it is seen to work
+		if l.Rate == nil {
+			return nil
+		}
+	}
+	l.Agent, l.At = e.AgentID, r.Created.UTC()
+	if n := len(e.Observations); n > 0 {
+		l.At = e.Observations[n-1].At.UTC()
+	}
+	return l
+}
+
+// withoutSecrets returns a lesson as it may leave the machine.
+func (s *Service) withoutSecrets(l *memory.TeamLesson) *memory.TeamLesson {
+	if l == nil {
+		return nil
+	}
+	clean := *l
+	clean.Tags = slices.Clone(l.Tags)
+	texts := []*string{&clean.Repo, &clean.Context, &clean.Command, &clean.Lesson, &clean.Agent}
+	for i := range clean.Tags {
+		texts = append(texts, &clean.Tags[i])
+	}
+	for _, text := range texts {
+		*text, _ = s.opts.Redact(*text)
+	}
+	return &clean
+}
+
+// sameOwn says that the user says the same of a lesson before and after a change. What is
+// received from the team changes records, too, and must not be compared with the server for
+// that.
+func sameOwn(c memory.RecordChange) bool {
+	return c.Old != nil && c.New != nil && reflect.DeepEqual(own(c.Old), own(c.New))
+}
+
+// shareKey names one member's share.
+type shareKey struct{ id, member string }
+
+// take stores what other members changed since the cursor of a project. On a server with
+// another history it reads all, and drops what the server does not have.
+func (s *Service) take(ctx context.Context, c *connection, local memory.Project, p project, instance string) error {
+	var seen map[shareKey]bool
+	if p.Instance != instance {
+		p.Cursor, seen = 0, map[shareKey]bool{}
+	}
+	next, err := c.since(ctx, p.Name, p.Cursor, func(shares []ingest.Shared) error {
+		if seen != nil {
+			for _, x := range shares {
+				seen[shareKey{x.ID, x.Member}] = true
+			}
+		}
+		return s.takeShares(ctx, local, p, shares)
+	})
+	if err == nil && seen != nil {
+		err = s.dropUnseen(ctx, local, p, seen)
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.member == nil {
+		return nil
+	}
+	if at := s.member.find(p.ID); at != nil && at.Name == p.Name && (next != at.Cursor || instance != at.Instance) {
+		at.Cursor, at.Instance = next, instance
+		if err := s.member.write(s.opts.Path); err != nil { // a lost cursor costs reading again
+			s.opts.Logger.Warn("the team's cursor is not kept", "part", "team", "error", err)
+		}
+	}
+	return nil
+}
+
+func (s *Service) takeShares(ctx context.Context, local memory.Project, p project, shares []ingest.Shared) error {
+	done, err := s.opts.Taker.TakeShares(ctx, local, p.Name, s.opts.Store, shares)
+	for _, problem := range done.Problems {
+		s.opts.Logger.Warn("a share was skipped", "part", "team", "project", p.Name, "member", shares[problem.Index].Member, "error", problem.Err)
+	}
+	return err
+}
+
+// dropUnseen takes back the shares that the server does not have.
+func (s *Service) dropUnseen(ctx context.Context, local memory.Project, p project, seen map[shareKey]bool) error {
+	var gone []ingest.Shared
+	for r, err := range s.opts.Store.ProjectRecords(ctx, p.ID, memory.Lesson) {
+		if err != nil {
+			return fmt.Errorf("read lessons: %w", err)
+		}
+		if r.Event == nil {
+			continue
+		}
+		for _, x := range r.Event.Team {
+			if id := ingest.TeamID(p.Name, &r); !seen[shareKey{id, x.Member}] {
+				gone = append(gone, ingest.Shared{Member: x.Member, ID: id})
+			}
+		}
+	}
+	return s.takeShares(ctx, local, p, gone)
+}

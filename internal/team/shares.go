@@ -1,0 +1,211 @@
+package team
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/recalld/recalld/internal/ingest"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// rowsAtOnce bounds the rows of one statement.
+const rowsAtOnce = 500
+
+// row is a share of the user as the server gets it.
+type row struct {
+	id string
+	// body is nil for a share that is taken back.
+	body *string
+	hash []byte
+}
+
+// newRow returns the row of a share.
+func newRow(id string, l *memory.TeamLesson) (row, error) {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return row{}, fmt.Errorf("write share: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return row{id, new(string(text)), sum[:16]}, nil
+}
+
+// takenBack returns the row that takes a share back.
+func takenBack(id string) row { return row{id: id, hash: []byte{}} }
+
+// projects returns the team projects that the member may see; "*" stands for all.
+func (c *connection) projects(ctx context.Context) ([]string, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	rows, err := c.pool.Query(ctx, `select project from recalld.projects() as project order by 1`)
+	if err != nil {
+		return nil, fmt.Errorf("list team projects: %w", serverError(err))
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("list team projects: %w", serverError(err))
+	}
+	return list, nil
+}
+
+// clock returns how far the server's clock is ahead of this machine's.
+func (c *connection) clock(ctx context.Context) (time.Duration, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	var at time.Time
+	begin := time.Now()
+	if err := c.pool.QueryRow(ctx, `select clock_timestamp()`).Scan(&at); err != nil {
+		return 0, fmt.Errorf("read the server's clock: %w", serverError(err))
+	}
+	return at.Sub(begin.Add(time.Since(begin) / 2)), nil
+}
+
+// instance names the server's history: another one has other transaction ids, or lacks the
+// last transactions of this one. It changes when a standby is promoted and when the database
+// is copied to another server.
+func (c *connection) instance(ctx context.Context) (string, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	var name string
+	// The name of a log file begins with the timeline, which a promotion raises.
+	err := c.pool.QueryRow(ctx, `select system_identifier || '-' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) from pg_control_system()`).Scan(&name)
+	if err != nil {
+		return "", fmt.Errorf("identify the server: %w", serverError(err))
+	}
+	return name, nil
+}
+
+// own returns the hashes of the member's own rows of a project, by id. Rows that were taken
+// back are not among them.
+func (c *connection) own(ctx context.Context, project string) (map[string]string, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	rows, err := c.pool.Query(ctx, `select id, hash from recalld.lesson where project = $1 and member = session_user and body is not null`, project)
+	if err != nil {
+		return nil, fmt.Errorf("read own shares: %w", serverError(err))
+	}
+	own := map[string]string{}
+	var id string
+	var hash []byte
+	if _, err := pgx.ForEachRow(rows, []any{&id, &hash}, func() error {
+		own[id] = string(hash)
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("read own shares: %w", serverError(err))
+	}
+	return own, nil
+}
+
+// send writes rows of the member, in one statement for each rowsAtOnce of them. A row that
+// says nothing new is left as it is.
+func (c *connection) send(ctx context.Context, project string, rows []row) error {
+	for part := range slices.Chunk(rows, rowsAtOnce) {
+		if err := c.put(ctx, project, part); err != nil {
+			return fmt.Errorf("write shares: %w", serverError(err))
+		}
+	}
+	return nil
+}
+
+func (c *connection) put(ctx context.Context, project string, rows []row) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	ids, bodies, hashes := make([]string, len(rows)), make([]*string, len(rows)), make([][]byte, len(rows))
+	for i, r := range rows {
+		ids[i], bodies[i], hashes[i] = r.id, r.body, r.hash
+	}
+	_, err := c.pool.Exec(ctx, `
+		with written as (
+			insert into recalld.lesson as old (project, id, body, hash)
+			select $1, x.id, x.body::jsonb, x.hash from unnest($2::text[], $3::text[], $4::bytea[]) as x (id, body, hash)
+			on conflict (project, id, member) do update set body = excluded.body, hash = excluded.hash
+			where old.hash <> excluded.hash or (old.body is null) <> (excluded.body is null)
+			returning 1)
+		select pg_notify('recalld', '') from (select count(*) as n from written) as w where w.n > 0`, project, ids, bodies, hashes)
+	return err
+}
+
+// since calls fn with the shares that other members changed in the transactions from cursor
+// on, and returns the cursor for the next call. A share may come again. One whose
+// transaction is not over yet comes with a later call.
+func (c *connection) since(ctx context.Context, project string, cursor uint64, fn func([]ingest.Shared) error) (uint64, error) {
+	tx, err := c.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return cursor, fmt.Errorf("read shares: %w", serverError(err))
+	}
+	defer func() {
+		end, cancel := bounded(context.WithoutCancel(ctx))
+		defer cancel()
+		_ = tx.Rollback(end)
+	}()
+	var next uint64
+	if err := tx.QueryRow(ctx, `select pg_snapshot_xmin(pg_current_snapshot())::text::bigint`).Scan(&next); err != nil {
+		return cursor, fmt.Errorf("read shares: %w", serverError(err))
+	}
+	from, after := cursor, ingest.Shared{}
+	for {
+		rows, err := tx.Query(ctx, `
+			select id, member::text, body, xid::text::bigint from recalld.lesson
+			where project = $1 and member <> session_user and xid < $2::text::xid8
+			and (xid, id, member) > ($3::text::xid8, $4, $5::text::name) order by xid, id, member limit $6`,
+			project, fmt.Sprint(next), fmt.Sprint(from), after.ID, after.Member, rowsAtOnce)
+		if err != nil {
+			return cursor, fmt.Errorf("read shares: %w", serverError(err))
+		}
+		var part []ingest.Shared
+		var id, member string
+		var body []byte
+		if _, err := pgx.ForEachRow(rows, []any{&id, &member, &body, &from}, func() error {
+			part = append(part, ingest.Shared{Member: member, ID: id, Lesson: readBody(body)})
+			return nil
+		}); err != nil {
+			return cursor, fmt.Errorf("read shares: %w", serverError(err))
+		}
+		if len(part) == 0 {
+			return next, nil
+		}
+		if err := fn(part); err != nil {
+			return cursor, err
+		}
+		after = part[len(part)-1]
+	}
+}
+
+// readBody reads a share, nil for one that was taken back. One that cannot be read becomes an
+// empty lesson: that is refused by itself, and the others are taken.
+func readBody(text []byte) *memory.TeamLesson {
+	if text == nil {
+		return nil
+	}
+	l := new(memory.TeamLesson)
+	if json.Unmarshal(text, l) != nil {
+		return new(memory.TeamLesson)
+	}
+	return l
+}
+
+// wait returns when a member has written to a project, or when ctx ends.
+func (c *connection) wait(ctx context.Context) error {
+	conn, err := c.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("listen to team: %w", serverError(err))
+	}
+	defer conn.Release()
+	begin, cancel := bounded(ctx)
+	defer cancel()
+	if _, err := conn.Exec(begin, `listen recalld`); err != nil {
+		return fmt.Errorf("listen to team: %w", serverError(err))
+	}
+	if _, err := conn.Conn().WaitForNotification(ctx); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("listen to team: %w", serverError(err))
+	}
+	return nil
+}
