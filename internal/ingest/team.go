@@ -40,10 +40,16 @@ func (s *Service) TakeShares(ctx context.Context, project memory.Project, teamPr
 	if err != nil {
 		return out, fmt.Errorf("take shares: %w", err)
 	}
+	taken := 0
 	for _, part := range bySize(shares, func(x Shared) int { return 2 * sizeOf(x.Lesson) }) {
+		problems := len(out.Problems)
 		if err := s.takeShares(ctx, project, teamProject, here, part, &out); err != nil {
 			return out, fmt.Errorf("take shares: %w", err)
 		}
+		for i := range out.Problems[problems:] { // their places in the part
+			out.Problems[problems+i].Index += taken
+		}
+		taken += len(part)
 	}
 	return out, nil
 }

@@ -128,7 +128,12 @@ func TestSharesGoAndStay(t *testing.T) {
 	bad.Rate = &memory.Rate{Successes: 3, Attempts: 2}
 	long := *shares[0].Lesson
 	long.Lesson = string(make([]byte, 5000))
-	if done := take(ingest.Shared{Member: "ann", Lesson: &bad}, ingest.Shared{Member: "bob", Lesson: &long}); len(done.Problems) != 2 {
+	many := make([]ingest.Shared, 2000) // several commits
+	for i := range many {
+		many[i] = shares[i%len(shares)]
+	}
+	many[3], many[1999] = ingest.Shared{Member: "ann", Lesson: &bad}, ingest.Shared{Member: "bob", Lesson: &long}
+	if done := take(many...); len(done.Problems) != 2 || done.Problems[0].Index != 3 || done.Problems[1].Index != 1999 {
 		t.Errorf("wrong shares: %+v", done)
 	}
 }
