@@ -99,7 +99,15 @@ func teamLeave(a *App) *cobra.Command {
 		Use: "leave", Short: "Take back what you shared, and leave the team",
 		Example: "  recalld team leave",
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return answerTeam(c, a, service.TeamLeave, service.None{}) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			state, err := ask(c.Context(), a, service.TeamLeave, service.None{})
+			if err != nil {
+				return err
+			}
+			return a.answer(state, func(w io.Writer) {
+				fmt.Fprintln(w, "You left the team. What you shared was taken back; what you received stays on this machine.")
+			})
+		},
 	}
 }
 
@@ -207,7 +215,7 @@ func answerTeam[Request any](c *cobra.Command, a *App, op service.Operation[Requ
 
 func writeTeam(w io.Writer, s *memory.TeamState) {
 	if s.Member == "" {
-		fmt.Fprintln(w, "You are in no team.")
+		fmt.Fprintln(w, "You are in no team. To join one, run 'recalld team join URL'; its operator has the URL.")
 		if s.LastError != "" {
 			fmt.Fprintln(w, render.Printable(s.LastError))
 		}
@@ -231,4 +239,5 @@ func writeTeam(w io.Writer, s *memory.TeamState) {
 		rows = append(rows, []string{render.Printable(p.ProjectName), render.Printable(p.TeamName), fmt.Sprint(p.Shared), fmt.Sprint(p.Received), render.Printable(p.Problem)})
 	}
 	render.Table(w, rows)
+	fmt.Fprintln(w, "\nLessons are exchanged in the background, a moment after each change.")
 }
