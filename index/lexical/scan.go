@@ -96,9 +96,9 @@ func (s *scanning) mostOf(b *block, bound float32) float32 {
 // the order of their bounds, until none can hold a better hit than the last of limit. In a
 // window, terms are added up rarest first, as the order of 32-bit sums requires. The last
 // terms that together cannot make a hit are looked up only for documents that have an
-// earlier term and can still be hits with the rest. A document that is left has the sum of all its terms in their order: to the bit
-// the score of an exhaustive search. Documents are skipped only below the score of the last
-// hit, so that ties are decided by their numbers.
+// earlier term and can still be hits with the rest. A document that is left has the sum of
+// all its terms in their order: to the bit the score of an exhaustive search. Documents are
+// skipped only below the score of the last hit, so that ties are decided by their numbers.
 func (s *search) scan(ctx context.Context, limit int) error {
 	s.prepare(limit)
 	for _, w := range s.windows {

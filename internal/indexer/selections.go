@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,10 +38,12 @@ type selectionKey struct {
 	kinds                string
 }
 
-// selectionKeyOf returns the key of a selection, or false if it has further conditions.
+// selectionKeyOf returns the key of a selection, or false if it has a condition that the key
+// has not.
 func selectionKeyOf(sel memory.Selection) (selectionKey, bool) {
-	if sel.Only != nil || len(sel.Repos) > 0 || sel.Session != "" || sel.Lang != "" || sel.Tag != "" || sel.Path != "" ||
-		!sel.Since.IsZero() || !sel.Steps.IsZero() {
+	rest := sel
+	rest.Project, rest.Also, rest.Followed, rest.AllLessons, rest.Kinds = "", "", false, false, nil
+	if !reflect.ValueOf(rest).IsZero() {
 		return selectionKey{}, false
 	}
 	var kinds strings.Builder
