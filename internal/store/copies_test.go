@@ -36,7 +36,7 @@ func TestLeftCopiesAreRemoved(t *testing.T) {
 	left := copied()
 	used := copied()
 	gone(left)
-	release, err := lockFolder(used)
+	release, err := lockFolder(used, 0)
 	must(t, err)
 	copied()
 	if _, err := os.Stat(used); err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -102,7 +103,7 @@ func examineFirst(opts *Options) (*examination, error) {
 	if err := endRepair(opts.Dir); err != nil {
 		return nil, err
 	}
-	release, err := lockFolder(opts.Dir)
+	release, err := lockFolder(opts.Dir, lockWait)
 	if err != nil {
 		return nil, err
 	}
@@ -110,9 +111,17 @@ func examineFirst(opts *Options) (*examination, error) {
 	return examine(opts.Dir)
 }
 
+// How long a store that is opened waits for its lock, and how long between two tries. Badger
+// lets a lock go by closing its file, of which a program that its process was just starting
+// holds a copy for a moment.
+const (
+	lockWait  = time.Second
+	lockRetry = 10 * time.Millisecond
+)
+
 // lockFolder takes Badger's lock, which Badger has for writers only: files that another
 // process is writing look damaged.
-func lockFolder(dir string) (release func(), err error) {
+func lockFolder(dir string, wait time.Duration) (release func(), err error) {
 	if runtime.GOOS == "windows" { // the lock is a file that is removed when it is closed
 		if err := os.Remove(filepath.Join(dir, "LOCK")); err != nil && !os.IsNotExist(err) {
 			return nil, conflict(err)
@@ -124,6 +133,9 @@ func lockFolder(dir string) (release func(), err error) {
 	}
 	l := flock.New(dir, flock.SetFlag(os.O_RDONLY))
 	ok, err := l.TryLock()
+	for end := time.Now().Add(wait); err == nil && !ok && time.Now().Before(end); ok, err = l.TryLock() {
+		time.Sleep(lockRetry)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,12 @@
 package store
 
 import (
+	"os"
+	"runtime"
 	"testing"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -60,4 +64,25 @@ func TestDamagedValueIsReplaced(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLockWaitsForAProgramBeingStarted: for a moment it holds a copy of a file that was closed.
+func TestLockWaitsForAProgramBeingStarted(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the lock is a file there")
+	}
+	dir := t.TempDir()
+	held := flock.New(dir, flock.SetFlag(os.O_RDONLY))
+	if ok, err := held.TryLock(); !ok {
+		t.Fatal(err)
+	}
+	if _, err := lockFolder(dir, 0); memory.AsError(err).Code != memory.CodeConflict {
+		t.Errorf("held throughout: %v", err)
+	}
+	time.AfterFunc(10*lockRetry, func() { _ = held.Close() })
+	release, err := lockFolder(dir, lockWait)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
 }

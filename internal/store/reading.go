@@ -175,7 +175,7 @@ func (h *handle) openFolder(o Options) error {
 	from := o
 	if h.folder != "" {
 		from.Dir = h.folder
-		h.held, _ = lockFolder(h.folder) // copies without a lock are removed
+		h.held, _ = lockFolder(h.folder, 0) // copies without a lock are removed
 	}
 	var err error
 	h.DB, err = openBadger(badgerOptions(from).WithReadOnly(true).WithBypassLockGuard(true))
@@ -233,7 +233,7 @@ func copyElsewhere(dir string, need int64, fill func(to string) error) (to strin
 	for _, parent := range memoryFolders() {
 		left, _ := filepath.Glob(filepath.Join(parent, name+"*"))
 		for _, path := range left {
-			if release, err := lockFolder(path); err == nil {
+			if release, err := lockFolder(path, 0); err == nil {
 				release()
 				_ = os.RemoveAll(path) // fails if it belongs to another user
 			}
