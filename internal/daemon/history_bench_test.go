@@ -147,6 +147,7 @@ func percentile(times []time.Duration, p int) time.Duration {
 
 // history is a project with the sessions of some months.
 type history struct {
+	dir     string
 	core    *Core
 	project memory.Project
 	words   *vocabulary
@@ -167,6 +168,20 @@ func (h *history) session() string { return sessionName(h.words.random.IntN(hist
 
 func sessionName(n int) string { return fmt.Sprintf("mm-20260101-%06d", n) }
 
+func (h *history) open(b *testing.B) {
+	core, err := OpenCore(b.Context(), CoreOptions{Dir: h.dir, Config: config.Default()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	h.core = core
+}
+
+func (h *history) close(b *testing.B) {
+	if err := h.core.Close(); err != nil {
+		b.Error(err)
+	}
+}
+
 // read reads n steps, anywhere, from the store.
 func (h *history) read(b *testing.B, n int) time.Duration {
 	ids := make([]string, n)
@@ -185,20 +200,13 @@ func (h *history) read(b *testing.B, n int) time.Duration {
 // is most of the work.
 func newHistory(b *testing.B, lessons, sessions int) *history {
 	b.Helper()
-	core, err := OpenCore(b.Context(), CoreOptions{Dir: b.TempDir(), Config: config.Default()})
-	if err != nil {
+	h := &history{dir: b.TempDir(), project: memory.Project{ID: "p-history", Name: "history"}, words: newVocabulary()}
+	h.open(b)
+	b.Cleanup(func() { h.close(b) })
+	if err := h.core.Load(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() {
-		if err := core.Close(); err != nil {
-			b.Error(err)
-		}
-	})
-	if err := core.Load(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	h := &history{core: core, project: memory.Project{ID: "p-history", Name: "history"}, words: newVocabulary()}
-	w := historyWriter{core: core, model: builtin.New()}
+	w := historyWriter{core: h.core, model: builtin.New()}
 	w.batch.Projects = []memory.Project{h.project}
 	// The last session began an hour ago, each a quarter of an hour after the
 	// one before it.
