@@ -108,7 +108,16 @@ func (a *Admin) Init(ctx context.Context) (did []string, err error) {
 			}
 			did = append(did, fmt.Sprintf("migrated it to schema %d", n+1))
 		}
-		_, err := tx.Exec(ctx, `update recalld.version set schema = $1`, len(list))
+		if _, err := tx.Exec(ctx, `update recalld.version set schema = $1`, len(list)); err != nil {
+			return err
+		}
+		// Rows that were restored from a dump of another server may name transactions that
+		// this one has yet to reach, and would be shown to nobody until then. Any change
+		// gives them its own.
+		tag, err := tx.Exec(ctx, `update recalld.lesson set hash = hash where xid >= pg_snapshot_xmax(pg_current_snapshot())`)
+		if n := tag.RowsAffected(); n > 0 {
+			did = append(did, fmt.Sprintf("renewed %d restored shares", n))
+		}
 		return err
 	})
 	if err != nil {

@@ -353,6 +353,34 @@ func TestTeamFailover(t *testing.T) {
 	}
 }
 
+// TestTeamRestored: a new server counts its transactions anew, so a dump holds rows of
+// transactions that are still to come there.
+func TestTeamRestored(t *testing.T) {
+	before := newTeam(t, map[string][]string{"ann": {"*"}, "bob": {"*"}})
+	before.SQL("owner", "team", `do $$ begin for i in 1..3000 loop perform pg_current_xact_id(); commit; end loop; end $$`)
+	ann := newMachine(t, "ann")
+	ann.join(before.URL("ann", "team"))
+	ann.remember(memory.RememberRequest{Lesson: "restart the indexer after a migration"})
+	ann.until("ann has sent it", func() bool {
+		n, err := before.Exec("owner", "team", `select from recalld.lesson`)
+		return err == nil && n == 1
+	})
+	ann.stop()
+	after := teamtest.New(t)
+	after.Restore(before)
+	bob := newMachine(t, "bob")
+	bob.join(after.URL("bob", "team"))
+	admin, err := team.OpenAdmin(t.Context(), after.URL("owner", "team"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
+	if did, err := admin.Init(t.Context()); err != nil || len(did) != 1 || did[0] != "renewed 1 restored shares" {
+		t.Fatalf("init: %q, %v", did, err)
+	}
+	bob.until("bob gets it from the new server", func() bool { return len(bob.lessons()) == 1 })
+}
+
 // TestTeamRefusals: what is wrong is said in one clear line.
 func TestTeamRefusals(t *testing.T) {
 	p := newTeam(t, map[string][]string{"ann": {"*"}})

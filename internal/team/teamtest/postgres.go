@@ -92,6 +92,15 @@ func (p *Postgres) Promote() {
 	p.run("pg_ctl", "promote", "-D", p.data(), "-w", "-t", "60")
 }
 
+// Restore brings everything that another server holds into this one, by a dump.
+func (p *Postgres) Restore(from *Postgres) {
+	p.t.Helper()
+	dump := filepath.Join(p.dir, "dump.sql")
+	p.run("pg_dumpall", "--clean", "--if-exists", "-f", dump, "-d", from.URL("super", "postgres"))
+	// It cannot drop its own role, and goes on.
+	p.run("psql", "-q", "-f", dump, "-d", p.URL("super", "postgres"))
+}
+
 // URLs is the address of a database on one of several servers.
 func URLs(role, database string, servers ...*Postgres) string {
 	hosts := make([]string, len(servers))
