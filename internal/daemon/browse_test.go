@@ -60,6 +60,13 @@ func TestLessonsArePaged(t *testing.T) {
 	if got := list(memory.LessonsRequest{Words: "oven"}); !slices.Equal(texts(got), []string{"warm the oven"}) || got.Found != 1 || got.Total != 3 {
 		t.Errorf("with the word oven: %d of %d, %q", got.Found, got.Total, texts(got))
 	}
+	// Of several words all must be held, unless no lesson holds them all.
+	for words, want := range map[string][]string{"warm cache": all, "npm cache": {"clean the cache of npm"}} {
+		got := texts(list(memory.LessonsRequest{Words: words}))
+		if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+			t.Errorf("with the words %s: %q, want %q", words, got, want)
+		}
+	}
 	by := remember(memory.RememberRequest{Lesson: "never chmod it", Retracts: []string{wrong}})
 	if got := list(memory.LessonsRequest{Withdrawn: true, Words: "chmod"}); !slices.Equal(texts(got), []string{"chmod the cache"}) || got.Total != 3 {
 		t.Errorf("withdrawn: %q, and %d recalled", texts(got), got.Total)

@@ -109,9 +109,9 @@ func (s *Service) orderedLessons(ctx context.Context, sel memory.Selection, req 
 	case req.Withdrawn: // the word index does not know which of them have a text that is recalled, too
 		return s.readForWords(ctx, s.opts.Corpus.OrderedIDs(sel, req.Order), req.Words)
 	}
-	words := -1
 	sources := s.opts.Corpus.Sources()
-	if words = slices.IndexFunc(sources, func(x index.Source) bool { return x.Collection == "" && x.Retriever != nil }); words < 0 {
+	words := slices.IndexFunc(sources, func(x index.Source) bool { return x.Collection == "" && x.Retriever != nil })
+	if words < 0 {
 		return nil, memory.Errorf(memory.CodeUnavailable, "the search by words is not ready")
 	}
 	allow, universe := s.opts.Corpus.Select(sel)
@@ -158,8 +158,9 @@ func (s *Service) readForWords(ctx context.Context, ids []string, words string) 
 	return found, nil
 }
 
-// Lesson shows one lesson of a project, recalled or withdrawn. Handouts returns the newest
-// receipts that a filter chooses. CodeNotFound for an id that is none of a lesson.
+// Lesson shows one lesson of a project, recalled or withdrawn. receipts returns the newest
+// receipts that a filter chooses, at most so many, and whether there are more. CodeNotFound
+// for an id that is none of a lesson.
 func (s *Service) Lesson(ctx context.Context, req memory.LessonRequest, receipts func(memory.ReceiptFilter, int) ([]memory.Receipt, bool, error)) (*memory.LessonHistory, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
