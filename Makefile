@@ -16,8 +16,10 @@ DAYS        ?= 7
 DAY         ?= 60s
 CLIENTS     ?= 64
 MINUTES     ?= 10
-# What runs goroutines: the rest would only slow the race detector down.
-RACE        ?= ./index/... ./embedder/... ./worker/... ./internal/...
+# The packages that start goroutines, in their code or their tests: the race detector would
+# only slow the rest down.
+STARTS       = '[.]Go[(]|\<go (func|[a-z][A-Za-z.]*)[(]'
+RACE        ?= $(sort $(dir $(shell grep -rlE --include='*.go' $(STARTS) ./index ./embedder ./worker ./internal | grep -v /training/)))
 # The trainer of the built-in model, a module of its own.
 TRAINER     ?= embedder/builtin/training
 # The files with tests that go test ./... leaves out or shortens.
@@ -74,8 +76,8 @@ cross: ## build for every supported platform
 		echo "build for $$target"; \
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -o /dev/null ./cmd/recalld || exit 1; \
 	done
-	@for os in darwin windows; do \
-		echo "vet for $$os"; CGO_ENABLED=0 GOOS=$$os GOARCH=arm64 $(GO) vet ./... || exit 1; \
+	@for target in darwin/arm64 windows/amd64; do \
+		echo "vet for $$target"; CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) vet ./... || exit 1; \
 	done
 
 emulate: ## compare the vectors of linux/arm64, under QEMU, with the golden files
