@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +22,24 @@ func usageError(c *cobra.Command, err error) error {
 		help = c.CommandPath() + " --help"
 	}
 	return &memory.Error{Code: memory.CodeInvalidInput, Message: usageText(err.Error()), Hint: "run '" + help + "' to see its usage", Cause: err}
+}
+
+// suggest names the command that an unknown one is near to, in the hint of its error.
+func (a *App) suggest(err error, args []string) {
+	usage, ok := errors.AsType[*memory.Error](err)
+	if !ok {
+		return
+	}
+	for _, word := range args {
+		if strings.Contains(usage.Message, fmt.Sprintf("unknown command %q", word)) {
+			root := a.root()
+			root.SuggestionsMinimumDistance = 2
+			if near := root.SuggestionsFor(word); len(near) > 0 {
+				usage.Hint = "did you mean 'recalld " + strings.Join(near, "' or 'recalld ") + "'?"
+			}
+			return
+		}
+	}
 }
 
 // usageText rewords an error of the flag library about a value.
