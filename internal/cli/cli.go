@@ -149,7 +149,6 @@ func Run(ctx context.Context, args []string, opts Options) int {
 	}
 	if _, ours := errors.AsType[*memory.Error](err); !ours && (strings.HasPrefix(err.Error(), "unknown command") || strings.HasPrefix(err.Error(), "if any flags in the group")) { // cobra's own errors have no type
 		err = usageError(nil, err)
-		app.suggest(err, args)
 	}
 	// What is wrong with the usage may stand before a --json that is then not read.
 	app.json = app.json || ExitCode(err) == ExitUsage && asksJSON(args)

@@ -304,8 +304,8 @@ func TestEmptyLists(t *testing.T) {
 
 // TestShowNothing: of ids that do not exist the exit code says so, beside what is found.
 func TestShowNothing(t *testing.T) {
-	b := newBench(t, map[string]any{service.Recall.Name: &memory.RecallResponse{Text: "l-1 is not shown: not_found", Withheld: []memory.Withheld{{ID: "l-1", Reason: memory.NotFound}}}})
-	if out, errs, code := b.run("show", "l-1"); code != ExitNotFound || !strings.Contains(out, "l-1 is not shown") || errs != "" {
+	b := newBench(t, map[string]any{service.Recall.Name: &memory.RecallResponse{Text: "l-nosuch is not shown: not_found", Withheld: []memory.Withheld{{ID: "l-nosuch", Reason: memory.NotFound}}}})
+	if out, errs, code := b.run("show", "l-nosuch"); code != ExitNotFound || !strings.Contains(out, "l-nosuch is not shown") || errs != "" {
 		t.Errorf("show of an unknown id: exit %d, %q, %q; want %d and what is missing", code, out, errs, ExitNotFound)
 	}
 }

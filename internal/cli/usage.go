@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,29 +16,18 @@ func usageError(c *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
-	help := "recalld --help"
+	hint := "run 'recalld --help' to see its usage"
 	if c != nil {
-		help = c.CommandPath() + " --help"
-	}
-	return &memory.Error{Code: memory.CodeInvalidInput, Message: usageText(err.Error()), Hint: "run '" + help + "' to see its usage", Cause: err}
-}
-
-// suggest names the command that an unknown one is near to, in the hint of its error.
-func (a *App) suggest(err error, args []string) {
-	usage, ok := errors.AsType[*memory.Error](err)
-	if !ok {
-		return
-	}
-	for _, word := range args {
-		if strings.Contains(usage.Message, fmt.Sprintf("unknown command %q", word)) {
-			root := a.root()
-			root.SuggestionsMinimumDistance = 2
-			if near := root.SuggestionsFor(word); len(near) > 0 {
-				usage.Hint = "did you mean 'recalld " + strings.Join(near, "' or 'recalld ") + "'?"
+		hint = "run '" + c.CommandPath() + " --help' to see its usage"
+		var word string
+		if n, _ := fmt.Sscanf(err.Error(), "unknown command %q", &word); n == 1 {
+			c.SuggestionsMinimumDistance = 2 // cobra's own, which it sets where it prints by itself
+			if near := c.SuggestionsFor(word); len(near) > 0 {
+				hint = "did you mean '" + c.CommandPath() + " " + strings.Join(near, "' or '"+c.CommandPath()+" ") + "'?"
 			}
-			return
 		}
 	}
+	return &memory.Error{Code: memory.CodeInvalidInput, Message: usageText(err.Error()), Hint: hint, Cause: err}
 }
 
 // usageText rewords an error of the flag library about a value.
