@@ -21,9 +21,12 @@ func usageError(c *cobra.Command, err error) error {
 		hint = "run '" + c.CommandPath() + " --help' to see its usage"
 		var word string
 		if n, _ := fmt.Sscanf(err.Error(), "unknown command %q", &word); n == 1 {
-			c.SuggestionsMinimumDistance = 2 // cobra's own, which it sets where it prints by itself
-			if near := c.SuggestionsFor(word); len(near) > 0 {
-				hint = "did you mean '" + c.CommandPath() + " " + strings.Join(near, "' or '"+c.CommandPath()+" ") + "'?"
+			for distance := 1; distance <= 2; distance++ {
+				c.SuggestionsMinimumDistance = distance
+				if near := c.SuggestionsFor(word); len(near) > 0 {
+					hint = "did you mean '" + c.CommandPath() + " " + strings.Join(near, "' or '"+c.CommandPath()+" ") + "'?"
+					break
+				}
 			}
 		}
 	}
