@@ -221,6 +221,7 @@ func (m machine) files() []string {
 // TestInstallUpgradeRemove installs the .deb on a machine without anything, asks by the
 // commands of the README, upgrades beside writers, and removes.
 func TestInstallUpgradeRemove(t *testing.T) {
+	t.Parallel()
 	first, second := artefacts(t, former), artefacts(t, next)
 	m := newMachine(t)
 	before := m.files()
@@ -246,6 +247,10 @@ func TestInstallUpgradeRemove(t *testing.T) {
 	t.Logf("from nothing to a right answer: %v, of it %v for the package", time.Since(began).Round(10*time.Millisecond), installed.Round(10*time.Millisecond))
 	if out := m.ok("recalld version"); strings.Count(out, former) != 2 {
 		t.Errorf("version does not say twice %s:\n%s", former, out)
+	}
+
+	if pages, err := filepath.Glob(filepath.Join(m.root, "usr/share/man/man1/recalld*.1.gz")); err != nil || len(pages) < 50 {
+		t.Errorf("the package has %d manual pages, %v; want one a command", len(pages), err)
 	}
 
 	kept := m.upgrade(one(t, second, "*.deb"))
@@ -344,6 +349,7 @@ func (m machine) processes() []string {
 
 // TestArchives unpacks what is not installed above, and runs the program in it.
 func TestArchives(t *testing.T) {
+	t.Parallel()
 	dir := artefacts(t, former)
 	checked, err := exec.Command("sh", "-c", "cd '"+dir+"' && sha256sum -c checksums.txt").CombinedOutput()
 	if err != nil {
@@ -372,6 +378,7 @@ func TestArchives(t *testing.T) {
 // TestNPM installs the packages of npm from their tarballs into an empty home, without the
 // network, and runs the program as npx does.
 func TestNPM(t *testing.T) {
+	t.Parallel()
 	dir := artefacts(t, former)
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skip("not run: it needs npm")

@@ -63,6 +63,101 @@ func TestE2EOnATerminal(t *testing.T) {
 	}
 }
 
+// What a person needs for a key, and to decide what to do next or to read what appeared:
+// the averages of Card, Moran and Newell, "The Keystroke-Level Model" (1980).
+const (
+	keyTime   = 280 * time.Millisecond
+	thinkTime = 1350 * time.Millisecond
+)
+
+// TestE2ETenTasks does ten tasks in the interactive search, each from the shell's prompt to
+// the answer, and adds to the time of the machine what a person needs for the keys.
+func TestE2ETenTasks(t *testing.T) {
+	m, dir := newMachine(t), shop(t)
+	other := filepath.Join(t.TempDir(), "till")
+	write(t, filepath.Join(other, "till.go"), "package till\n\n// Count counts the coins of the till.\nfunc Count() {}\n")
+	m.run(dir, "index", dir, "--wait")
+	m.run(other, "index", other, "--wait")
+	for _, lesson := range [][]string{
+		{"Rotate the signing key with care", "--context", "a release"},
+		{"Clean the coffee machine on Fridays", "--context", "the kitchen"},
+		{"Run sudo chown -R $USER on the folder first", "--type", "error", "--context", "npm install fails with EACCES: permission denied, mkdir '/usr/lib/node_modules/x'"},
+	} {
+		m.run(dir, append([]string{"remember"}, lesson...)...)
+	}
+	m.run(other, "remember", "Count the coins twice", "--context", "closing time")
+	runHook(t, m.command(dir, "hook", "claude-code", "PostToolUse"), hookPayload("0f3a2c1e-1111-2222-3333-444455556666", dir, hookedTool))
+	opened := filepath.Join(t.TempDir(), "opened")
+	editor := filepath.Join(t.TempDir(), "nano")
+	if err := os.WriteFile(editor, []byte("#!/bin/sh\necho \"$*\" >"+opened+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	m.env = append(m.env, "TERM=xterm-256color", "EDITOR="+editor)
+
+	const down, paste, pasted = "\x1b[B", "\x1b[200~", "\x1b[201~"
+	type step struct {
+		keys  string
+		shows []string // nil: the editor is opened
+	}
+	for _, task := range []struct {
+		name  string
+		steps []step
+	}{
+		{"read a lesson in full", []step{{"signing", []string{"› signing", " result", "release: Rotate the"}}, {"\r", []string{"Esc back", "a release"}}}},
+		{"open code in the editor", []step{{"cart total", []string{"2 results,", "func Total("}}, {"\r", nil}}},
+		{"read the lesson before the newest", []step{{down, []string{"lesson"}}, {"\x0f", []string{"Esc back", "the kitchen"}}}},
+		{"find code alone", []step{{"\t\t", []string{"code · this folder"}}, {"order mail", []string{"mail/mail.go:", "func Confirm("}}}},
+		{"look at the last steps", []step{{"\t\t\t", []string{"steps · this folder", "go test ./..."}}}},
+		{"find in another project", []step{{"\x14\x14", []string{"all · till"}}, {"coins", []string{"Count the coins twice"}}}},
+		{"copy an id", []step{{"signing", []string{"› signing", " result", "release: Rotate the"}}, {"\x19", []string{"Copied l-"}}}},
+		{"forget a lesson", []step{{"coffee", []string{" result", "kitchen: Clean"}}, {"\x18", []string{"for good?"}}, {"y", []string{"Forgotten: l-"}}}},
+		{"mend a typing error", []step{{"sin", []string{"› sin"}}, {"\x17", []string{"type to search"}}, {"signing", []string{"› signing", " result", "release: Rotate the"}}}},
+		{"find the lesson about a pasted error", []step{{paste + "npm ERR! code EACCES\nnpm ERR! permission denied" + pasted, []string{"› npm ERR! code EACCES npm ERR! permission denied", "Run sudo chown"}}}},
+	} {
+		for _, size := range []pty.Winsize{{Rows: 24, Cols: 80}, {Rows: 40, Cols: 200}} {
+			cmd := m.command(dir)
+			began := time.Now()
+			tty, err := pty.StartWithSize(cmd, &size)
+			if err != nil {
+				t.Skipf("not run: no terminal can be had: %v", err)
+			}
+			s := newTerminal(int(size.Cols), int(size.Rows))
+			go s.read(tty)
+			s.until(t, " newest ")
+			person := time.Duration(len("recalld\r")) * keyTime
+			for _, step := range task.steps {
+				io.WriteString(tty, step.keys)
+				s.until(t, step.shows...)
+				for step.shows == nil {
+					if text, _ := os.ReadFile(opened); strings.Contains(string(text), "cart.go") {
+						break
+					}
+					s.wait(t)
+				}
+				keys := utf8.RuneCountInString(step.keys)
+				if strings.HasPrefix(step.keys, "\x1b") { // one key, or Ctrl-Shift-V
+					keys = 1
+				}
+				person += time.Duration(keys)*keyTime + thinkTime
+			}
+			took := time.Since(began)
+			t.Logf("%s, %d columns: %.1f s of a person and %v of the program", task.name, size.Cols, person.Seconds(), took.Round(time.Millisecond))
+			if person+took > 10*time.Second {
+				t.Errorf("%s takes %v in %d columns, want 10 s at most", task.name, person+took, size.Cols)
+			}
+			io.WriteString(tty, "\x03")
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("%s: the search ends with %v", task.name, err)
+			}
+			tty.Close()
+			os.Remove(opened)
+			if task.name == "forget a lesson" { // it is there again for the other size
+				m.run(dir, "remember", "Clean the coffee machine on "+map[uint16]string{80: "Mondays", 200: "Sundays"}[size.Cols], "--context", "the kitchen")
+			}
+		}
+	}
+}
+
 // terminal is what a terminal shows of what a program writes: it knows the sequences that
 // place the cursor and clear the screen, and skips the others.
 type terminal struct {
@@ -157,7 +252,7 @@ func (s *terminal) String() string {
 }
 
 // wait waits for something to be written.
-func (s *terminal) wait(t *testing.T) {
+func (s *terminal) wait(t testing.TB) {
 	t.Helper()
 	select {
 	case <-s.changed:
@@ -167,7 +262,7 @@ func (s *terminal) wait(t *testing.T) {
 }
 
 // until waits for some texts to be shown at once.
-func (s *terminal) until(t *testing.T, texts ...string) {
+func (s *terminal) until(t testing.TB, texts ...string) {
 	t.Helper()
 	for {
 		screen := s.String()

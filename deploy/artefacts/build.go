@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 
 	"github.com/goccy/go-yaml"
 )
@@ -17,18 +21,31 @@ const prepared = ".build/package"
 // nfpm makes .deb and .rpm. goreleaser contains it.
 const nfpm = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2"
 
-// prepare writes what packages hold besides the program: completions, and the user unit
-// with the path of the package.
-func prepare() error {
-	if err := os.MkdirAll(prepared, 0o755); err != nil {
+// prepare writes what packages hold besides the program: the completions and manual pages
+// that the program prints, and the user unit with the path of the package.
+func prepare(program string) error {
+	manual := filepath.Join(prepared, "man1")
+	if err := errors.Join(os.RemoveAll(manual), os.MkdirAll(prepared, 0o755)); err != nil {
 		return err
 	}
 	for shell, file := range map[string]string{"bash": "recalld.bash", "zsh": "_recalld", "fish": "recalld.fish"} {
-		script, err := output(nil, "go", "run", "./cmd/recalld", "completion", shell)
+		script, err := output(nil, program, "completion", shell)
 		if err != nil {
 			return err
 		}
 		if err := os.WriteFile(filepath.Join(prepared, file), script, 0o644); err != nil {
+			return err
+		}
+	}
+	if _, err := output(nil, program, "man", manual); err != nil {
+		return err
+	}
+	pages, err := filepath.Glob(filepath.Join(manual, "*.1"))
+	if err != nil {
+		return err
+	}
+	for _, page := range pages {
+		if err := squeeze(page); err != nil {
 			return err
 		}
 	}
@@ -43,30 +60,71 @@ func prepare() error {
 	return os.WriteFile(filepath.Join(prepared, "recalld.service"), bytes.Replace(unit, []byte(from), []byte(to), 1), 0o644)
 }
 
+// squeeze replaces a file by its compressed form, as distributions want manual pages.
+func squeeze(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b) // its head has no time: two builds have the same bytes
+	if _, err := w.Write(text); err != nil {
+		return err
+	}
+	return errors.Join(w.Close(), os.WriteFile(path+".gz", b.Bytes(), 0o644), os.Remove(path))
+}
+
 // build makes the archives, and the packages of Linux.
 func (r release) build() error {
 	if err := os.MkdirAll(r.out, 0o755); err != nil {
 		return err
 	}
-	if err := prepare(); err != nil {
+	for _, t := range r.targets {
+		if err := r.compile(t); err != nil {
+			return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
+		}
+	}
+	if err := r.prepare(); err != nil {
 		return err
 	}
 	for _, t := range r.targets {
-		if err := r.buildFor(t); err != nil {
+		if err := r.wrap(t); err != nil {
 			return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
 		}
 	}
 	return writeChecksums(r.out)
 }
 
-func (r release) buildFor(t target) error {
-	program := filepath.Join(r.out, "recalld_"+t.os+"_"+t.arch, t.program())
-	// The flags are those of .goreleaser.yaml.
-	env := append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
-	if _, err := output(env, "go", "build", "-trimpath", "-ldflags", "-s -w -X github.com/recalld/recalld/internal/buildinfo.version="+r.version, "-o", program, "./cmd/recalld"); err != nil {
+// prepare writes the files of packages by the program for this machine.
+func (r release) prepare() error {
+	own := target{runtime.GOOS, runtime.GOARCH}
+	if !slices.Contains(r.targets, own) {
+		if err := r.compile(own); err != nil {
+			return err
+		}
+	}
+	program, err := filepath.Abs(r.program(own))
+	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(program)
+	return prepare(program)
+}
+
+// program is where the program for a platform is built.
+func (r release) program(t target) string {
+	return filepath.Join(r.out, "recalld_"+t.os+"_"+t.arch, t.program())
+}
+
+// compile builds the program for a platform, with the flags of .goreleaser.yaml.
+func (r release) compile(t target) error {
+	env := append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
+	_, err := output(env, "go", "build", "-trimpath", "-ldflags", "-s -w -X github.com/recalld/recalld/internal/buildinfo.version="+r.version, "-o", r.program(t), "./cmd/recalld")
+	return err
+}
+
+// wrap makes the archive for a platform, and for Linux the packages.
+func (r release) wrap(t target) error {
+	text, err := os.ReadFile(r.program(t))
 	if err != nil {
 		return err
 	}
@@ -87,11 +145,11 @@ func (r release) buildFor(t target) error {
 	if t.os != "linux" {
 		return nil
 	}
-	return r.linuxPackages(t, program)
+	return r.linuxPackages(t)
 }
 
 // linuxPackages makes the .deb and the .rpm from the section nfpms of .goreleaser.yaml.
-func (r release) linuxPackages(t target, program string) error {
+func (r release) linuxPackages(t target) error {
 	text, err := os.ReadFile(".goreleaser.yaml")
 	if err != nil {
 		return err
@@ -107,7 +165,7 @@ func (r release) linuxPackages(t target, program string) error {
 	contents, _ := section["contents"].([]any)
 	bindir, _ := section["bindir"].(string)
 	section["name"], section["arch"], section["version"], section["platform"] = section["package_name"], t.arch, r.version, "linux"
-	section["contents"] = append(contents, map[string]any{"src": program, "dst": bindir + "/recalld", "file_info": map[string]any{"mode": 0o755}})
+	section["contents"] = append(contents, map[string]any{"src": r.program(t), "dst": bindir + "/recalld", "file_info": map[string]any{"mode": 0o755}})
 	for _, own := range []string{"id", "package_name", "formats", "bindir", "file_name_template"} { // goreleaser's
 		delete(section, own)
 	}

@@ -3,7 +3,7 @@
 // as in .ci/run, this program builds the archives and packages too, under the same names
 // and from the same configuration.
 //
-//	artefacts prepare                        # the files that packages hold besides the program
+//	artefacts prepare -version v0.1.0        # the files that packages hold besides the program
 //	artefacts build -version v0.1.0 -out dist [-targets linux/amd64,…]
 //	artefacts pack -version v0.1.0 -out dist # npm packages and bundles, from the archives in dist
 package main
@@ -50,9 +50,6 @@ func run(args []string) error {
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
-	if args[0] == "prepare" {
-		return prepare()
-	}
 	if !semver.IsValid(r.version) || semver.Canonical(r.version)+semver.Build(r.version) != r.version {
 		return fmt.Errorf("-version: %q is no full version such as v0.1.0", r.version)
 	}
@@ -64,6 +61,9 @@ func run(args []string) error {
 		r.targets = append(r.targets, target{system, arch})
 	}
 	switch args[0] {
+	case "prepare":
+		r.out, r.targets = prepared, nil
+		return r.prepare()
 	case "build":
 		return r.build()
 	case "pack":

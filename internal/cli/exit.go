@@ -50,14 +50,12 @@ var exitCodes = []struct {
 	{ExitInterrupted, nil, "interrupted"},
 }
 
-// errReported ends a command that has already said what is wrong.
+// errReported ends a command that has already said what is wrong. An error joined with it
+// gives the exit code.
 var errReported = errors.New("reported")
 
 // ExitCode returns the exit code of an error.
 func ExitCode(err error) int {
-	if errors.Is(err, errReported) {
-		return ExitFailure
-	}
 	code := memory.CodeOf(err)
 	for _, row := range exitCodes {
 		for _, c := range row.codes {

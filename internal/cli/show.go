@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,9 +37,13 @@ project, name it with --project.`,
 			if err != nil {
 				return err
 			}
-			return a.recorded(answer, len(answer.Items) > 0, func(w io.Writer) {
+			err = a.recorded(answer, len(answer.Items) > 0, func(w io.Writer) {
 				fmt.Fprintln(w, strings.TrimRight(render.Bare(answer.Text), "\n"))
 			})
+			if slices.ContainsFunc(answer.Withheld, func(w memory.Withheld) bool { return w.Reason == memory.NotFound }) {
+				err = errors.Join(err, errReported, &memory.Error{Code: memory.CodeNotFound})
+			}
+			return err
 		},
 	}
 	c.ValidArgsFunction = a.completeLessons

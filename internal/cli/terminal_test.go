@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -95,31 +96,64 @@ func TestPaintedIsSafe(t *testing.T) {
 	}
 }
 
-// TestTerminalWidths holds commands on terminals of 80 and 200 columns, in colour, in a
-// golden file each. TestOutput holds them as they are in a pipe.
-func TestTerminalWidths(t *testing.T) {
-	answers := sample()
-	answers[service.Recall.Name] = &memory.RecallResponse{Project: "p1", ProjectName: "demo", Receipt: "8ab8b9aaaa", Items: []memory.Item{
+// unshown are the commands that print nothing of their own to a person, or what differs
+// from run to run.
+var unshown = map[string]string{
+	"call": "its answers are JSON; testdata/call.golden has its list", "completion": "it prints a shell's script", "config": "it only has commands below it",
+	"config edit": "it opens an editor", "connect": "it shows the files of this machine", "doctor": "it looks at this machine", "eval": "it works on a store of its own",
+	"hook": "it speaks JSON", "mcp": "it speaks JSON", "restore": "it works on a store", "backup list": "it reads a folder", "backup verify": "it reads a folder",
+	"serve": "it writes a log", "team init": operators, "team add": operators, "team remove": operators, "token": "it prints a new token", "token add": "it prints a new token",
+	"ui": "it opens a browser", "up": "it waits for an index", "version": "it shows the version of Go",
+}
+
+const operators = "it speaks to the server of a team"
+
+// TestEveryCommandShown holds what every command prints, on terminals of 80 and 200 columns
+// in colour and in a pipe, in a golden file each.
+func TestEveryCommandShown(t *testing.T) {
+	answers := servicetest.Full("text", noon).Answers
+	maps.Copy(answers, sample())
+	answers[service.Recall.Name] = &memory.RecallResponse{Project: "p1", ProjectName: "demo", Receipt: "8ab8b9aaaa", Text: "1. what agents read\n", Items: []memory.Item{
 		{ID: "l-4f2a9c00aa", Kind: memory.Lesson, Strength: memory.Sure, Relevance: 0.97, CreatedAt: noon, SuccessRate: "9/10", Context: "publishing from CI",
 			Lesson: "npm fails with EACCES when its cache belongs to root: use a cache inside the project", Command: "npm ci --cache .npm"},
-		{ID: "c-77d0e1f2aa", Kind: memory.Chunk, Strength: memory.Likely, Relevance: 0.81, Text: "func retryNpm() {\n\tinstall(\"npm\")\n}\n",
-			Source: memory.Source{Path: "ci/retry.go", Lines: &[2]int{41, 43}, Symbol: "retryNpm"}},
+		{ID: "c-77d0e1f2aa", Kind: memory.Chunk, Strength: memory.Likely, Relevance: 0.81, Text: "// retryNpm installs again.\nfunc retryNpm() {\n\tinstall(\"npm\")\n}\n",
+			Source: memory.Source{Path: "ci/retry.go", Lines: &[2]int{41, 44}, Symbol: "retryNpm"}},
 		{ID: "s-91a0c400aa", Kind: memory.Step, Strength: memory.Maybe, Relevance: 0.35, CreatedAt: noon, Text: "s-91a0c4 [2026-01-15] npm install failed in payments-api"},
 	}}
 	answers[service.Lessons.Name] = &memory.LessonList{ProjectName: "demo", Total: 1, Lessons: []memory.Item{{ID: "l-4f2a9c00aa", Kind: memory.Lesson, CreatedAt: noon, SuccessRate: "9/10",
 		Text: "publishing from CI: npm fails with EACCES when its cache belongs to root: use a cache inside the project — `npm ci --cache .npm`"}}}
-	for width, name := range map[int]string{80: "testdata/terminal80.golden", 200: "testdata/terminal200.golden"} {
+	lines := [][]string{{"--help"}, {"recall", "--help"}}
+	for _, c := range commands(t) {
+		switch name := strings.TrimPrefix(c.CommandPath(), "recalld "); {
+		case unshown[name] != "":
+		case name == "config list":
+			lines = append(lines, []string{"config", "list", "--changed", "--set", "log.level=debug"})
+		case !slices.ContainsFunc(lines, func(line []string) bool { return slices.Equal(line, examples(c)[0]) }): // one that begins with its command below
+			lines = append(lines, examples(c)[0])
+		}
+	}
+	for width, name := range map[int]string{80: "testdata/terminal80.golden", 200: "testdata/terminal200.golden", 0: "testdata/piped.golden"} {
 		file := golden.Open(t, name)
-		for _, line := range []string{"recall npm", "lessons", "repos", "status", "sessions", "last", "steps confirm", "receipts", "catalogue", "trust", "files retry", "model list", "config list --changed --set log.level=debug", "tasks", "recall --help"} {
-			b := newBench(t, answers).onTerminal(width, 10_000, nil)
-			out := b.ok(strings.Fields(line)...)
-			file.Equal(line, strings.NewReplacer("\x1b", "␛", b.opts.Getenv("HOME"), "~").Replace(out))
+		for _, line := range lines {
+			b := newBench(t, answers)
+			if width > 0 {
+				b.onTerminal(width, 10_000, nil)
+				b.opts.Terminal = false // bars draw; TestBarsStillDraw looks at them
+			}
+			out, errs, code := b.run(line...)
+			if errs != "" {
+				out += "-- on standard error, exit code " + strconv.Itoa(code) + "\n" + errs
+			}
+			file.Equal(strings.Join(line, " "), strings.NewReplacer("\x1b", "␛", b.opts.Getenv("HOME"), "~").Replace(out))
 			for text := range strings.Lines(out) {
 				for _, colour := range []string{"0", "1", "2", "31", "32", "33", "36"} {
 					text = strings.ReplaceAll(text, "\x1b["+colour+"m", "")
 				}
-				if n := len([]rune(text)) - 1; n > width && strings.Contains(text, "  ") && !strings.HasPrefix(line, "config") {
+				if n := len([]rune(text)) - 1; width > 0 && n > width && strings.Contains(text, "  ") && line[0] != "config" {
 					t.Errorf("recalld %s in %d columns writes a line of %d: %q", line, width, n, text)
+				}
+				if width == 0 && strings.Contains(text, "\x1b") {
+					t.Errorf("recalld %s paints in a pipe: %q", line, text)
 				}
 			}
 		}

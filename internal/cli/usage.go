@@ -16,11 +16,21 @@ func usageError(c *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
-	help := "recalld --help"
+	hint := "run 'recalld --help' to see its usage"
 	if c != nil {
-		help = c.CommandPath() + " --help"
+		hint = "run '" + c.CommandPath() + " --help' to see its usage"
+		var word string
+		if n, _ := fmt.Sscanf(err.Error(), "unknown command %q", &word); n == 1 {
+			for distance := 1; distance <= 2; distance++ {
+				c.SuggestionsMinimumDistance = distance
+				if near := c.SuggestionsFor(word); len(near) > 0 {
+					hint = "did you mean '" + c.CommandPath() + " " + strings.Join(near, "' or '"+c.CommandPath()+" ") + "'?"
+					break
+				}
+			}
+		}
 	}
-	return &memory.Error{Code: memory.CodeInvalidInput, Message: usageText(err.Error()), Hint: "run '" + help + "' to see its usage", Cause: err}
+	return &memory.Error{Code: memory.CodeInvalidInput, Message: usageText(err.Error()), Hint: hint, Cause: err}
 }
 
 // usageText rewords an error of the flag library about a value.

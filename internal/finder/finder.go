@@ -118,6 +118,8 @@ func (f *finder) handle(e tcell.Event) {
 	switch e := e.(type) {
 	case *tcell.EventResize:
 		f.o.Screen.Sync()
+	case *tcell.EventPaste:
+		f.model.paste(e.Start())
 	case *tcell.EventKey:
 		f.model.note = ""
 		switch f.model.key(e) {

@@ -258,6 +258,39 @@ func TestOpensCodeAndForgets(t *testing.T) {
 	}
 }
 
+// TestPaste: pasted text goes to the query, whatever its characters are as keys.
+func TestPaste(t *testing.T) {
+	fake := fullService()
+	b := newBench(t, 100, 20, fake)
+	b.until("newest")
+	b.write("npm")
+	b.until("3 results")
+	b.press(tcell.KeyCtrlX)
+	b.until("for good?")
+	post := func(e tcell.Event) {
+		if err := b.screen.PostEvent(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	post(tcell.NewEventPaste(true))
+	for _, key := range []tcell.Key{'y', tcell.KeyEnter, tcell.KeyTab, 'z'} {
+		if key < ' ' {
+			post(tcell.NewEventKey(key, 0, tcell.ModNone))
+		} else {
+			post(tcell.NewEventKey(tcell.KeyRune, rune(key), tcell.ModNone))
+		}
+	}
+	post(tcell.NewEventPaste(false))
+	b.until(prompt + "npmy  z")
+	b.press(tcell.KeyTab)
+	b.until("lessons · this folder")
+	for _, call := range fake.Calls() {
+		if call.Operation == service.Forget.Name {
+			t.Errorf("a pasted y forgets: %+v", call.Request)
+		}
+	}
+}
+
 // TestHostileTextIsShown: no cell of the screen holds what a terminal would act on.
 func TestHostileTextIsShown(t *testing.T) {
 	fake := servicetest.Full("x\x1b[2J\u202e\x9b\a\u200b\xff y", noon)

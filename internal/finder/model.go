@@ -88,6 +88,8 @@ type model struct {
 	mode   mode
 	plain  bool
 	quit   bool
+	// pasting says that keys are pasted text: a line's end in it opens nothing.
+	pasting bool
 
 	kind     int
 	projects []project
@@ -175,8 +177,23 @@ func (f forgotten) receive(m *model) {
 	m.selected = max(0, min(m.selected, len(m.rows)-1))
 }
 
+// paste begins or ends pasted text, which goes to the query whatever was shown before.
+func (m *model) paste(begins bool) {
+	m.pasting = begins
+	if begins {
+		m.mode, m.note = searching, ""
+	}
+}
+
 // key changes the model as a key says and returns what is left to do.
 func (m *model) key(e *tcell.EventKey) action {
+	if m.pasting {
+		if e.Key() != tcell.KeyRune {
+			e = tcell.NewEventKey(tcell.KeyRune, ' ', tcell.ModNone)
+		}
+		m.line(e)
+		return actNone
+	}
 	if e.Key() == tcell.KeyCtrlC {
 		m.quit = true
 		return actNone

@@ -1,8 +1,10 @@
 package finder
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -72,6 +74,9 @@ func ask(ctx context.Context, svc service.Service, q question, now func() time.T
 			MinRelevance: &least, Typing: true, Caller: q.caller,
 		}); a.err == nil {
 			items = found.Items
+			// A person looks at the first rows: what is sure comes before what only may
+			// be meant, of whatever kind.
+			slices.SortStableFunc(items, func(a, b memory.Item) int { return cmp.Compare(doubt(a), doubt(b)) })
 			if found.Incomplete {
 				a.note = found.Why
 			}
@@ -99,6 +104,11 @@ func ask(ctx context.Context, svc service.Service, q question, now func() time.T
 	}
 	a.took = now().Sub(started)
 	return a
+}
+
+// doubt orders strengths.
+func doubt(i memory.Item) int {
+	return slices.Index([]memory.Strength{memory.Sure, memory.Likely, memory.Maybe}, i.Strength)
 }
 
 type wholeText struct {

@@ -23,7 +23,7 @@ const (
 func Paint(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/8)
-	fence := ""
+	fence, code := "", codePainter{}
 	for line := range strings.Lines(Visible(text)) {
 		line, end := strings.TrimSuffix(line, "\n"), ""
 		if len(line) > 0 || strings.HasSuffix(text, "\n") {
@@ -36,9 +36,10 @@ func Paint(text string) string {
 				fence = ""
 				continue
 			}
-			b.WriteString("    " + line + end)
+			b.WriteString("    " + code.line(line) + end)
 		case strings.HasPrefix(bare, "```"):
-			fence = bare[:len(bare)-len(strings.TrimLeft(bare, "`"))]
+			language := strings.TrimLeft(bare, "`")
+			fence, code = bare[:len(bare)-len(language)], newCodePainter(language)
 		default:
 			b.WriteString(paintLine(line) + end)
 		}

@@ -11,24 +11,28 @@ import (
 
 func TestPaint(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                                "",
-		"plain\n":                         "plain\n",
-		"no end":                          "no end",
-		"**Memories (1)**\n":              "\x1b[1mMemories (1)\x1b[0m\n",
-		"run `npm ci` now\n":              "run \x1b[36mnpm ci\x1b[0m now\n",
-		"## Title\n":                      "\x1b[1mTitle\x1b[0m\n",
-		"#hash and f(**args, **more)\n":   "#hash and f(**args, **more)\n",
-		"a ** b ** c\n":                   "a ** b ** c\n",
-		"LESSON  AGE  TEXT\n":             "\x1b[1mLESSON  AGE  TEXT\x1b[0m\n",
-		"HTTP  2\n":                       "HTTP  2\n",
-		"l-4f2a9c00  3d\n":                "\x1b[33ml-4f2a9c00\x1b[0m  3d\n",
-		"x (relevance 0.91)\n":            "x (relevance \x1b[32m0.91\x1b[0m)\n",
-		"x (relevance 0.60)\n":            "x (relevance \x1b[33m0.60\x1b[0m)\n",
-		"```go\nfunc `x` **y**\n```\nz\n": "    func `x` **y**\nz\n",
-		"````\n```\n````\n":               "    ```\n",
-		"daemon  failed  gone\n":          "daemon  \x1b[31mfailed\x1b[0m  gone\n",
-		"store   ok\n":                    "store   \x1b[32mok\x1b[0m\n",
-		"\x1b[31m `\x1b]52;c;x\a`\n":      "\\x1b[31m \x1b[36m\\x1b]52;c;x\\x07\x1b[0m\n",
+		"":                                   "",
+		"plain\n":                            "plain\n",
+		"no end":                             "no end",
+		"**Memories (1)**\n":                 "\x1b[1mMemories (1)\x1b[0m\n",
+		"run `npm ci` now\n":                 "run \x1b[36mnpm ci\x1b[0m now\n",
+		"## Title\n":                         "\x1b[1mTitle\x1b[0m\n",
+		"#hash and f(**args, **more)\n":      "#hash and f(**args, **more)\n",
+		"a ** b ** c\n":                      "a ** b ** c\n",
+		"LESSON  AGE  TEXT\n":                "\x1b[1mLESSON  AGE  TEXT\x1b[0m\n",
+		"HTTP  2\n":                          "HTTP  2\n",
+		"l-4f2a9c00  3d\n":                   "\x1b[33ml-4f2a9c00\x1b[0m  3d\n",
+		"x (relevance 0.91)\n":               "x (relevance \x1b[32m0.91\x1b[0m)\n",
+		"x (relevance 0.60)\n":               "x (relevance \x1b[33m0.60\x1b[0m)\n",
+		"```go\nfunc `x` **y**\n```\nz\n":    "    func \x1b[32m`x`\x1b[0m **y**\nz\n",
+		"```txt\nfunc `x` **y**\n```\n":      "    func `x` **y**\n",
+		"```rs\nlet a = 'b; // \"x\"\n```\n": "    let a = 'b; \x1b[2m// \"x\"\x1b[0m\n",
+		"```py\nx = a#1 if 'b\\'c' else \"d\n# e\n```\n": "    x = a#1 if \x1b[32m'b\\'c'\x1b[0m else \"d\n    \x1b[2m# e\x1b[0m\n",
+		"```c\na /* b\nc */ d /* e */\n```\n":            "    a \x1b[2m/* b\x1b[0m\n    \x1b[2mc */\x1b[0m d \x1b[2m/* e */\x1b[0m\n",
+		"````\n```\n````\n":                              "    ```\n",
+		"daemon  failed  gone\n":                         "daemon  \x1b[31mfailed\x1b[0m  gone\n",
+		"store   ok\n":                                   "store   \x1b[32mok\x1b[0m\n",
+		"\x1b[31m `\x1b]52;c;x\a`\n":                     "\\x1b[31m \x1b[36m\\x1b]52;c;x\\x07\x1b[0m\n",
 	} {
 		if got := Paint(in); got != want {
 			t.Errorf("Paint(%q) =\n%q, want\n%q", in, got, want)
@@ -42,7 +46,7 @@ var sequences = regexp.MustCompile("\x1b\\[(0|1|2|3[1-6])m")
 // FuzzPaint: whatever is painted, nothing but the colours of Paint reaches a terminal, and
 // no colour is left on at the end of a line.
 func FuzzPaint(f *testing.F) {
-	for _, seed := range []string{"`a` **b** l-123456 x\n```\n\x1b[2J\n", "A  B\n\u202e`\u202d`", "**\x1b**\r\n", "# \xff\n→ x", "````\n"} {
+	for _, seed := range []string{"`a` **b** l-123456 x\n```\n\x1b[2J\n", "A  B\n\u202e`\u202d`", "**\x1b**\r\n", "# \xff\n→ x", "````\n", "```py\n\"a\\\n'é#\n```\n", "```go\n/*\n\n*/\"\n"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
