@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 )
@@ -26,7 +27,7 @@ const (
 	ExitUnavailable  = 4
 	ExitConflict     = 5
 	ExitForbidden    = 6
-	ExitIncompatible = 7
+	ExitIncompatible = client.ExitIncompatible
 	ExitReadOnly     = 8
 	// ExitInterrupted is what shells expect of a program ended by SIGINT.
 	ExitInterrupted = 130
