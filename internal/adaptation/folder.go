@@ -30,6 +30,9 @@ var ErrDamaged = errors.New("the adapted model is damaged")
 // program's.
 var ErrOtherBase = errors.New("the adapted model was made from another built-in model than this program has")
 
+// maxReport is the size of the largest report, in bytes.
+const maxReport = 1 << 20
+
 // Loaded is an adapted model and the report of its adaptation.
 type Loaded struct {
 	Embedder *builtin.Embedder
@@ -59,7 +62,7 @@ func Load(dir string, base []byte) (*Loaded, error) {
 
 // readReport reads the report of a folder; nil if there is none.
 func readReport(dir string) (*memory.Adaptation, error) {
-	text, err := os.ReadFile(filepath.Join(dir, reportName))
+	text, err := fsx.ReadFile(filepath.Join(dir, reportName), maxReport)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

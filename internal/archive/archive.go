@@ -132,7 +132,7 @@ func Write(ctx context.Context, x *store.Snapshot, path string, opts WriteOption
 
 // Is says whether a file begins as an archive does.
 func Is(path string) bool {
-	f, err := os.Open(path)
+	f, err := fsx.Open(path)
 	if err != nil {
 		return false
 	}
@@ -146,9 +146,12 @@ func Is(path string) bool {
 // checked of a whole archive: its version, its order, its end. The file must be read to its
 // end before anything of it is believed.
 func read(ctx context.Context, path string, each func(n int, l line) error) (*memory.Archive, error) {
-	f, err := os.Open(path)
-	if err != nil {
+	f, err := fsx.Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: err.Error()}
+	case err != nil:
+		return nil, &memory.Error{Code: memory.CodeInvalidInput, Field: "path", Message: err.Error(), Cause: err}
 	}
 	defer f.Close() // only read
 	in := bufio.NewReaderSize(f, 1<<20)

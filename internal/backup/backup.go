@@ -51,6 +51,9 @@ type Options struct {
 	Clock func() time.Time
 	// Logger gets what is removed. Default: discarded.
 	Logger *slog.Logger
+	// Turn, if set, runs each block's work when it is in nobody's way. The work takes a few
+	// milliseconds.
+	Turn func(ctx context.Context, work func() error) error
 	// create creates a pack; tests replace it.
 	create func(path string) (packFile, error)
 }
@@ -64,6 +67,9 @@ func (o *Options) validate() error {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Turn == nil {
+		o.Turn = func(_ context.Context, work func() error) error { return work() }
 	}
 	if o.create == nil {
 		o.create = createPack
@@ -118,7 +124,7 @@ func create(ctx context.Context, x *store.Snapshot, opts Options, progress func(
 	}, Forgotten: digest(x.Forgotten())}
 	old, expired := expire(old, m.CreatedAt, opts.Keep)
 
-	w := newWriter(dir, m.Name, opts.create)
+	w := newWriter(dir, m.Name, opts)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.discard())

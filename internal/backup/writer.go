@@ -26,6 +26,7 @@ type place struct {
 type writer struct {
 	path   string // of the packs, without number and suffix
 	create func(string) (packFile, error)
+	turn   func(ctx context.Context, work func() error) error
 
 	known   map[hash]place
 	packs   map[string]int64 // sizes by name, of all packs of known
@@ -37,12 +38,12 @@ type writer struct {
 	written int64
 }
 
-func newWriter(dir, name string, create func(string) (packFile, error)) *writer {
+func newWriter(dir, name string, opts Options) *writer {
 	f, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil {
 		panic(err) // the level is valid
 	}
-	return &writer{path: filepath.Join(dir, name), create: create, known: map[hash]place{}, packs: map[string]int64{}, flate: f}
+	return &writer{path: filepath.Join(dir, name), create: opts.create, turn: opts.Turn, known: map[hash]place{}, packs: map[string]int64{}, flate: f}
 }
 
 // know makes the writer refer to the blocks of older backups. A pack that is not as it was
@@ -73,8 +74,13 @@ func (w *writer) write(ctx context.Context, m *manifest, walk func(context.Conte
 	c := &cutter{}
 	c.emit = func(raw []byte) error {
 		progress(c.size)
-		h := hash(sha256.Sum256(raw))
-		at, err := w.put(h, raw)
+		var h hash
+		var at place
+		err := w.turn(ctx, func() (err error) {
+			h = hash(sha256.Sum256(raw))
+			at, err = w.put(h, raw)
+			return err
+		})
 		if err != nil {
 			return err
 		}

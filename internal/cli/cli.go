@@ -261,11 +261,11 @@ On a terminal, recalld alone opens the interactive search.`,
 	root.SetOut(a.opts.Out)
 	root.SetErr(a.opts.Err)
 	root.SetFlagErrorFunc(usageError)
-	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+	root.PersistentPreRunE = func(c *cobra.Command, args []string) error {
 		if err := a.begin(c); err != nil {
 			return err
 		}
-		return refuseEmpty(c)
+		return checkTexts(c, args)
 	}
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "answer as JSON")

@@ -205,7 +205,7 @@ func (a *App) settingsFile() (string, []byte, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	text, err := os.ReadFile(file)
+	text, err := fsx.ReadFile(file, config.MaxFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", nil, fmt.Errorf("read settings: %w", err)
 	}
@@ -274,7 +274,7 @@ func (a *App) editSettings(ctx context.Context) error {
 		if err := a.edit(draft, 0); err != nil {
 			return err
 		}
-		edited, err := os.ReadFile(draft)
+		edited, err := fsx.ReadFile(draft, config.MaxFile)
 		if err != nil {
 			return fmt.Errorf("read draft of settings: %w", err)
 		}

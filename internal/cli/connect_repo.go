@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/recalld/recalld/configs"
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/git"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
@@ -108,7 +109,7 @@ func (a *App) installScript(f *connectFlags, result *connectResult) error {
 	}
 	file := fileResult{What: "script", Path: filepath.Join(dir, filepath.FromSlash(lessonlog.ScriptPath)), Result: "unchanged"}
 	if f.dryRun {
-		if text, err := os.ReadFile(file.Path); err != nil || !bytes.Equal(text, configs.LogScript) {
+		if text, err := fsx.ReadFile(file.Path, int64(len(configs.LogScript))); err != nil || !bytes.Equal(text, configs.LogScript) {
 			file.Result = "written"
 		}
 	} else {

@@ -108,6 +108,12 @@ func (a *App) eval(ctx context.Context, opts evalOptions) (results []*evalResult
 	if len(opts.sets) == 0 {
 		return nil, memory.Invalid("--set", "", "is required")
 	}
+	if opts.Config, err = a.Config(); err != nil {
+		return nil, err
+	}
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
 	if opts.out != "" {
 		folder := filepath.Dir(a.absolute(opts.out))
 		if len(opts.sets) > 1 {
@@ -116,12 +122,6 @@ func (a *App) eval(ctx context.Context, opts evalOptions) (results []*evalResult
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 			return nil, memory.Invalid("--out", "a file in a folder that exists; of several sets, a folder", "there is no folder %s", folder)
 		}
-	}
-	if opts.Config, err = a.Config(); err != nil {
-		return nil, err
-	}
-	if err := opts.Validate(); err != nil {
-		return nil, err
 	}
 	opts.run.Depth, opts.run.Answers = opts.Depth, opts.run.Answers || opts.run.Removed
 	var sets []*eval.Set

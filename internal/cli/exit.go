@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 )
@@ -26,7 +27,7 @@ const (
 	ExitUnavailable  = 4
 	ExitConflict     = 5
 	ExitForbidden    = 6
-	ExitIncompatible = 7
+	ExitIncompatible = client.ExitIncompatible
 	ExitReadOnly     = 8
 	// ExitInterrupted is what shells expect of a program ended by SIGINT.
 	ExitInterrupted = 130
@@ -109,7 +110,7 @@ func (a *App) reportError(err error) {
 }
 
 // fieldFlags are the flags of fields that have another name.
-var fieldFlags = map[string]string{"sessionId": "session", "gitBranch": "branch", "n": "number", "taskType": "type"}
+var fieldFlags = map[string]string{"sessionId": "session", "gitBranch": "branch", "n": "number", "taskType": "type", "time_limit_ms": "time-limit", "vector_weight": "weights", "changed_files": "changed"}
 
 // inFlags names the field of an error as the command that runs does: by its flag, or by
 // its argument.
@@ -117,7 +118,7 @@ func (a *App) inFlags(e *memory.Error) *memory.Error {
 	if a.runs == nil || e.Field == "" || strings.HasPrefix(e.Field, "-") {
 		return e
 	}
-	field := e.Field[strings.LastIndexByte(e.Field, '.')+1:]
+	field, _, _ := strings.Cut(e.Field[strings.LastIndexByte(e.Field, '.')+1:], "[")
 	name := fieldFlags[field]
 	if name == "" {
 		name = kebab(field)

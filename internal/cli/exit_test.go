@@ -93,7 +93,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"replay", "--since", "2d", "--floor", "chunk=2"}, nil, ExitUsage, "min_relevance.chunk: 2 is out of range"},
 		{[]string{"replay", "--since", "2d", "--floor", "chunk=1", "--floor", "chunk=0"}, nil, ExitUsage, "given twice"},
 		{[]string{"replay", "--since", "2d", "--floor", "recipe=0.5"}, nil, ExitUsage, `unknown kind "recipe"`},
-		{[]string{"replay", "--since", "2d", "--weights", "-1"}, nil, ExitUsage, "vector_weight"},
+		{[]string{"replay", "--since", "2d", "--weights", "-1"}, nil, ExitUsage, "--weights"},
 		{[]string{"replay", "--since", "2d", "--limit", "0"}, nil, ExitUsage, "limit: 1–1000"},
 		{[]string{"replay", "--session", ""}, nil, ExitUsage, "--session: "},
 		{[]string{"receipts", "r-9"}, &memory.Error{Code: memory.CodeNotFound, Field: "id", Message: "no such receipt"}, ExitNotFound, "hint: run 'recalld receipts' to list them"},

@@ -66,7 +66,7 @@ It changes nothing. Without new settings it shows the effect of new data alone.`
 	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most questions, the newest, 1–%d (default %d)", memory.MaxReplayed, memory.MaxReplayed))
 	flags.StringVar(&r.Embedder, "embedder", "", "the one model that answers: builtin, ollama/NAME, or none for words alone")
 	flags.StringArrayVar(&thresholds, "floor", nil, "another lowest relevance, 0–1: chunk=0.6; may be given several times")
-	flags.Float64Var(&weight, "weights", 0, "the weight of vectors beside words (recall uses 0.1)")
+	flags.Float64Var(&weight, "weights", 0, "the weight of vectors beside words, 0–10 (recall uses 0.1)")
 	allowEmpty(c, "session") // refused by its field's name
 	a.completeSessions(c, "session")
 	a.completeEmbedders(c, "embedder")

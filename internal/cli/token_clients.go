@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -50,6 +51,9 @@ page is never allowed to such a client.`,
 				return err
 			}
 			p.Name = args[0]
+			if err := cmp.Or(counted(c, "rate", "rate", p.Rate, access.MaxRate), counted(c, "concurrent", "concurrent", p.Concurrent, access.MaxConcurrent)); err != nil {
+				return err
+			}
 			if c.Flags().Changed("tools") {
 				if p.Tools, err = a.operationsOf(tools); err != nil {
 					return err

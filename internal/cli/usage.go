@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -82,22 +83,31 @@ func allowEmpty(c *cobra.Command, flags ...string) {
 	}
 }
 
-// refuseEmpty refuses a flag that was given and holds nothing: as a rule an
-// unset variable of a script, and to take it for no flag at all would ask
-// another question or work on other data.
-func refuseEmpty(c *cobra.Command) error {
+// checkTexts refuses a flag that was given and holds nothing: as a rule an unset variable of
+// a script, and to take it for no flag at all would ask another question or work on other
+// data. It refuses texts that are no UTF-8, too: JSON cannot carry them, so another text
+// would reach the daemon.
+func checkTexts(c *cobra.Command, args []string) error {
+	for _, text := range args {
+		if !utf8.ValidString(text) {
+			return usageError(c, fmt.Errorf("the argument %.80q is not valid UTF-8", text))
+		}
+	}
 	var refused error
 	c.Flags().Visit(func(f *pflag.Flag) {
-		_, allowed := f.Annotations[mayBeEmpty]
-		if allowed || refused != nil || !slices.Contains([]string{"string", "stringSlice", "stringArray"}, f.Value.Type()) {
+		if refused != nil || !slices.Contains([]string{"string", "stringSlice", "stringArray"}, f.Value.Type()) {
 			return
 		}
-		empty := f.Value.String() == ""
+		texts := []string{f.Value.String()}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
-			empty = len(list.GetSlice()) == 0
+			texts = list.GetSlice()
 		}
-		if empty {
+		_, mayBeEmpty := f.Annotations[mayBeEmpty]
+		switch {
+		case !mayBeEmpty && (len(texts) == 0 || slices.Contains(texts, "")):
 			refused = memory.Invalid("--"+f.Name, "a value", "is given and is empty")
+		case slices.ContainsFunc(texts, func(text string) bool { return !utf8.ValidString(text) }):
+			refused = memory.Invalid("--"+f.Name, "valid UTF-8", "is not valid UTF-8")
 		}
 	})
 	return refused

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -30,6 +31,10 @@ const (
 	// about to listen.
 	afterExit = 500 * time.Millisecond
 )
+
+// ExitIncompatible is the exit code of Command if the daemon cannot use the store because
+// that is of a newer version.
+const ExitIncompatible = 7
 
 // Options say where the daemon is and how to start it.
 type Options struct {
@@ -255,7 +260,11 @@ func (c *Client) startFailed(ctx context.Context, cause error, logStart int64) e
 	if lines := tail(c.opts.Log, logStart, tailLines); lines != "" {
 		message += "; the end of its log:\n" + lines
 	}
-	return &memory.Error{Code: memory.CodeUnavailable, Message: message,
+	code := memory.CodeUnavailable
+	if ended, ok := errors.AsType[*exec.ExitError](cause); ok && ended.ExitCode() == ExitIncompatible {
+		code = memory.CodeIncompatible
+	}
+	return &memory.Error{Code: code, Message: message,
 		Hint: "run `recalld serve` to see it start, or read " + c.opts.Log, Cause: cause}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +24,7 @@ import (
 )
 
 // The test binary is the daemon as well: run as "TestBinary daemon DIR [VERSION]" it
-// serves a fake service on a data folder, and as "TestBinary broken" it fails.
+// serves a fake service on a data folder, and as "TestBinary broken CODE" it fails.
 func TestMain(m *testing.M) {
 	if len(os.Args) >= 3 && os.Args[1] == "daemon" {
 		if err := serve(os.Args[2], strings.Join(os.Args[3:], "")); err != nil {
@@ -32,9 +33,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	if len(os.Args) == 2 && os.Args[1] == "broken" {
+	if len(os.Args) == 3 && os.Args[1] == "broken" {
 		fmt.Fprintln(os.Stderr, "open store: the disk is on fire")
-		os.Exit(3)
+		code, _ := strconv.Atoi(os.Args[2])
+		os.Exit(code)
 	}
 	os.Exit(m.Run())
 }
@@ -228,7 +230,7 @@ func TestDaemonRestarts(t *testing.T) {
 
 func TestFailedStartShowsTheLog(t *testing.T) {
 	opts, _ := startable(t)
-	opts.Command = []string{opts.Command[0], "broken"}
+	opts.Command = []string{opts.Command[0], "broken", "3"}
 	if err := os.MkdirAll(filepath.Dir(opts.Log), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -245,6 +247,16 @@ func TestFailedStartShowsTheLog(t *testing.T) {
 	}
 	if !strings.Contains(e.Hint, opts.Log) {
 		t.Errorf("hint %q does not name the log", e.Hint)
+	}
+}
+
+// TestStartOfNewerStore: a daemon that cannot use the store says so by its exit code; trying
+// again does not help.
+func TestStartOfNewerStore(t *testing.T) {
+	opts, _ := startable(t)
+	opts.Command = []string{opts.Command[0], "broken", strconv.Itoa(client.ExitIncompatible)}
+	if _, err := client.Connect(t.Context(), opts); memory.CodeOf(err) != memory.CodeIncompatible || !strings.Contains(err.Error(), "the disk is on fire") {
+		t.Errorf("error %v, want incompatible, with the log", err)
 	}
 }
 

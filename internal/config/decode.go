@@ -7,6 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
@@ -14,7 +15,7 @@ import (
 // decode reads a settings file over what cfg holds. A list in the file replaces the
 // list in cfg. The error is an *Error with the file's name and line.
 func decode(text []byte, file string, cfg *Config) error {
-	tree, err := parser.ParseBytes(text, 0)
+	tree, err := parse(text)
 	if err != nil {
 		return locate(err, nil, file)
 	}
@@ -37,6 +38,32 @@ func decode(text []byte, file string, cfg *Config) error {
 		return locate(err, body, file)
 	}
 	return nil
+}
+
+// maxNesting bounds lists and mappings within one another. No setting has more than two; the
+// library takes a time that grows with the square of the depth.
+const maxNesting = 64
+
+// parse parses a settings file.
+func parse(text []byte) (*ast.File, error) {
+	depth, dashes, line := 0, 0, 0
+	for _, t := range lexer.Tokenize(string(text)) {
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			depth++
+		case token.SequenceEndType, token.MappingEndType:
+			depth--
+		case token.SequenceEntryType:
+			if t.Position.Line != line {
+				line, dashes = t.Position.Line, 0
+			}
+			dashes++
+		}
+		if max(depth, dashes) > maxNesting {
+			return nil, fmt.Errorf("line %d: values are nested more than %d deep", t.Position.Line, maxNesting)
+		}
+	}
+	return parser.ParseBytes(text, 0)
 }
 
 // Text writes the settings in force as a settings file.

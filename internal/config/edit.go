@@ -9,7 +9,6 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
 
@@ -22,7 +21,7 @@ func Edit(text []byte, path, value string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := parser.ParseBytes(text, 0)
+	tree, err := parse(text)
 	if err != nil {
 		return nil, &Error{Message: "the settings file is not valid YAML: " + err.Error()}
 	}

@@ -13,7 +13,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+
+	"github.com/recalld/recalld/internal/fsx"
 )
 
 // Where the value of a setting is from.
@@ -67,7 +68,7 @@ func List(src Sources) ([]Setting, error) {
 		return nil, err
 	}
 	lines := map[string]int{}
-	text, err := os.ReadFile(file)
+	text, err := fsx.ReadFile(file, MaxFile)
 	if err == nil {
 		lines = settingLines(text)
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +100,7 @@ func List(src Sources) ([]Setting, error) {
 // settingLines returns the lines at which a settings file names something, by path.
 func settingLines(text []byte) map[string]int {
 	lines := map[string]int{}
-	tree, err := parser.ParseBytes(text, 0)
+	tree, err := parse(text)
 	if err != nil {
 		return lines // Load has told
 	}

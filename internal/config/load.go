@@ -10,10 +10,15 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/recalld/recalld/internal/fsx"
 )
 
 // envPrefix begins every environment variable that is a setting.
 const envPrefix = "RECALLD_"
+
+// MaxFile is the size of the largest settings file, in bytes.
+const MaxFile = 1 << 20
 
 // Sources says where settings are read from. The zero value reads the
 // platform's settings file and the environment.
@@ -75,7 +80,7 @@ func (c *Config) readFile(src Sources, getenv func(string) string) error {
 	if file == "" {
 		return nil
 	}
-	text, err := os.ReadFile(file)
+	text, err := fsx.ReadFile(file, MaxFile)
 	switch {
 	case err == nil:
 		if err := decode(text, file, c); err != nil {

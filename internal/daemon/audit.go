@@ -8,13 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 
 	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
@@ -120,7 +120,7 @@ func (d *Daemon) Audit(ctx context.Context, req memory.AuditRequest) (*memory.Au
 // readAudit adds the lines that a request chooses to the end of a list, and keeps the last
 // of it. A line that cannot be read was torn by a crash.
 func readAudit(ctx context.Context, name string, req *memory.AuditRequest, list *[]memory.AuditLine) error {
-	f, err := os.Open(name)
+	f, err := fsx.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -40,7 +40,7 @@ func (d *Daemon) backUp(ctx context.Context, now time.Time, req memory.BackupReq
 	opts := backup.Options{
 		Dir: cmp.Or(req.Path, cfg.Paths().Backups), Data: cfg.Paths().Data, Version: d.opts.Version, Logger: d.log,
 		Keep: time.Duration(cfg.Backup.KeepDays) * 24 * time.Hour, MaxSize: int64(cfg.Backup.MaxSize),
-		Clock: func() time.Time { return now },
+		Clock: func() time.Time { return now }, Turn: d.core.yield,
 	}
 	if !filepath.IsAbs(opts.Dir) {
 		return nil, memory.Invalid("path", "an absolute path", "%s is relative", memory.Quote(opts.Dir))
@@ -54,6 +54,23 @@ func (d *Daemon) backUp(ctx context.Context, now time.Time, req memory.BackupReq
 		d.log.Info("backup made", attrPart, "backup", "path", b.Path, "name", b.Name, "size", b.Size, "written", b.Written)
 	}
 	return b, err
+}
+
+// backupPatience is how long a block of a backup waits for its turn. Other background work
+// waits until there is memory again; a backup needs little, and must end.
+const backupPatience = 100 * time.Millisecond
+
+// yield runs a block of a backup when no request needs the processor, or after
+// backupPatience.
+func (c *Core) yield(ctx context.Context, work func() error) error {
+	waiting, cancel := context.WithTimeout(ctx, backupPatience)
+	defer cancel()
+	ran := false
+	err := c.Gate.Do(waiting, func() error { ran = true; return work() })
+	if !ran && ctx.Err() == nil {
+		return work()
+	}
+	return err
 }
 
 // backUpDaily makes a backup a day until ctx ends. Without a backup, or with an old one, it

@@ -157,7 +157,7 @@ func backUpBeside(b *testing.B, h *history, dir string) (*memory.Backup, []time.
 			return
 		}
 		defer x.Close()
-		done, err := backup.Create(b.Context(), x, backup.Options{Dir: dir}, func(int64) {})
+		done, err := backup.Create(b.Context(), x, backup.Options{Dir: dir, Turn: h.core.yield}, func(int64) {})
 		if err != nil {
 			b.Error(err)
 			return
@@ -177,7 +177,10 @@ func askUntil(b *testing.B, h *history, over func() bool) (times []time.Duration
 	b.Helper()
 	for len(times) == 0 || len(times) < 300 && !over() {
 		begin := time.Now()
-		if _, err := h.core.Recall.Recall(b.Context(), memory.RecallRequest{Query: h.words.query(), Project: h.project.Name}); err != nil {
+		answered := h.core.Gate.Ask() // as the server notes each request
+		_, err := h.core.Recall.Recall(b.Context(), memory.RecallRequest{Query: h.words.query(), Project: h.project.Name})
+		answered()
+		if err != nil {
 			b.Fatal(err)
 		}
 		times = append(times, time.Since(begin))

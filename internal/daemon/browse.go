@@ -7,11 +7,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/plane"
@@ -100,7 +100,7 @@ func (d *Daemon) Log(_ context.Context, req memory.LogRequest) (*memory.LogLines
 		return nil, err
 	}
 	out := &memory.LogLines{Path: d.opts.Config.Paths().Log, Lines: []string{}}
-	f, err := os.Open(out.Path)
+	f, err := fsx.Open(out.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return out, nil
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/recalld/recalld/index/lexical"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/eval"
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
@@ -38,6 +39,9 @@ const (
 
 // evalBuiltin names the built-in model among embedders.
 const evalBuiltin = "builtin"
+
+// maxEvaluated is the size of the largest file of code in a set, in bytes.
+const maxEvaluated = 16 << 20
 
 // EvaluationOptions say which part of the read path is evaluated.
 type EvaluationOptions struct {
@@ -266,7 +270,7 @@ func (e *Evaluation) findChunk(ctx context.Context, p memory.Project, d eval.Doc
 			return err
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(e.sandbox.Root, filepath.FromSlash(d.Path)))
+	text, err := fsx.ReadFile(filepath.Join(e.sandbox.Root, filepath.FromSlash(d.Path)), maxEvaluated)
 	if err != nil {
 		return wrong("cannot be read: %v", err)
 	}

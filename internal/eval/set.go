@@ -18,6 +18,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -152,8 +153,8 @@ const unansweredFile = "unanswered.jsonl"
 // exists says whether a set has a file, plain or compressed.
 func exists(dir, name string) bool {
 	path := filepath.Join(dir, name)
-	_, plain := os.Stat(path)
-	_, zipped := os.Stat(path + ".gz")
+	_, plain := os.Lstat(path) // a link that leads nowhere is told
+	_, zipped := os.Lstat(path + ".gz")
 	return plain == nil || zipped == nil
 }
 
@@ -405,14 +406,14 @@ func lines(dir, name string) iter.Seq2[located[string], error] {
 // openFile opens a file of a set, or the compressed one beside it.
 func openFile(dir, name string) (io.ReadCloser, string, error) {
 	path := filepath.Join(dir, name)
-	f, err := os.Open(path)
+	f, err := fsx.Open(path)
 	if err == nil {
 		return f, path, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, "", fmt.Errorf("open set: %w", err)
 	}
-	if f, err = os.Open(path + ".gz"); err != nil {
+	if f, err = fsx.Open(path + ".gz"); err != nil {
 		return nil, "", &InputError{File: path, Reason: "is missing, and so is " + name + ".gz"}
 	}
 	z, err := gzip.NewReader(f)

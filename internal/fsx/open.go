@@ -26,6 +26,13 @@ func OpenFile(at *os.Root, name string) (f *os.File, info fs.FileInfo, err error
 	return regular(at.OpenFile(name, os.O_RDONLY|nonblock, 0))
 }
 
+// Open opens a regular file for reading. A symbolic link is followed. The error wraps
+// ErrNotRegular for anything else that exists.
+func Open(path string) (*os.File, error) {
+	f, _, err := regular(os.OpenFile(path, os.O_RDONLY|nonblock, 0))
+	return f, err
+}
+
 // ReadFile reads a regular file of at most max bytes. A symbolic link is followed. The
 // error wraps ErrNotRegular for anything else that exists.
 func ReadFile(path string, max int64) ([]byte, error) {

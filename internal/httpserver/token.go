@@ -20,6 +20,9 @@ import (
 // minToken is the shortest token accepted, in bytes: shorter ones were typed.
 const minToken = 16
 
+// maxTokenFile is the size of the largest token file, in bytes.
+const maxTokenFile = 4 << 10
+
 // LoadToken reads the token of the TCP listener from its file, and makes one
 // where there is no file. A file that others can read, or whose token is too
 // short, is CodeForbidden. The caller holds the data folder's lock.
@@ -35,13 +38,13 @@ func LoadToken(path string) (string, error) {
 		return "", &memory.Error{Code: memory.CodeForbidden, Field: "tcp.token_file", Limit: "mode 0600",
 			Message: fmt.Sprintf("others can read %s", path), Hint: "chmod 600 it, or remove it: a new token is made"}
 	}
-	text, err := os.ReadFile(path)
+	text, err := fsx.ReadFile(path, maxTokenFile)
 	if err != nil {
 		return "", fmt.Errorf("read token file: %w", err)
 	}
 	token := strings.TrimSpace(string(text))
-	if len(token) < minToken || strings.ContainsAny(token, " \t\r\n") {
-		return "", &memory.Error{Code: memory.CodeForbidden, Field: "tcp.token_file", Limit: fmt.Sprintf("one word of at least %d bytes", minToken),
+	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", &memory.Error{Code: memory.CodeForbidden, Field: "tcp.token_file", Limit: fmt.Sprintf("one word of at least %d letters, digits and signs of ASCII", minToken),
 			Message: fmt.Sprintf("%s holds no token", path), Hint: "remove it: a new token is made"}
 	}
 	return token, nil
@@ -118,7 +121,7 @@ func stampOf(path string) string {
 }
 
 func readFormer(path string) (token string, until time.Time) {
-	text, err := os.ReadFile(path)
+	text, err := fsx.ReadFile(path, maxTokenFile)
 	if err != nil {
 		return "", time.Time{}
 	}

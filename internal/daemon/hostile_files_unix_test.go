@@ -1,0 +1,93 @@
+//go:build unix
+
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testkit/badfile"
+)
+
+// TestHostileArchives: what is no archive of a file is refused soon, in words that name it, and
+// nothing of it is taken.
+func TestHostileArchives(t *testing.T) {
+	s := serve(t, newConfig(t))
+	s.keep(t.TempDir(), "Use npm ci in the shop's pipeline")
+	path, _ := exportAll(t, s)
+	whole, err := os.ReadFile(path)
+	must(t, err)
+	before, err := service.Status.Do(t.Context(), s, service.None{})
+	must(t, err)
+	for bad, put := range badfile.All {
+		path := filepath.Join(t.TempDir(), "archive.jsonl")
+		must(t, put(path, string(whole)))
+		took := badfile.Bounded(t, bad, func() { _, err = importAll(t, s, path) })
+		if e := memory.AsError(err); err == nil || !strings.Contains(e.Message, path) || e.Code == memory.CodeInternal || took > 256<<20 {
+			t.Errorf("%s: %d MB were allocated, and it is answered with %.300v", bad, took>>20, err)
+		}
+	}
+	after, err := service.Status.Do(t.Context(), s, service.None{})
+	must(t, err)
+	if after.Documents != before.Documents {
+		t.Errorf("%d documents became %d", before.Documents, after.Documents)
+	}
+}
+
+// TestHostileFilesOfRepository: whatever lies where a repository's files are expected, its code
+// is indexed, and the daemon stays within its memory.
+func TestHostileFilesOfRepository(t *testing.T) {
+	s := serve(t, newConfig(t))
+	for name, whole := range map[string]string{
+		".gitignore": "*.log\n", ".recalldignore": "*.log\n", ".recalld/context.yaml": "rules:\n  - id: r1\n    text: Use npm ci\n",
+		"agent-knowledge/logs/x.jsonl": `{"timestamp":"2026-01-01T00:00:00Z","agent_id":"a","repo":"shop","event_type":"pattern","context":"c","lesson":"Use npm ci","tags":[]}` + "\n",
+		".git/info/exclude":            "*.log\n",
+	} {
+		for bad, put := range badfile.All {
+			dir := shop(t)
+			path := filepath.Join(dir, filepath.FromSlash(name))
+			must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+			must(t, put(path, whole))
+			var box memory.SandboxState
+			took := badfile.Bounded(t, name+" is "+bad, func() {
+				if _, err := service.Trust.Do(t.Context(), s, memory.TrustRequest{Path: dir, Caller: memory.Caller{Dir: dir}}); err != nil {
+					t.Errorf("%s is %s: trust: %v", name, bad, err)
+				}
+				box = s.indexed(s.index(dir))
+			})
+			if took > 512<<20 {
+				t.Errorf("%s is %s: %d MB were allocated", name, bad, took>>20)
+			}
+			if box.Files < 2 {
+				t.Errorf("%s is %s: %d files are indexed, want cart.go and mail.go", name, bad, box.Files)
+			}
+		}
+	}
+}
+
+// TestHostileAgentLogs: a log of an agent that is none is left out, and the others are imported.
+func TestHostileAgentLogs(t *testing.T) {
+	for bad, put := range badfile.All {
+		repo := t.TempDir()
+		home := agentHome(t, repo)
+		good := filepath.Join(home, ".claude", "projects", "shop", "one.jsonl")
+		whole, err := os.ReadFile(good)
+		must(t, err)
+		must(t, put(filepath.Join(home, ".claude", "projects", "shop", "bad.jsonl"), string(whole)))
+		s := serve(t, newConfig(t), func(o *Options) { o.home = home })
+		took := badfile.Bounded(t, bad, func() {
+			got, err := importLogs(t, s, memory.AgentImportRequest{Consent: true})
+			if err != nil || got.Added+got.Known == 0 {
+				t.Errorf("%s: %+v, %v", bad, got, err)
+			}
+		})
+		if took > 512<<20 {
+			t.Errorf("%s: %d MB were allocated", bad, took>>20)
+		}
+		s.close()
+	}
+}
