@@ -160,6 +160,7 @@ type contextPage struct {
 	*memory.Receipt
 	Texts  map[string]string // by the name that the record of the turn has
 	States map[string]memory.Reason
+	Labels labels
 	Before *memory.Receipt // nil for the first of a session, and without one
 	Added  []memory.ReceiptItem
 	Gone   []memory.ReceiptItem
@@ -194,6 +195,7 @@ func (q *request) context() {
 	if page.Session != "" {
 		page.compare(q)
 	}
+	page.Labels = q.named(page.Project, page.unnamed())
 	if page.Purpose == memory.PurposeContext && page.Turn > 0 {
 		of, err := ask(q, service.ContextOf, memory.ContextOfRequest{Turn: page.Turn, Texts: true, SessionRef: memory.SessionRef{SessionID: page.Session, Project: page.Project, Caller: q.caller()}})
 		if err == nil && of.Record != nil {
@@ -205,6 +207,21 @@ func (q *request) context() {
 	}
 	v.Data = page
 	q.ok("context", v, nil)
+}
+
+// unnamed are the ids of what only a title can name.
+func (p *contextPage) unnamed() (ids []string) {
+	for _, i := range slices.Concat(p.Items, p.Gone) {
+		if i.Name == "" && i.Path == "" {
+			ids = append(ids, i.ID)
+		}
+	}
+	for _, w := range p.Withheld {
+		if w.Name == "" && w.Path == "" {
+			ids = append(ids, w.ID)
+		}
+	}
+	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
 }
 
 // compare finds the receipt before in the session, of the same purpose, and what differs. A
