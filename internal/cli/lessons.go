@@ -64,7 +64,7 @@ func writeLessons(w io.Writer, list *memory.LessonList, stale bool, now time.Tim
 	case stale && len(list.Lessons) > 0:
 		fmt.Fprintf(w, "%d of %s in project %s. Run 'recalld forget ID' to remove one, 'recalld remember --supersedes ID LESSON' to replace it.\n",
 			list.Stale, memory.Count(list.Total, "lesson"), project)
-	case list.Total > len(list.Lessons) && !stale:
+	case list.Total > len(list.Lessons) && len(list.Lessons) > 0 && !stale:
 		fmt.Fprintf(w, "%d of %s in project %s\n", len(list.Lessons), memory.Count(list.Total, "lesson"), project)
 	}
 	if list.Unread > 0 {

@@ -34,6 +34,7 @@ func (s *Site) functions() template.FuncMap {
 		"state":   func(p memory.SandboxState) string { return p.IndexState() },
 		"reason":  reasonText,
 		"tasks":   taskLines,
+		"label":   func(project string, i memory.Item) label { return labels{project: project}.labelOf(i) },
 		"cut":     func(text string, n int) string { return cutTo(text, n) },
 		"asked":   func(r memory.Receipt) string { return cutTo(r.Request.Asked(), 160) },
 		"held":    held,

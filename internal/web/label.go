@@ -3,12 +3,14 @@ package web
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 const (
@@ -99,12 +101,25 @@ func (l labels) labelOf(i memory.Item) label {
 		return label{Title: cutTo(cmp.Or(i.Context, i.Lesson, i.Text), titleLength), Link: l.address("lessons", i.ID)}
 	case memory.Step:
 		step := label{Title: cutTo(i.Text, titleLength)}
+		if s := i.Step; s != nil {
+			words := s.Tool.Name + " " + steptext.Target(s.Tool.Target)
+			if !s.Outcome.OK {
+				words += " " + render.StepOutcome(s.Outcome)
+			}
+			step.Title = cutTo(words, titleLength)
+		}
 		if i.Source.Session != "" {
 			step.Link = l.address("sessions", i.Source.Session) + "#" + url.PathEscape(i.ID)
 		}
 		return step
+	case memory.Chunk:
+		title := i.Source.Path
+		if len(i.Source.Lines) == 2 {
+			title += fmt.Sprintf(":%d–%d", i.Source.Lines[0], i.Source.Lines[1])
+		}
+		return label{Title: title, Link: l.chunk(i.Kind, i.ID)}
 	}
-	return label{Title: cutTo(i.Text, titleLength), Link: l.chunk(i.Kind, i.ID)}
+	return label{Title: cutTo(i.Text, titleLength)}
 }
 
 // taskLine is a task or blocker, as an event has it.

@@ -96,6 +96,7 @@ type searchPage struct {
 	*memory.RecallResponse
 	Kinds            []string
 	Kind, Tag, Least string
+	Labels           labels // of what was withheld
 }
 
 // maxLeast is what the least relevance may be.
@@ -123,6 +124,9 @@ func (q *request) search() {
 		}
 		if err == nil {
 			page.RecallResponse, err = ask(q, service.Recall, req)
+		}
+		if err == nil {
+			page.Labels = q.named(v.Project, unnamed(page.Withheld))
 		}
 	}
 	q.ok("search", v, err)
@@ -212,16 +216,20 @@ func (q *request) context() {
 // unnamed are the ids of what only a title can name.
 func (p *contextPage) unnamed() (ids []string) {
 	for _, i := range slices.Concat(p.Items, p.Gone) {
-		if i.Name == "" && i.Path == "" {
+		if i.Name == "" && i.Path == "" && i.ID != "" {
 			ids = append(ids, i.ID)
 		}
 	}
-	for _, w := range p.Withheld {
-		if w.Name == "" && w.Path == "" {
+	return append(ids, unnamed(p.Withheld)...)
+}
+
+func unnamed(withheld []memory.Withheld) (ids []string) {
+	for _, w := range withheld {
+		if w.Name == "" && w.Path == "" && w.ID != "" {
 			ids = append(ids, w.ID)
 		}
 	}
-	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
+	return ids
 }
 
 // compare finds the receipt before in the session, of the same purpose, and what differs. A
