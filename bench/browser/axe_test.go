@@ -43,36 +43,35 @@ const axeRun = `axe.run(document, {runOnly: {type: "tag", values: ["wcag2a", "wc
   faults: r.violations.flatMap(v => v.nodes.map(n => v.id + ": " + n.target.join(" ") + ": " + n.failureSummary.replace(/\s+/g, " "))),
 }))`
 
-// TestAccessibility: axe finds no fault on any page, in light on a window and in dark on the
-// screen of a telephone.
+// TestAccessibility: axe finds no fault on any page, in light and in dark, on the screen of a
+// telephone, in a window, and on a large screen.
 func TestAccessibility(t *testing.T) {
 	w := theWorld(t)
 	script := axe(t)
 	b := w.visit(t, w.shop)
 	defer func() { b.t = t }()
-	for _, view := range []struct {
-		scheme string
-		width  int64
-	}{{"light", 1100}, {"dark", 360}} {
+	for _, p := range w.pages(t, w.shop) {
 		b.t = t
-		b.scheme(view.scheme)
-		b.do(chromedp.EmulateViewport(view.width, 800))
-		for _, p := range w.pages(t, w.shop) {
-			t.Run(fmt.Sprint(p.name, "/", view.scheme, view.width), func(t *testing.T) {
-				b.t = t
-				w.show(b, p)
-				value[bool](b, script+"\n;true")
-				found := value[struct {
-					Passed int
-					Faults []string
-				}](b, axeRun)
-				if found.Passed < 10 {
-					t.Errorf("axe made only %d checks", found.Passed)
-				}
-				for _, fault := range found.Faults {
-					t.Error(fault)
-				}
-			})
+		w.show(b, p)
+		value[bool](b, script+"\n;true")
+		for _, scheme := range []string{"light", "dark"} {
+			b.scheme(scheme)
+			for _, width := range widths {
+				t.Run(fmt.Sprint(p.name, "/", scheme, width), func(t *testing.T) {
+					b.t = t
+					b.do(chromedp.EmulateViewport(width, 800))
+					found := value[struct {
+						Passed int
+						Faults []string
+					}](b, axeRun)
+					if found.Passed < 10 {
+						t.Errorf("axe made only %d checks", found.Passed)
+					}
+					for _, fault := range found.Faults {
+						t.Error(fault)
+					}
+				})
+			}
 		}
 	}
 }

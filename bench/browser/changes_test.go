@@ -92,3 +92,42 @@ func TestForget(t *testing.T) {
 	}
 	b.forgive() // the browser complains of 404
 }
+
+// TestMark: a lesson is pinned and listed so, which one click takes back; a private one is
+// shared again only after a tick, and that takes one click back.
+func TestMark(t *testing.T) {
+	w := theWorld(t)
+	id := w.remember(t, "The roof has 12 panels.")
+	b := w.visit(t, w.shop)
+	address := w.ui + "/ui/lessons/" + id + "?project=" + w.shop.id
+	pinned := func() bool {
+		b.at(w.ui + "/ui/lessons?list=pinned&project=" + w.shop.id)
+		return value[bool](b, `document.body.innerText.includes("12 panels")`)
+	}
+	b.at(address)
+	if status := b.submit(`#pin button`); status != 200 {
+		t.Fatalf("pin: status %d: %s", status, b.text())
+	}
+	b.shows("Unpin it", "begins with it")
+	if !pinned() {
+		t.Errorf("the pinned lesson is not listed: %s", b.text())
+	}
+	b.at(address)
+	b.submit(`#pin button`)
+	b.submit(`#undo button`)
+	if !pinned() {
+		t.Error("unpinning is not undone")
+	}
+	b.at(address)
+	b.submit(`#private button`)
+	b.shows("Share it again")
+	if value[bool](b, `document.querySelector("#undo") !== null || document.querySelector("#private").checkValidity()`) {
+		t.Error("one click shares a private lesson")
+	}
+	b.do(chromedp.Click(chromedp.CSS(`#private [name=sure]`)))
+	if status := b.submit(`#private button`); status != 200 {
+		t.Fatalf("share: status %d: %s", status, b.text())
+	}
+	b.submit(`#undo button`)
+	b.shows("Share it again")
+}

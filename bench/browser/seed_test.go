@@ -136,7 +136,7 @@ func (w *world) sessions() error {
 		open     bool
 	}{
 		{"checkout-1", "Make the checkout tests pass", []step{
-			{"bash", "npm ci", "npm ERR! code EACCES: permission denied, mkdir '/root/.npm/_cacache'", ""},
+			{"bash", "npm ci", "npm ERR! code EACCES: permission denied, mkdir '/home/ann/.npm/_cacache'", ""},
 			{"bash", "npm ci --cache .npm", "", "added 412 packages in 9 s"},
 			{"edit", "checkout.go", "", "A retry with the same key does nothing."},
 			{"bash", "npm test", "Exceeded timeout of 5000 ms for a test: pays with a voucher", ""},

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// briefLessons is how many lessons a brief has at most.
+	// briefLessons is how many pinned lessons a brief has at most, and how many others that
+	// have worked.
 	briefLessons = 3
 	// briefSteps is how many of a session's last steps are looked at after a compaction.
 	briefSteps = 100
@@ -25,6 +26,10 @@ func (s *Contexts) Brief(ctx context.Context, req memory.BriefRequest) (*memory.
 		return nil, err
 	}
 	window, err := s.opts.Tasks.TaskWindow(ctx, memory.TaskWindowRequest{Project: req.Project, Caller: req.Caller})
+	if err != nil {
+		return nil, err
+	}
+	pinned, err := s.opts.Recall.Lessons(ctx, memory.LessonsRequest{Pinned: true, Limit: briefLessons, Project: req.Project, Caller: req.Caller})
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +51,7 @@ func (s *Contexts) Brief(ctx context.Context, req memory.BriefRequest) (*memory.
 			}
 		}
 	}
-	brief := render.Brief(steps, window, lessons, req.MaxTokens)
+	brief := render.Brief(steps, window, pinned.Lessons, lessons, req.MaxTokens)
 	brief.Project, brief.ProjectName = project.ID, project.Name
 	return &brief, nil
 }

@@ -155,7 +155,7 @@ func TestEveryCommand(t *testing.T) {
 	file.Equal("help of exit-codes", newBench(t, nil).ok("help", "exit-codes"))
 	slices.Sort(names)
 	want := []string{
-		"audit", "backup", "backup list", "backup verify", "call", "catalogue", "completion", "config", "config edit", "config get", "config list", "config set", "connect", "context", "context for", "doctor", "eval", "export", "feedback", "files", "forget", "hook", "import", "import agents", "index", "last", "lessons", "man", "mcp",
+		"audit", "backup", "backup list", "backup verify", "call", "catalogue", "completion", "config", "config edit", "config get", "config list", "config set", "connect", "context", "context for", "doctor", "eval", "export", "feedback", "files", "forget", "hook", "import", "import agents", "index", "last", "lessons", "man", "mark", "mcp",
 		"model", "model adapt", "model list", "model pull", "model reset", "model show", "pause", "recall", "receipts", "remember", "replay", "repos", "restore", "resume", "serve", "sessions", "show",
 		"status", "steps", "stop", "summarize", "tasks", "team", "team add", "team init", "team join", "team leave", "team remove", "team share", "team status", "team unshare", "token", "token add", "token list", "token remove", "trust", "ui", "up", "version",
 	}

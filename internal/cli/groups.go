@@ -10,7 +10,7 @@ type group struct {
 
 // groups lists every command, in the order of the help.
 var groups = []group{
-	{"memory", "Memory:", []func(*App) *cobra.Command{recallCommand, showCommand, rememberCommand, lessonsCommand, forgetCommand, receiptsCommand, feedbackCommand, replayCommand, importCommand, exportCommand, trustCommand, teamCommand}},
+	{"memory", "Memory:", []func(*App) *cobra.Command{recallCommand, showCommand, rememberCommand, lessonsCommand, markCommand, forgetCommand, receiptsCommand, feedbackCommand, replayCommand, importCommand, exportCommand, trustCommand, teamCommand}},
 	{"code", "Code:", []func(*App) *cobra.Command{indexCommand, filesCommand, reposCommand, pauseCommand, resumeCommand}},
 	{"sessions", "Sessions and what was done:", []func(*App) *cobra.Command{sessionsCommand, stepsCommand, lastCommand, summarizeCommand, tasksCommand}},
 	{"contexts", "Contexts:", []func(*App) *cobra.Command{contextCommand, catalogueCommand}},

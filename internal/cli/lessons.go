@@ -20,7 +20,8 @@ func lessonsCommand(a *App) *cobra.Command {
 		Short: "List lessons, newest first",
 		Long: `List the lessons of a project, newest first. A lesson that names files or symbols, or
 that was told with --anchor, is compared with them on disk. With --stale only lessons
-are listed whose code changed since they were told, or is gone.`,
+are listed whose code changed since they were told, or is gone; with --pinned those that
+'recalld mark' pinned.`,
 		Example: `  recalld lessons
   recalld lessons --stale
   recalld lessons --project demo --limit 100 --json`,
@@ -41,6 +42,7 @@ are listed whose code changed since they were told, or is gone.`,
 	flags := c.Flags()
 	a.projectFlag(c, &r.Project)
 	flags.BoolVar(&r.Stale, "stale", false, "only lessons whose code changed or is gone")
+	flags.BoolVar(&r.Pinned, "pinned", false, "only lessons that are pinned")
 	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most lessons, 1–%d (default %d)", memory.MaxLessonsListed, memory.DefaultLessons))
 	return c
 }
@@ -51,6 +53,8 @@ func writeLessons(w io.Writer, list *memory.LessonList, stale bool, now time.Tim
 	switch {
 	case len(list.Lessons) > 0:
 		render.List(w, lessonRows(list.Lessons, stale, now, cells(w, 80)))
+	case list.Total > 0 && !stale:
+		fmt.Fprintf(w, "No pinned lessons in project %s. Run 'recalld mark ID --pinned' to pin one.\n", project)
 	case stale:
 		fmt.Fprintf(w, "No stale lessons in project %s.\n", project)
 	default:
@@ -60,7 +64,7 @@ func writeLessons(w io.Writer, list *memory.LessonList, stale bool, now time.Tim
 	case stale && len(list.Lessons) > 0:
 		fmt.Fprintf(w, "%d of %s in project %s. Run 'recalld forget ID' to remove one, 'recalld remember --supersedes ID LESSON' to replace it.\n",
 			list.Stale, memory.Count(list.Total, "lesson"), project)
-	case list.Total > len(list.Lessons) && !stale:
+	case list.Total > len(list.Lessons) && len(list.Lessons) > 0 && !stale:
 		fmt.Fprintf(w, "%d of %s in project %s\n", len(list.Lessons), memory.Count(list.Total, "lesson"), project)
 	}
 	if list.Unread > 0 {

@@ -53,6 +53,31 @@ The code of 1 more lesson could not be read.
 	}
 }
 
+// TestMark: what is marked is said, only the marks that are given are sent, and a list
+// without pinned lessons says how to pin one.
+func TestMark(t *testing.T) {
+	b := newBench(t, map[string]any{
+		service.MarkLesson.Name: &memory.MarkedLesson{ID: "l-1", Private: true, Note: "the log still has it"},
+		service.Lessons.Name:    &memory.LessonList{Project: "p-1", ProjectName: "demo", Total: 3},
+	})
+	if got := b.ok("mark", "l-1", "--private"); got != "l-1 is not pinned, private\nthe log still has it\n" {
+		t.Errorf("mark --private: %q", got)
+	}
+	if got := request[memory.MarkLessonRequest](t, b, service.MarkLesson.Name); got.ID != "l-1" || got.Pinned != nil || got.Private == nil || !*got.Private {
+		t.Errorf("the request is %+v", got)
+	}
+	b.ok("mark", "l-1", "--pinned=false")
+	if got := request[memory.MarkLessonRequest](t, b, service.MarkLesson.Name); got.Private != nil || got.Pinned == nil || *got.Pinned {
+		t.Errorf("the request is %+v", got)
+	}
+	if got := b.ok("lessons", "--pinned"); got != "No pinned lessons in project demo. Run 'recalld mark ID --pinned' to pin one.\n" {
+		t.Errorf("no pinned lessons: %q", got)
+	}
+	if _, errs, code := b.run("mark", "l-1"); code != ExitUsage {
+		t.Errorf("without a mark: exit %d, %s", code, errs)
+	}
+}
+
 // TestAnchorFlag: how --anchor is read.
 func TestAnchorFlag(t *testing.T) {
 	dir := t.TempDir()

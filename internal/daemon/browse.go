@@ -169,6 +169,9 @@ func (d *Daemon) makeMaps(ctx context.Context) {
 		case <-d.mapping.wanted:
 		}
 		began, seq := time.Now(), d.core.Indexer.Seq()
+		if made := d.lastMap.Load(); made != nil && made.seq == seq {
+			continue // it was asked for while it was made
+		}
 		if m := mapOf(ctx, d.core.Indexer.MapPoints(), began); m != nil {
 			m.Took = memory.Millis(time.Since(began))
 			d.lastMap.Store(&madeMap{m, seq})

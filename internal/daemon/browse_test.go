@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -192,5 +194,96 @@ func TestRepoFiles(t *testing.T) {
 	}
 	if _, err := service.RepoFiles.Do(t.Context(), s, memory.RepoFilesRequest{Sandbox: "s-unknown"}); memory.AsError(err).Field != "sandbox" {
 		t.Errorf("an unknown folder: %v", err)
+	}
+}
+
+// TestLessonsAreMarked: a brief begins with what is pinned, whatever came of it. A private
+// lesson writes no line into the log of the repository, also when it is told again or
+// replaced by one who does not know that it is private.
+func TestLessonsAreMarked(t *testing.T) {
+	dir := shop(t)
+	must(t, os.MkdirAll(filepath.Join(dir, "agent-knowledge", "logs"), 0o755)) // so a log is kept without git
+	s := serve(t, newConfig(t))
+	in := memory.Caller{Dir: dir}
+	remember := func(req memory.RememberRequest) *memory.Remembered {
+		t.Helper()
+		req.Caller = in
+		kept, err := service.Remember.Do(t.Context(), s, req)
+		must(t, err)
+		return kept
+	}
+	mark := func(id string, pinned, private *bool) *memory.MarkedLesson {
+		t.Helper()
+		marked, err := service.MarkLesson.Do(t.Context(), s, memory.MarkLessonRequest{ID: id, Pinned: pinned, Private: private, Caller: in})
+		must(t, err)
+		return marked
+	}
+	brief := func() string {
+		t.Helper()
+		b, err := service.Brief.Do(t.Context(), s, memory.BriefRequest{Caller: in})
+		must(t, err)
+		return b.Text
+	}
+	pinned := func() []string {
+		t.Helper()
+		list, err := service.Lessons.Do(t.Context(), s, memory.LessonsRequest{Pinned: true, Caller: in})
+		must(t, err)
+		for _, l := range list.Lessons {
+			if !l.Pinned {
+				t.Errorf("%s is listed among the pinned and is not marked so", l.ID)
+			}
+		}
+		return texts(list)
+	}
+	yes, no := new(true), new(false)
+	lesson := memory.RememberRequest{Lesson: "never push on a Friday", SuccessRate: "0/3"}
+	first := remember(lesson)
+	if first.Log == "" {
+		t.Fatal("a lesson is not logged here, so that this test shows nothing")
+	}
+	_, err := service.BlockTask.Do(t.Context(), s, memory.BlockTaskRequest{TaskID: "task-1", Reason: "no key", Caller: in})
+	must(t, err)
+	if text := brief(); strings.Contains(text, "Friday") {
+		t.Errorf("before it is pinned the brief has it:\n%s", text)
+	}
+	for range 2 { // the second time changes nothing
+		if m := mark(first.ID, yes, nil); !m.Pinned || m.Private || m.Note != "" {
+			t.Errorf("pinned it is %+v", m)
+		}
+	}
+	if text := brief(); strings.Index(text, "Friday") < 0 || strings.Index(text, "Friday") > strings.Index(text, "task-1") {
+		t.Errorf("the brief does not begin with it:\n%s", text)
+	}
+	if m := mark(first.ID, nil, yes); !m.Pinned || !m.Private || m.Note == "" {
+		t.Errorf("private it is %+v", m)
+	}
+	if again := remember(lesson); again.ID != first.ID || again.Log != "" {
+		t.Errorf("told again, the private lesson is logged in %q", again.Log)
+	}
+	better := remember(memory.RememberRequest{Lesson: "never push on a Friday after noon", Supersedes: []string{first.ID}})
+	if better.Log != "" {
+		t.Errorf("a correction of a private lesson is logged in %q", better.Log)
+	}
+	if got := pinned(); !slices.Equal(got, []string{"never push on a Friday after noon"}) {
+		t.Errorf("pinned: %q", got)
+	}
+	h, err := service.Lesson.Do(t.Context(), s, memory.LessonRequest{ID: better.ID, Caller: in})
+	must(t, err)
+	if !h.Lesson.Pinned || !h.Lesson.Private {
+		t.Errorf("the correction is shown as %+v", h.Lesson)
+	}
+	if m := mark(better.ID, no, no); m.Pinned || m.Private {
+		t.Errorf("taken back it is %+v", m)
+	}
+	if got := pinned(); len(got) != 0 || strings.Contains(brief(), "Friday") {
+		t.Errorf("nothing is pinned, and yet: %q\n%s", got, brief())
+	}
+	if shared := remember(memory.RememberRequest{Lesson: "never push on a Friday after noon"}); shared.Log == "" {
+		t.Error("told again after it was shared, it is not logged")
+	}
+	for id, code := range map[string]memory.Code{"l-unknown": memory.CodeNotFound, better.ID: memory.CodeInvalidInput} {
+		if _, err := service.MarkLesson.Do(t.Context(), s, memory.MarkLessonRequest{ID: id, Pinned: map[bool]*bool{true: yes}[code == memory.CodeNotFound], Caller: in}); memory.CodeOf(err) != code {
+			t.Errorf("mark %s: %v, want %s", id, err, code)
+		}
 	}
 }

@@ -26,6 +26,7 @@ func (d *Daemon) bind() (err error) {
 		service.Bind(service.Lessons, d.Lessons),
 		service.Bind(service.Lesson, d.Lesson),
 		service.Bind(service.RestoreLesson, d.core.Ingest.RestoreLesson),
+		service.Bind(service.MarkLesson, d.core.Ingest.MarkLesson),
 		service.Bind(service.Forget, d.Forget),
 
 		service.Bind(service.StartSession, d.StartSession),

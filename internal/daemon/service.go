@@ -86,7 +86,7 @@ func (d *Daemon) Remember(ctx context.Context, req memory.RememberRequest) (*mem
 		return nil, err
 	}
 	d.files.See(req.Caller.Dir)
-	if line != nil && !req.Private {
+	if line != nil {
 		d.files.AppendLesson(ctx, req.Caller, kept, *line)
 	}
 	return kept, nil

@@ -27,6 +27,8 @@ type owner struct {
 	doc     uint32 // of a record: the number of its document
 	// withdrawn is set for a lesson that is kept but not recalled.
 	withdrawn bool
+	// pinned is set for a pinned lesson.
+	pinned bool
 	// followed is set for a record read from a file of the repository.
 	followed bool
 	// chunked is set for a file with chunks, pruned for one that lost them to the size
@@ -200,7 +202,7 @@ func recordOwner(r *memory.Record) owner {
 	more := details{tags: r.Tags}
 	if r.Event != nil {
 		more.rate, more.fingerprints = r.Event.Proven(), r.Event.Fingerprints
-		e.withdrawn = r.Event.Withdrawn != nil
+		e.withdrawn, e.pinned = r.Event.Withdrawn != nil, r.Event.Pinned
 	} else if r.Verdicts != nil {
 		more.rate = verdictRate(*r.Verdicts)
 	}

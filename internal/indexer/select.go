@@ -258,7 +258,7 @@ func (x *Indexer) selected(e *owner, sel *memory.Selection) bool {
 	if e.followed && !(sel.Followed && sel.Project != "" && e.project.Value() == sel.Project) {
 		return false
 	}
-	return project && e.withdrawn == sel.Withdrawn && (len(sel.Repos) == 0 || slices.Contains(sel.Repos, e.repo.Value())) && is(sel.Session, e.session) && is(sel.Lang, e.lang) &&
+	return project && e.withdrawn == sel.Withdrawn && (e.pinned || !sel.Pinned) && (len(sel.Repos) == 0 || slices.Contains(sel.Repos, e.repo.Value())) && is(sel.Session, e.session) && is(sel.Lang, e.lang) &&
 		(sel.Only == nil || sel.Only[e.id]) &&
 		(len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, memory.Kind(e.kind.Value()))) &&
 		x.tagged(e, sel) && x.inSessions(e, sel) &&

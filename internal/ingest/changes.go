@@ -8,8 +8,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// change is one change of a lesson: an observation of it, its withdrawal, the end of that, an
-// outcome, or what a member of the team says of it.
+// change is one change of a lesson: an observation of it, its withdrawal, the end of that, its
+// marks, an outcome, or what a member of the team says of it.
 type change struct {
 	// one is the lesson as it was told, nil for other changes. Counted says that only its
 	// rate counts; live, that a caller told it now.
@@ -23,6 +23,8 @@ type change struct {
 	project    string
 	// restored ends a withdrawal at a time.
 	restored bool
+	// mark, if set, changes the marks of a lesson.
+	mark *memory.MarkLessonRequest
 	// succeeded is an outcome at a time; it counts where no other change is set.
 	succeeded bool
 	at        time.Time
@@ -42,6 +44,8 @@ func (c *change) apply(r memory.Record) (memory.Record, bool) {
 		return withdrawn(r, c.project, *c.withdrawal, c.live)
 	case c.restored:
 		return restored(r, c.at)
+	case c.mark != nil:
+		return marked(r, c.mark.Pinned, c.mark.Private)
 	default:
 		return withOutcome(r, c.succeeded, c.at)
 	}

@@ -21,8 +21,8 @@ func (s *Service) Remember(ctx context.Context, req memory.RememberRequest) (*me
 	return out, err
 }
 
-// RememberLine is Remember, and returns the line for a log, without secrets. The line is
-// nil for a repeated request: it was returned the first time.
+// RememberLine is Remember, and returns the line for a log, without secrets. The line is nil
+// for a private lesson, and for a repeated request: it was returned the first time.
 func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) (*memory.Remembered, *memory.LogLine, error) {
 	if err := req.Validate(); err != nil {
 		return nil, nil, err
@@ -62,6 +62,10 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 	if err := s.checkWithdrawn(w, one, line); err != nil {
 		return nil, nil, err
 	}
+	for _, id := range line.Supersedes { // a correction neither publishes a lesson nor unpins it
+		replaced := w.now[id].Event
+		one.Event.Private, one.Event.Pinned = one.Event.Private || replaced.Private, one.Event.Pinned || replaced.Pinned
+	}
 	if _, err := w.add(one.ID, change{one: &one, live: true}); err != nil {
 		return nil, nil, err
 	}
@@ -76,7 +80,7 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 		ID: one.ID, Project: project.ID, ProjectName: project.Name, Repo: one.Repo,
 		Merged: slices.Contains(c.Merged, one.ID), Redacted: redacted, Seq: c.Seq,
 	}
-	if c.Repeated {
+	if c.Repeated || w.now[one.ID].Event.Private {
 		return out, nil, nil
 	}
 	return out, &line, nil

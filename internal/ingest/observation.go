@@ -45,6 +45,7 @@ func observe(old, one memory.Record, live bool) (memory.Record, bool) {
 		event.Withdrawn = nil
 	}
 	event.Private = event.Private || one.Event.Private // a repetition does not publish it
+	event.Pinned = event.Pinned || one.Event.Pinned
 	event.Fingerprints = union(event.Fingerprints, one.Event.Fingerprints, maxFingerprints)
 	if live && len(one.Event.Anchors) > 0 || len(event.Anchors) == 0 { // it holds for the code of now
 		event.Anchors = one.Event.Anchors
@@ -71,8 +72,8 @@ func observe(old, one memory.Record, live bool) (memory.Record, bool) {
 // promote returns a lesson that is recorded by a call or imported and was known from
 // followed files, or from the team, alone. The dates, tags and other fields of those are
 // dropped; what the team says of it stays.
-// Outcomes that were counted here stay, and so does a withdrawal by a caller that is newer
-// than an imported line.
+// Outcomes that were counted here and marks stay, and so does a withdrawal by a caller that is
+// newer than an imported line.
 func promote(old, one memory.Record, live bool) memory.Record {
 	event, told := *one.Event, one.Event.Observations[0]
 	if old.Event.Rate != nil && (event.Rate == nil || told.At.Before(old.Event.RateAt)) {
@@ -82,6 +83,7 @@ func promote(old, one memory.Record, live bool) memory.Record {
 		event.Withdrawn = a
 	}
 	event.Team = old.Event.Team
+	event.Private, event.Pinned = event.Private || old.Event.Private, event.Pinned || old.Event.Pinned
 	one.Event, one.Verdicts = &event, old.Verdicts
 	return one
 }
@@ -186,6 +188,25 @@ func restored(r memory.Record, at time.Time) (memory.Record, bool) {
 	event := *r.Event
 	event.Withdrawn = nil
 	r.Event, r.Updated = &event, at
+	return r, true
+}
+
+// marked returns a lesson with other marks, and whether that changed it. A nil mark stays.
+func marked(r memory.Record, pinned, private *bool) (memory.Record, bool) {
+	if r.Event == nil {
+		return r, false
+	}
+	event := *r.Event
+	if pinned != nil {
+		event.Pinned = *pinned
+	}
+	if private != nil {
+		event.Private = *private
+	}
+	if event.Pinned == r.Event.Pinned && event.Private == r.Event.Private {
+		return r, false
+	}
+	r.Event = &event
 	return r, true
 }
 

@@ -19,13 +19,11 @@ func (s *Service) RestoreLesson(ctx context.Context, req memory.RestoreLessonReq
 	s.forgetting.RLock()
 	defer s.forgetting.RUnlock()
 	w := s.newChanges()
-	r, err := w.record(req.ID)
-	switch {
-	case err != nil:
+	r, err := w.lesson(req.ID, project.ID)
+	if err != nil {
 		return nil, err
-	case r.Event == nil || r.Project != project.ID:
-		return nil, &memory.Error{Code: memory.CodeNotFound, Field: "id", Message: "this project has no lesson " + memory.Quote(req.ID), Hint: "the list of lessons has their ids"}
-	case r.Event.Withdrawn == nil:
+	}
+	if r.Event.Withdrawn == nil {
 		return &memory.RestoredLesson{ID: req.ID}, nil
 	}
 	by := r.Event.Withdrawn.By

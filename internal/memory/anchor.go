@@ -179,6 +179,8 @@ type LessonsRequest struct {
 	Words string `json:"words,omitempty" limit:"0-500" desc:"Only lessons with these words, the best first."`
 	// Withdrawn asks for the lessons that are kept and not recalled, in place of the others.
 	Withdrawn bool `json:"withdrawn,omitempty" desc:"Those that were superseded or retracted, in place of the others."`
+	// Pinned asks for those that are pinned.
+	Pinned bool `json:"pinned,omitempty" desc:"Only lessons that are pinned."`
 	// Order is ignored with words. Skip leaves out the first ones.
 	Order  LessonOrder `json:"order,omitempty" enum:"newest,oldest,worked,failed" default:"newest" desc:"worked and failed: by how often they did."`
 	Skip   int         `json:"skip,omitempty" limit:"0-1000000" desc:"How many to leave out at the beginning."`

@@ -12,8 +12,9 @@ type BriefRequest struct {
 // Validate checks the limits and fills in the defaults.
 func (r *BriefRequest) Validate() error { return check(r) }
 
-// Brief holds the active blockers of a project, its last tasks, and lessons that have
-// worked, as many as the text has room for; after a compaction first what the session did. A project without any has an empty one.
+// Brief holds the pinned lessons of a project, its active blockers, lessons that have worked,
+// and its last tasks, as many as the text has room for; after a compaction first what the
+// session did. A project without any has an empty one.
 type Brief struct {
 	Project     string `json:"project"`
 	ProjectName string `json:"project_name"`

@@ -73,3 +73,33 @@ type RestoredLesson struct {
 	// By is the lesson that had withdrawn it; empty if it was recalled all along.
 	By string `json:"by,omitempty" desc:"The lesson that had withdrawn it; it stays. Empty if none had."`
 }
+
+// MarkLessonRequest marks a lesson. What is nil stays as it is.
+type MarkLessonRequest struct {
+	ID string `json:"id" limit:"1-200" text:"exact" desc:"Its whole id."`
+	// Pinned puts it at the beginning of every brief of its project.
+	Pinned *bool `json:"pinned,omitempty" desc:"Whether the briefs of its project begin with it: the newest three have room."`
+	// Private keeps it from the lesson log and from the team.
+	Private *bool  `json:"private,omitempty" desc:"Whether it is kept on this machine: not in the repository's log, not for the team."`
+	Project string `json:"project,omitempty" limit:"0-4096"`
+	Caller  Caller `json:"caller,omitzero"`
+}
+
+// Validate checks the limits.
+func (r *MarkLessonRequest) Validate() error { return check(r) }
+
+func (r *MarkLessonRequest) relations(string) error {
+	if r.Pinned == nil && r.Private == nil {
+		return Invalid("pinned", "pinned or private", "nothing is to be changed")
+	}
+	return nil
+}
+
+// MarkedLesson says how a lesson is marked now.
+type MarkedLesson struct {
+	ID      string `json:"id"`
+	Pinned  bool   `json:"pinned"`
+	Private bool   `json:"private"`
+	// Note says what may hold the text of a lesson that has just become private.
+	Note string `json:"note,omitempty"`
+}

@@ -53,8 +53,8 @@ type RecallRequest struct {
 	MinRelevance *float64 `json:"min_relevance,omitempty" limit:"0-1" desc:"Least relevance, 0 to 1; default 0.75 for code, 0.5 for the rest."`
 	Format       Format   `json:"format,omitempty" enum:"text,json,markdown" default:"text" desc:"Of the answer."`
 	Explain      bool     `json:"explain,omitempty" desc:"Give the factors of each rank."`
-	// Typing says that the question is still being typed: its answer gets no receipt, and
-	// counts for nothing.
+	// Typing says that the question is still being typed, or asks for titles that a page
+	// shows: its answer gets no receipt, and counts for nothing.
 	Typing bool   `json:"typing,omitempty" mcp:"-"`
 	Caller Caller `json:"caller,omitzero"`
 }
@@ -161,6 +161,9 @@ type Item struct {
 	SuccessRate string    `json:"success_rate,omitempty" desc:"Successes of attempts: 9/10."` // "9/10"
 	// Team names the members of the team who share it, with what each counted.
 	Team string `json:"team,omitempty" desc:"Who in the team shares it, with what each counted: ann, 4/5."`
+	// Pinned and Private are marks of a lesson in lists.
+	Pinned  bool `json:"pinned,omitempty" mcp:"-" desc:"Each brief of its project begins with it. In lists of lessons alone."`
+	Private bool `json:"private,omitempty" mcp:"-" desc:"It is kept on this machine. In lists of lessons alone."`
 	// Foreign says that it is of another repository than the one that asked; of code,
 	// that it is as another worktree or clone than the caller's has it.
 	Foreign bool `json:"foreign,omitempty" desc:"It is of another repository than the one that asked; of code, that another worktree or clone has it so."`

@@ -31,6 +31,8 @@ type Selection struct {
 	Since time.Time
 	// Withdrawn chooses the lessons that are kept and not recalled, in place of the others.
 	Withdrawn bool
+	// Pinned chooses pinned lessons alone.
+	Pinned bool
 	// Steps narrows steps to sessions that it chooses, and to its screen; with
 	// a flow tag, branch or screen, lessons to those sessions as well.
 	Steps SessionFilter

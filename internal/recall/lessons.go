@@ -21,8 +21,8 @@ const (
 	maxReadForWords = 5000
 )
 
-// Lessons lists the lessons of a project in an order, or those that words find, or those whose
-// code changed or is gone.
+// Lessons lists the lessons of a project in an order, or those that words find, that are
+// pinned, or whose code changed or is gone.
 func (s *Service) Lessons(ctx context.Context, req memory.LessonsRequest) (*memory.LessonList, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -35,13 +35,13 @@ func (s *Service) Lessons(ctx context.Context, req memory.LessonsRequest) (*memo
 		return nil, err
 	}
 	chosen := sel
-	chosen.Withdrawn = req.Withdrawn
+	chosen.Withdrawn, chosen.Pinned = req.Withdrawn, req.Pinned
 	ids, err := s.orderedLessons(ctx, chosen, &req)
 	if err != nil {
 		return nil, err
 	}
 	list := &memory.LessonList{Project: project.ID, ProjectName: project.Name, Lessons: []memory.Item{}, Total: len(ids), Found: len(ids)}
-	if req.Withdrawn || req.Words != "" {
+	if req.Withdrawn || req.Pinned || req.Words != "" {
 		list.Total = len(s.opts.Corpus.RecordIDs(sel))
 	}
 	if !req.Stale {
@@ -232,7 +232,7 @@ func (s *Service) lessonItem(rec *memory.Record) memory.Item {
 	item := memory.Item{
 		ID: rec.ID, Kind: rec.Kind, Project: rec.Project, CreatedAt: rec.Created,
 		Source:     memory.Source{Session: rec.Session, Repo: rec.Repo},
-		Provenance: shownProvenance(rec.Provenance),
+		Provenance: shownProvenance(rec.Provenance), Pinned: rec.Event.Pinned, Private: rec.Event.Private,
 	}
 	fillLesson(&item, rec.Event, s.clean)
 	return item

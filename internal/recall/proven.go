@@ -17,7 +17,8 @@ const (
 )
 
 // Proven returns the lessons of a project with the best record of outcomes, at most n; none
-// that was read from a repository's file, and none whose code has changed or is gone.
+// that is pinned or was read from a repository's file, and none whose code has changed or is
+// gone.
 func (s *Service) Proven(ctx context.Context, project memory.Project, caller memory.Caller, n int) ([]memory.Item, error) {
 	if err := s.ready(); err != nil {
 		return nil, err
@@ -33,8 +34,8 @@ func (s *Service) Proven(ctx context.Context, project memory.Project, caller mem
 			return nil, ctx.Err()
 		}
 		rec, err := s.opts.Corpus.Record(id)
-		if err != nil || rec.Event == nil || rec.Provenance.Followed() || !counted(rec.Event) {
-			continue // forgotten since, or without outcomes
+		if err != nil || rec.Event == nil || rec.Event.Pinned || rec.Provenance.Followed() || !counted(rec.Event) {
+			continue // forgotten since, told otherwise, or without outcomes
 		}
 		if bound := wilson(float64(rec.Event.Rate.Successes), float64(rec.Event.Rate.Attempts)); bound >= provenRate {
 			all = append(all, proven{rec, bound})

@@ -20,10 +20,10 @@ const (
 const briefIntro = "recalld, for the start of this session (more: recall):\n\n"
 
 // Brief writes what an agent should know when a session starts: what the session did before
-// its conversation was compacted (steps, the newest first), the newest blockers, lessons that
-// have worked, and the last tasks, in this order as far as there is room. It fills in how
-// many of each are in the text.
-func Brief(steps []memory.StepView, window *memory.TaskWindow, lessons []memory.Item, maxTokens int) memory.Brief {
+// its conversation was compacted (steps, the newest first), pinned lessons, the newest
+// blockers, lessons that have worked, and the last tasks, in this order as far as there is
+// room. It fills in how many of each are in the text.
+func Brief(steps []memory.StepView, window *memory.TaskWindow, pinned, lessons []memory.Item, maxTokens int) memory.Brief {
 	var out memory.Brief
 	room := MaxBytes(maxTokens) - len(briefIntro) - FrameBytes
 	var parts []string
@@ -55,20 +55,13 @@ func Brief(steps []memory.StepView, window *memory.TaskWindow, lessons []memory.
 		add("This session:", []string{SafeLine(steps[0].SessionGoal)})
 	}
 	out.Steps = add("Still failing in it:", failures) + add("Its last steps, newest first:", lines)
+	out.Lessons = add("Pinned:", briefLessons(pinned))
 	lines = nil
 	for _, x := range newest(window.Blockers, briefBlockers) {
 		lines = append(lines, fmt.Sprintf("%s: %s", SafeLine(x.TaskID), SafeLine(x.Reason)))
 	}
 	out.Blockers = add("Blocked:", lines)
-	lines = nil
-	for _, x := range lessons {
-		line := SafeLine(x.Lesson)
-		if x.Context != "" {
-			line = SafeLine(x.Context) + ": " + line
-		}
-		lines = append(lines, fmt.Sprintf("%s (%s, %s)", Characters(line, briefLine-40), ShortID(x.ID), x.SuccessRate))
-	}
-	out.Lessons = add("Worked before:", lines)
+	out.Lessons += add("Worked before:", briefLessons(lessons))
 	lines = nil
 	for _, x := range newest(window.Tasks, briefTasks) {
 		line := SafeLine(x.TaskID)
@@ -83,6 +76,25 @@ func Brief(steps []memory.StepView, window *memory.TaskWindow, lessons []memory.
 		out.Tokens = Tokens(out.Text)
 	}
 	return out
+}
+
+// briefLessons writes each lesson as a line: with its id, how often it worked, and what became
+// of its code if that changed.
+func briefLessons(lessons []memory.Item) (lines []string) {
+	for _, x := range lessons {
+		line, notes := SafeLine(x.Lesson), ShortID(x.ID)
+		if x.Context != "" {
+			line = SafeLine(x.Context) + ": " + line
+		}
+		if x.SuccessRate != "" {
+			notes += ", " + x.SuccessRate
+		}
+		if state := memory.WorstAnchor(x.Anchors); state.Outdated() {
+			notes += ", its code: " + string(state)
+		}
+		lines = append(lines, fmt.Sprintf("%s (%s)", Characters(line, briefLine-40), notes))
+	}
+	return lines
 }
 
 // briefOf writes the last steps, and the failures that no later success of the same tool on

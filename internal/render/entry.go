@@ -43,11 +43,16 @@ func Task(kind memory.Kind, t *memory.TaskContent) string {
 
 // TaskOutcome returns the outcome in a task's validation report (contract 3).
 func TaskOutcome(report json.RawMessage) string {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(report, &fields) == nil && string(fields["valid"]) == "true" {
+	if TaskSucceeded(report) {
 		return "✓ success"
 	}
 	return "✗ failed"
+}
+
+// TaskSucceeded says whether a validation report says so.
+func TaskSucceeded(report json.RawMessage) bool {
+	var fields map[string]json.RawMessage
+	return json.Unmarshal(report, &fields) == nil && string(fields["valid"]) == "true"
 }
 
 // Verdicts writes counts of verdicts: "2 worked, 1 outdated". It is empty without any.

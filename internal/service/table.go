@@ -45,6 +45,9 @@ var (
 	RestoreLesson = define[memory.RestoreLessonRequest, memory.RestoredLesson](Spec{Name: "restore_lesson", Path: "/v1/lesson/restore", Idempotent: true,
 		Title:       "Restore a lesson",
 		Description: "Bring back a lesson that another one superseded or retracted. The other one stays."})
+	MarkLesson = define[memory.MarkLessonRequest, memory.MarkedLesson](Spec{Name: "mark_lesson", Path: "/v1/lesson/mark", Idempotent: true,
+		Title:       "Pin a lesson, or keep it private",
+		Description: "Pin a lesson, so that each brief of its project begins with it, or keep it on this machine. false takes the mark back; a mark that is not given stays."})
 	// Not idempotent: the second call would not find what the first removed.
 	Forget = define[memory.ForgetRequest, memory.Forgotten](Spec{Name: "forget", Path: "/v1/forget", Destructive: true,
 		Title:       "Forget",
@@ -115,7 +118,7 @@ var (
 	// Not idempotent: each call is a turn of the session.
 	Brief = define[memory.BriefRequest, memory.Brief](Spec{Name: "brief", Path: "/v1/brief", ReadOnly: true, Stored: true,
 		Title:       "Brief of a project",
-		Description: "Say in a few lines what an agent should know when a session starts: blockers, lessons that have worked, last tasks. Empty if there is nothing. Hooks hand it to the model."})
+		Description: "Say in a few lines what an agent should know when a session starts: pinned lessons, blockers, lessons that have worked, last tasks. Empty if there is nothing. Hooks hand it to the model."})
 	Assemble = define[memory.AssembleRequest, memory.Assembled](Spec{Name: "assemble_context", Path: "/v1/context/assemble", Group: Contexts, Stored: true,
 		Title:       "Assemble a context",
 		Description: `Build the context of one request: the session's context, the rules, references and tools that are relevant to the message, lessons, steps and code, recent tasks and blockers, within a token budget. Returns it as text for a prompt, and records what was handed out, what was withheld, and why. For hosts, once a request.`})

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"maps"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
-	"github.com/recalld/recalld/internal/steptext"
 )
 
 // functions are what templates call.
@@ -35,7 +33,8 @@ func (s *Site) functions() template.FuncMap {
 		"short":   render.ShortID,
 		"state":   func(p memory.SandboxState) string { return p.IndexState() },
 		"reason":  reasonText,
-		"plain":   func(raw json.RawMessage) string { return steptext.Target(raw) },
+		"tasks":   taskLines,
+		"label":   func(project string, i memory.Item) label { return labels{project: project}.labelOf(i) },
 		"cut":     func(text string, n int) string { return cutTo(text, n) },
 		"asked":   func(r memory.Receipt) string { return cutTo(r.Request.Asked(), 160) },
 		"held":    held,

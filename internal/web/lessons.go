@@ -21,6 +21,7 @@ const (
 // The lists of lessons.
 const (
 	inUse     = "in-use"
+	pinned    = "pinned"
 	changed   = "changed"
 	withdrawn = "withdrawn"
 )
@@ -44,24 +45,24 @@ type tab struct {
 // lessons shows a page of the lessons of a project.
 func (q *request) lessons() {
 	v, err := q.view("Lessons", "lessons")
-	t := &lessonTable{Sort: q.choice("sort", "newest", "oldest", "worked", "failed"), List: q.choice("list", inUse, changed, withdrawn)}
+	t := &lessonTable{Sort: q.choice("sort", "newest", "oldest", "worked", "failed"), List: q.choice("list", inUse, pinned, changed, withdrawn)}
 	v.Data = t
 	if err == nil && len(v.Projects) > 0 {
 		var list *memory.LessonList
 		list, err = ask(q, service.Lessons, memory.LessonsRequest{
-			Project: v.Project, Words: v.Query, Stale: t.List == changed, Withdrawn: t.List == withdrawn,
+			Project: v.Project, Words: v.Query, Pinned: t.List == pinned, Stale: t.List == changed, Withdrawn: t.List == withdrawn,
 			Order: memory.LessonOrder(t.Sort), Skip: q.skip(perPage), Limit: perPage, Caller: q.caller(),
 		})
 		if err == nil {
 			t.Items, t.Total, t.pager = list.Lessons, list.Total, q.pager(perPage, list.Found)
 		}
 	}
-	for _, name := range []string{inUse, changed, withdrawn} {
+	for _, name := range []string{inUse, pinned, changed, withdrawn} {
 		values := url.Values{"project": {v.Project}, "list": {name}, "sort": {t.Sort}}
 		if v.Query != "" {
 			values.Set("q", v.Query)
 		}
-		t.Tabs = append(t.Tabs, tab{map[string]string{inUse: "In use", changed: "Code changed since", withdrawn: "Withdrawn"}[name], Root + "lessons?" + values.Encode(), name == t.List})
+		t.Tabs = append(t.Tabs, tab{map[string]string{inUse: "In use", pinned: "Pinned", changed: "Code changed since", withdrawn: "Withdrawn"}[name], Root + "lessons?" + values.Encode(), name == t.List})
 	}
 	q.ok("lessons", v, err)
 }
@@ -176,6 +177,33 @@ func (q *request) undo() {
 			err = nil // it was forgotten meanwhile
 		}
 		return "lessons/" + url.PathEscape(i.Lesson.ID), url.Values{"done": {"undone"}}, err
+	})
+}
+
+// mark pins a lesson or makes it private, or takes that back. To share it again its box must be
+// ticked: what leaves the machine may not come back.
+func (q *request) mark() {
+	q.change(func(i *memory.LessonHistory, project string) (string, url.Values, error) {
+		form := q.r.PostForm
+		req := memory.MarkLessonRequest{ID: i.Lesson.ID, Project: project, Caller: q.caller()}
+		var done string
+		if form.Has("pinned") {
+			on := form.Get("pinned") == "1"
+			req.Pinned, done = &on, map[bool]string{true: "pinned", false: "unpinned"}[on]
+		}
+		if form.Has("private") {
+			on := form.Get("private") == "1"
+			if !on && form.Get("sure") == "" {
+				return "", nil, memory.Invalid("sure", "ticked", "is not ticked, and what is shared may not come back")
+			}
+			req.Private, done = &on, map[bool]string{true: "private", false: "shared"}[on]
+		}
+		_, err := ask(q, service.MarkLesson, req)
+		values := url.Values{"done": {done}}
+		if _, ok := marks[done]; ok {
+			values.Set("undo", i.Lesson.ID)
+		}
+		return "lessons/" + url.PathEscape(i.Lesson.ID), values, err
 	})
 }
 

@@ -96,6 +96,7 @@ type searchPage struct {
 	*memory.RecallResponse
 	Kinds            []string
 	Kind, Tag, Least string
+	Labels           labels // of what was withheld
 }
 
 // maxLeast is what the least relevance may be.
@@ -123,6 +124,9 @@ func (q *request) search() {
 		}
 		if err == nil {
 			page.RecallResponse, err = ask(q, service.Recall, req)
+		}
+		if err == nil {
+			page.Labels = q.named(v.Project, unnamed(page.Withheld))
 		}
 	}
 	q.ok("search", v, err)
@@ -160,6 +164,7 @@ type contextPage struct {
 	*memory.Receipt
 	Texts  map[string]string // by the name that the record of the turn has
 	States map[string]memory.Reason
+	Labels labels
 	Before *memory.Receipt // nil for the first of a session, and without one
 	Added  []memory.ReceiptItem
 	Gone   []memory.ReceiptItem
@@ -194,6 +199,7 @@ func (q *request) context() {
 	if page.Session != "" {
 		page.compare(q)
 	}
+	page.Labels = q.named(page.Project, page.unnamed())
 	if page.Purpose == memory.PurposeContext && page.Turn > 0 {
 		of, err := ask(q, service.ContextOf, memory.ContextOfRequest{Turn: page.Turn, Texts: true, SessionRef: memory.SessionRef{SessionID: page.Session, Project: page.Project, Caller: q.caller()}})
 		if err == nil && of.Record != nil {
@@ -205,6 +211,25 @@ func (q *request) context() {
 	}
 	v.Data = page
 	q.ok("context", v, nil)
+}
+
+// unnamed are the ids of what only a title can name.
+func (p *contextPage) unnamed() (ids []string) {
+	for _, i := range slices.Concat(p.Items, p.Gone) {
+		if i.Name == "" && i.Path == "" && i.ID != "" {
+			ids = append(ids, i.ID)
+		}
+	}
+	return append(ids, unnamed(p.Withheld)...)
+}
+
+func unnamed(withheld []memory.Withheld) (ids []string) {
+	for _, w := range withheld {
+		if w.Name == "" && w.Path == "" && w.ID != "" {
+			ids = append(ids, w.ID)
+		}
+	}
+	return ids
 }
 
 // compare finds the receipt before in the session, of the same purpose, and what differs. A

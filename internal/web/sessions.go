@@ -41,7 +41,16 @@ type sessionPage struct {
 	Summary *memory.Summary
 	Working *memory.WorkingContext // nil if it is not known here
 	Events  []event
+	Tasks   []taskNow
+	Labels  labels
 	pager
+}
+
+// taskNow is a task of the project as the last event of the session's time left it. Owner is
+// the client that reported it.
+type taskNow struct {
+	taskLine
+	Owner string
 }
 
 // event is something that happened in a session.
@@ -109,11 +118,33 @@ func (p *sessionPage) beside(q *request, project string) {
 	}
 	from, to := p.Summary.CreatedAt, cmp.Or(p.Summary.EndedAt, q.site.opts.Now())
 	if list, err := ask(q, service.TaskHistory, memory.TaskHistoryRequest{Project: project, Limit: 200, Caller: q.caller()}); err == nil && !from.IsZero() {
+		known := map[string]bool{}
 		for i, t := range list.Events {
-			if in(t.At) && !t.At.Before(from) && !t.At.After(to) {
+			if t.At.Before(from) || t.At.After(to) {
+				continue
+			}
+			if in(t.At) {
 				p.Events = append(p.Events, event{At: t.At, Task: &list.Events[i]})
+			}
+			for _, line := range taskLines(&list.Events[i]) {
+				if !known[line.ID] {
+					known[line.ID] = true
+					p.Tasks = append(p.Tasks, taskNow{line, t.Client})
+				}
 			}
 		}
 	}
+	var lessons []string
+	for _, e := range p.Events {
+		if e.Answer == nil {
+			continue
+		}
+		for _, i := range e.Answer.Items {
+			if i.Kind == memory.Lesson {
+				lessons = append(lessons, i.ID)
+			}
+		}
+	}
+	p.Labels = q.named(project, lessons)
 	slices.SortStableFunc(p.Events, func(a, b event) int { return b.At.Compare(a.At) })
 }

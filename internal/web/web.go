@@ -106,7 +106,7 @@ func New(opts Options) (*Site, error) {
 		"GET {$}": (*request).overview, "GET search": (*request).search, "GET events": (*request).events,
 		"GET lessons": (*request).lessons, "GET lessons/{id}": (*request).lesson,
 		"POST lessons/{id}/retract": (*request).retract, "POST lessons/{id}/supersede": (*request).supersede, "POST lessons/{id}/forget": (*request).forget,
-		"POST lessons/{id}/restore": (*request).restore, "POST lessons/{id}/undo": (*request).undo, "POST lessons": (*request).bulk,
+		"POST lessons/{id}/restore": (*request).restore, "POST lessons/{id}/undo": (*request).undo, "POST lessons/{id}/mark": (*request).mark, "POST lessons": (*request).bulk,
 		"GET context": (*request).contexts, "GET context/{id}": (*request).context,
 		"GET sessions": (*request).sessions, "GET sessions/{id}": (*request).session,
 		"GET code": (*request).code, "GET code/{id}": (*request).repo, "GET code/{id}/skipped": (*request).skipped, "POST code/{id}/index": (*request).indexNow, "GET chunks/{id}": (*request).chunk,

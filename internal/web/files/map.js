@@ -18,7 +18,8 @@ if (!answer.ok) {
 function start(count, x, y, kind, project, success, age) {
   box.hidden = false;
   const pen = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
-  const palette = [1, 2, 3, 4, 5, 6, 7, 8].map((i) => style.getPropertyValue("--k" + i).trim());
+  const colours = () => [1, 2, 3, 4, 5, 6, 7, 8].map((i) => style.getPropertyValue("--k" + i).trim());
+  let palette = colours();
   const kindColours = { lesson: 0, step: 1, task: 2, blocker: 3, rule: 4, reference: 5, tool: 6, chunk: 7 };
   const ways = {
     kind: { of: (i) => kind[i], names: kinds, colour: (n) => palette[kindColours[kinds[n]] ?? 7] },
@@ -146,5 +147,5 @@ function start(count, x, y, kind, project, success, age) {
 
   explain();
   fit();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => location.reload());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { palette = colours(); explain(); });
 }

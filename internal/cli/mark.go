@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+)
+
+// markCommand pins a lesson or keeps it private.
+func markCommand(a *App) *cobra.Command {
+	var r memory.MarkLessonRequest
+	var pinned, private bool
+	c := &cobra.Command{
+		Use:   "mark ID",
+		Short: "Pin a lesson, or keep it private",
+		Long: `Pin a lesson, so that what an agent is told at the start of each session begins with
+it, or keep it on this machine: the team's copy is taken back, and telling it again writes
+no line into the repository's log of lessons. A flag with =false takes the mark back. ID
+is printed by lessons and remember.`,
+		Example: `  recalld mark l-4f2a9c --pinned
+  recalld mark l-4f2a9c --pinned=false --private`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			r.ID, r.Caller = args[0], a.caller()
+			if c.Flags().Changed("pinned") {
+				r.Pinned = &pinned
+			}
+			if c.Flags().Changed("private") {
+				r.Private = &private
+			}
+			marked, err := ask(c.Context(), a, service.MarkLesson, r)
+			if err != nil {
+				return err
+			}
+			return a.answer(marked, func(w io.Writer) {
+				marks := []string{"not pinned", "not private"}
+				if marked.Pinned {
+					marks[0] = "pinned"
+				}
+				if marked.Private {
+					marks[1] = "private"
+				}
+				fmt.Fprintf(w, "%s is %s\n", marked.ID, strings.Join(marks, ", "))
+				if marked.Note != "" {
+					fmt.Fprintln(w, marked.Note)
+				}
+			})
+		},
+	}
+	flags := c.Flags()
+	flags.BoolVar(&pinned, "pinned", false, "each brief of its project begins with it")
+	flags.BoolVar(&private, "private", false, "keep it on this machine: not in the repository's log, not for the team")
+	a.projectFlag(c, &r.Project)
+	c.ValidArgsFunction = a.completeLessons
+	return c
+}

@@ -1,0 +1,53 @@
+package ingest
+
+import (
+	"context"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// MarkLesson pins a lesson or makes it private, or takes that back. A lesson that has the
+// marks already stays as it is.
+func (s *Service) MarkLesson(ctx context.Context, req memory.MarkLessonRequest) (*memory.MarkedLesson, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	project, _, err := s.opts.Projects.ResolveRepo(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	s.forgetting.RLock()
+	defer s.forgetting.RUnlock()
+	w := s.newChanges()
+	before, err := w.lesson(req.ID, project.ID)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.add(req.ID, change{mark: &req}); err != nil {
+		return nil, err
+	}
+	now := w.now[req.ID].Event
+	_, err = s.commitChanges(ctx, w, memory.Batch{
+		Existing: true, Action: "mark", Detail: map[string]any{"id": req.ID, "pinned": now.Pinned, "private": now.Private, "project": project.ID},
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &memory.MarkedLesson{ID: req.ID, Pinned: now.Pinned, Private: now.Private}
+	if now.Private && !before.Event.Private {
+		out.Note = privateNote
+	}
+	return out, nil
+}
+
+// privateNote says what making a lesson private does not reach.
+const privateNote = "the repository's log of lessons, if it has the lesson, and what was exported or backed up before still hold the text; the team's copy is taken back when its server answers"
+
+// lesson returns a lesson of a project, recalled or withdrawn.
+func (w *changes) lesson(id, project string) (memory.Record, error) {
+	r, err := w.record(id)
+	if err == nil && (r.Event == nil || r.Project != project) {
+		err = &memory.Error{Code: memory.CodeNotFound, Field: "id", Message: "this project has no lesson " + memory.Quote(id), Hint: "the list of lessons has their ids"}
+	}
+	return r, err
+}
