@@ -65,15 +65,15 @@ func built(version string) (string, error) {
 	if err := os.RemoveAll(dir); err != nil {
 		return "", err
 	}
-	commands := []string{"build"}
-	if version == former {
-		commands = append(commands, "pack")
+	commands := [][]string{{"build"}, {"pack"}}
+	if version == next { // it upgrades the .deb
+		commands = [][]string{{"build", "-only", "deb"}}
 	}
 	for _, command := range commands {
-		cmd := exec.Command("go", "run", "./deploy/artefacts", command, "-version", version, "-out", dir, "-targets", "linux/"+runtime.GOARCH)
+		cmd := exec.Command("go", slices.Concat([]string{"run", "./deploy/artefacts"}, command, []string{"-version", version, "-out", dir, "-targets", "linux/" + runtime.GOARCH})...)
 		cmd.Dir = root
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("artefacts %s: %w\n%s", command, err, out)
+			return "", fmt.Errorf("artefacts %v: %w\n%s", command, err, out)
 		}
 	}
 	folders[version] = dir

@@ -124,6 +124,9 @@ func (r release) compile(t target) error {
 
 // wrap makes the archive for a platform, and for Linux the packages.
 func (r release) wrap(t target) error {
+	if r.only != "" {
+		return r.linuxPackages(t)
+	}
 	text, err := os.ReadFile(r.program(t))
 	if err != nil {
 		return err
@@ -178,6 +181,9 @@ func (r release) linuxPackages(t target) error {
 		return err
 	}
 	for _, format := range formats {
+		if r.only != "" && format != r.only {
+			continue
+		}
 		path := filepath.Join(r.out, fmt.Sprintf("recalld_%s_linux_%s.%s", r.number(), t.arch, format))
 		if _, err := output(nil, "go", "run", nfpm, "package", "--config", settings, "--packager", fmt.Sprint(format), "--target", path); err != nil {
 			return err

@@ -26,6 +26,7 @@ type release struct {
 	version string // with the v
 	out     string
 	targets []target
+	only    string // the format to make, empty for all
 }
 
 // target is a platform by Go's names.
@@ -47,6 +48,7 @@ func run(args []string) error {
 	flags.StringVar(&r.version, "version", "", "the version, such as v0.1.0")
 	flags.StringVar(&r.out, "out", "dist", "the folder of the artefacts")
 	names := flags.String("targets", strings.Join(allTargets, ","), "the platforms")
+	flags.StringVar(&r.only, "only", "", "with build: the one format to make, deb or rpm")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
