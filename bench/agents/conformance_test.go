@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // conformanceEnv has the protocol's own suite run.
@@ -102,23 +101,14 @@ func serveFixtures(t *testing.T, dir string) string {
 	daemon := exec.Command(program, "serve", "--set", "tcp.enabled=true", "--set", "tcp.address=127.0.0.1:0", "--set", "mcp.project="+repo)
 	// A second daemon, started by the status below, would outlive the test.
 	daemon.Env = append(os.Environ(), "HOME="+home, "RECALLD_DATA="+filepath.Join(home, "data"), "RECALLD_DAEMON_AUTOSTART=false")
-	if err := daemon.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = daemon.Process.Signal(os.Interrupt)
-		_ = daemon.Wait()
-	})
+	startDaemon(t, daemon)
 	var status struct {
 		TCP string `json:"tcp"`
 	}
-	for range 1800 {
-		ask := exec.Command(program, "call", "status")
-		ask.Env = daemon.Env
-		if out, err := ask.Output(); err == nil && json.Unmarshal(out, &status) == nil && status.TCP != "" {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
+	ask := exec.Command(program, "call", "status")
+	ask.Env = daemon.Env
+	if out, err := ask.Output(); err != nil || json.Unmarshal(out, &status) != nil {
+		t.Fatalf("ask the daemon: %v, %s", err, out)
 	}
 	token, err := os.ReadFile(filepath.Join(home, "data", "token"))
 	if err != nil || status.TCP == "" {

@@ -1,9 +1,12 @@
 package agents
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,23 +74,40 @@ func newWorld(t *testing.T, bin string) *world {
 	recalld, _, _ := strings.Cut(bin, string(os.PathListSeparator))
 	daemon := exec.Command(filepath.Join(recalld, "recalld"), "serve")
 	daemon.Env = w.env
-	if err := daemon.Start(); err != nil {
+	startDaemon(t, daemon)
+	w.daemon = daemon.Process.Pid
+	return w
+}
+
+// startDaemon starts a daemon, which ends with the test, and returns once it says that it has
+// started.
+func startDaemon(t *testing.T, daemon *exec.Cmd) {
+	t.Helper()
+	log, said, err := os.Pipe()
+	if err != nil {
 		t.Fatal(err)
 	}
-	w.daemon = daemon.Process.Pid
+	daemon.Stderr = said
+	err = errors.Join(daemon.Start(), said.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		_ = daemon.Process.Signal(os.Interrupt)
 		_ = daemon.Wait()
 	})
-	var err error
-	for range 100 {
-		if _, err = w.recalld("call", "hello"); err == nil {
-			return w
-		}
-		time.Sleep(200 * time.Millisecond)
+	if err := log.SetReadDeadline(time.Now().Add(3 * time.Minute)); err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("the daemon does not answer: %v", err)
-	return nil
+	lines := bufio.NewScanner(log)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), "daemon started") {
+			_ = log.SetReadDeadline(time.Time{}) // what it says later is dropped
+			go func() { _, _ = io.Copy(io.Discard, log); _ = log.Close() }()
+			return
+		}
+	}
+	t.Fatalf("the daemon does not start: %v", lines.Err())
 }
 
 func (w *world) recalld(args ...string) (string, error) {
@@ -179,7 +199,7 @@ func (w *world) hooks(c client) string {
 		} `json:"steps"`
 	}
 	var got []string
-	for range 20 { // a hook's event may wait for the daemon
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); { // a hook's event may wait for the daemon
 		out, err := w.recalld("call", "knowledge_last", `{"n": 50, "scope": "all"}`)
 		if err != nil {
 			return err.Error()
@@ -199,7 +219,6 @@ func (w *world) hooks(c client) string {
 		if len(got) == 2 {
 			break
 		}
-		time.Sleep(250 * time.Millisecond)
 	}
 	if got == nil {
 		return "–"
@@ -207,24 +226,20 @@ func (w *world) hooks(c client) string {
 	return strings.Join(got, ", ")
 }
 
-// bridges counts the bridges that outlive the client's turn.
+// bridges counts the bridges that outlive the client's turn by five seconds.
 func (w *world) bridges() int {
+	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
+	defer cancel()
+	out, err := command(w.t.Context(), "", nil, "ps", "-eo", "pid,args")
+	if err != nil {
+		return 0
+	}
 	n := 0
-	for range 20 {
-		out, err := command(w.t.Context(), "", nil, "ps", "-eo", "args")
-		if err != nil {
-			return 0
+	for line := range strings.Lines(out) {
+		fields := strings.Fields(line)
+		if len(fields) > 2 && filepath.Base(fields[1]) == "recalld" && fields[2] == "mcp" && exec.CommandContext(ctx, "tail", "--pid", fields[0], "-f", "/dev/null").Run() != nil {
+			n++
 		}
-		n = 0
-		for line := range strings.Lines(out) {
-			if fields := strings.Fields(line); len(fields) > 1 && filepath.Base(fields[0]) == "recalld" && fields[1] == "mcp" {
-				n++
-			}
-		}
-		if n == 0 {
-			break
-		}
-		time.Sleep(250 * time.Millisecond)
 	}
 	return n
 }

@@ -79,6 +79,9 @@ func body(w http.ResponseWriter, r *http.Request, max int64) ([]byte, error) {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, &memory.Error{Code: memory.CodeUnavailable, Field: "body", Message: "did not arrive in time", Hint: "send it again, without a pause", Cause: err}
 	}
+	if e, ok := errors.AsType[*memory.Error](err); ok {
+		return nil, e
+	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		e := memory.Invalid("body", fmt.Sprintf("at most %d bytes", max), "is too long")
 		e.Cause = errTooLong

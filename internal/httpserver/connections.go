@@ -2,12 +2,16 @@ package httpserver
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/recalld/recalld/internal/memory"
 )
 
 // connections bounds the connections of a Server. Over the limit it closes the
@@ -18,6 +22,8 @@ import (
 type connections struct {
 	max         int
 	bodyTimeout time.Duration
+	maxBodies   int64
+	bodies      atomic.Int64 // bytes of the bodies of requests in progress
 
 	mu   sync.Mutex
 	open map[net.Conn]*connection // guarded by mu
@@ -35,8 +41,8 @@ type connection struct {
 	since time.Time
 }
 
-func newConnections(max int, bodyTimeout time.Duration) *connections {
-	return &connections{max: max, bodyTimeout: bodyTimeout, open: map[net.Conn]*connection{}}
+func newConnections(max int, bodyTimeout time.Duration, maxBodies int64) *connections {
+	return &connections{max: max, bodyTimeout: bodyTimeout, maxBodies: maxBodies, open: map[net.Conn]*connection{}}
 }
 
 // connectionKey is the context key of a request's connection.
@@ -130,23 +136,34 @@ func (c *connections) handler(next http.Handler) http.Handler {
 			// Where there is no deadline to set, as in tests without a connection,
 			// the body is there already.
 			_ = control.SetReadDeadline(time.Now().Add(c.bodyTimeout))
-			r.Body = &arrivingBody{ReadCloser: r.Body, whole: func() {
+			body := &arrivingBody{ReadCloser: r.Body, all: c, whole: func() {
 				_ = control.SetReadDeadline(time.Time{}) // the answer may take longer
 				c.answering(is, true)
 			}}
+			defer func() { c.bodies.Add(-body.size) }()
+			r.Body = body
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// arrivingBody calls whole once, when the body has been read to its end.
+// arrivingBody calls whole once, when the body has been read to its end. It fails with
+// CodeLimited when the bodies of all requests in progress are too much together: they are
+// kept in memory until they are answered.
 type arrivingBody struct {
 	io.ReadCloser
+	all   *connections
+	size  int64 // read so far
 	whole func()
 }
 
 func (b *arrivingBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
+	b.size += int64(n)
+	if b.all.bodies.Add(int64(n)) > b.all.maxBodies {
+		return 0, &memory.Error{Code: memory.CodeLimited, Field: "body", Limit: fmt.Sprintf("%d bytes of all requests in progress", b.all.maxBodies),
+			Message: "too much is being sent at once", Hint: "try again in 1 second", RetryAfter: 1}
+	}
 	if err == io.EOF && b.whole != nil {
 		b.whole()
 		b.whole = nil

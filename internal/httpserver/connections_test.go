@@ -200,3 +200,45 @@ func TestStreamsKeepNobodyOut(t *testing.T) {
 		t.Errorf("%d streams are kept, want %d: one request at a time needs one place", kept, limit-1)
 	}
 }
+
+// TestBodiesInFlight: bodies that are too much together are refused, and there is room again
+// when they have been answered.
+func TestBodiesInFlight(t *testing.T) {
+	_, address := startRaw(t, ServerOptions{MaxBodies: 50}, func(w http.ResponseWriter, r *http.Request) {
+		if body, err := io.ReadAll(r.Body); err != nil {
+			http.Error(w, err.Error(), http.StatusTooManyRequests)
+		} else {
+			fmt.Fprint(w, len(body))
+		}
+	})
+	answers := func(size int) (int, string) {
+		t.Helper()
+		answer, err := http.Post("http://"+address, "text/plain", strings.NewReader(strings.Repeat("x", size)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, _ := io.ReadAll(answer.Body)
+		return answer.StatusCode, string(text)
+	}
+	for range 3 {
+		if status, text := answers(51); status != http.StatusTooManyRequests || !strings.Contains(text, "50 bytes of all requests") {
+			t.Errorf("51 bytes are answered with %d: %s", status, text)
+		}
+		if status, text := answers(50); status != http.StatusOK || text != "50" {
+			t.Errorf("50 bytes are answered with %d: %s", status, text)
+		}
+	}
+	half := dialRaw(t, address)
+	fmt.Fprint(half, "POST / HTTP/1.1\r\nHost: d\r\nContent-Length: 100\r\n\r\n"+strings.Repeat("x", 30))
+	for status := http.StatusOK; status == http.StatusOK; { // until the half has been read
+		status, _ = answers(30)
+	}
+	if status, text := answers(20); status != http.StatusOK {
+		t.Errorf("20 bytes beside 30 are answered with %d: %s", status, text)
+	}
+	_ = half.Close()
+	for status := 0; status != http.StatusOK; { // once its end has been noticed
+		status, _ = answers(30)
+	}
+}

@@ -32,6 +32,9 @@ const (
 	unreadTimeout = 30 * time.Second
 	// maxConnections bounds the open connections. An agent has two or three.
 	maxConnections = 1024
+	// maxBodies bounds the bodies of all requests in progress together, in bytes: 16 of the
+	// largest.
+	maxBodies = 128 << 20
 	// CancelGrace is how long a cancelled request may take to notice.
 	CancelGrace = 2 * time.Second
 )
@@ -61,6 +64,9 @@ type ServerOptions struct {
 	// BodyTimeout bounds how long a request's body may take to arrive; 0 is the
 	// default.
 	BodyTimeout time.Duration
+	// MaxBodies bounds the bodies of all requests in progress together, in bytes; 0 is the
+	// default. A request over it is answered with CodeLimited.
+	MaxBodies int64
 	// UnreadTimeout bounds how long a client may leave a part of its answer unread; 0 is
 	// the default.
 	UnreadTimeout time.Duration
@@ -103,7 +109,7 @@ func NewServer(opts ServerOptions) *Server {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{opts: opts, conns: newConnections(cmp.Or(opts.MaxConnections, maxConnections), cmp.Or(opts.BodyTimeout, bodyTimeout)), failed: make(chan error, 1), drained: make(chan struct{}), quiescent: make(chan struct{})}
+	s := &Server{opts: opts, conns: newConnections(cmp.Or(opts.MaxConnections, maxConnections), cmp.Or(opts.BodyTimeout, bodyTimeout), cmp.Or(opts.MaxBodies, maxBodies)), failed: make(chan error, 1), drained: make(chan struct{}), quiescent: make(chan struct{})}
 	s.base, s.cancel = context.WithCancel(context.Background())
 	return s
 }

@@ -85,6 +85,8 @@ type Options struct {
 	// SessionTTL is how long an idle session is kept; default 24 h. A client
 	// that comes back later initialises again.
 	SessionTTL time.Duration
+	// MaxSessions bounds the sessions that one client has open; default 256.
+	MaxSessions int
 	// KnowledgePrefix is what the names of the knowledge tools begin with: up
 	// to 40 letters, digits, _ and -, or nothing. Nil is DefaultKnowledgePrefix.
 	KnowledgePrefix *string
@@ -130,6 +132,9 @@ func (o *Options) validate() error {
 	if o.SessionTTL == 0 {
 		o.SessionTTL = 24 * time.Hour
 	}
+	if o.MaxSessions == 0 {
+		o.MaxSessions = 256
+	}
 	if o.Notice == nil {
 		o.Notice = func() string { return "" }
 	}
@@ -169,13 +174,15 @@ type Server struct {
 	reads    map[string]bool          // the tools that change nothing
 	ops      map[string]*service.Spec // of the tools, by name
 
-	mu    sync.Mutex // guards roots, agents and found
+	mu    sync.Mutex // guards roots, agents, found and owners
 	roots map[string]*roots
 	// agents holds the agent's session that each session has started, by the
 	// session's id; see agent.go.
 	agents map[string]agent
 	// found holds what each session has found, by its id; see listing.go.
 	found map[string]found
+	// owners holds the client of each session, by the session's id; see admit.go.
+	owners map[string]string
 }
 
 var _ http.Handler = (*Server)(nil)
@@ -193,9 +200,14 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{svc: svc, opts: opts, log: opts.Logger, ctx: ctx, cancel: cancel,
 		tools: tools, handlers: map[string]server.ToolHandlerFunc{}, groups: map[string]service.Group{}, first: first, reads: map[string]bool{}, ops: map[string]*service.Spec{},
-		roots: map[string]*roots{}, agents: map[string]agent{}, found: map[string]found{}}
+		roots: map[string]*roots{}, agents: map[string]agent{}, found: map[string]found{}, owners: map[string]string{}}
 
 	hooks := &server.Hooks{}
+	hooks.AddOnRegisterSession(func(ctx context.Context, session server.ClientSession) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.owners[session.SessionID()] = clientKey(ctx)
+	})
 	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
 		s.forget(session.SessionID())
 	})
