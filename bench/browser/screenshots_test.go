@@ -74,29 +74,37 @@ func (b *tab) picture(width int64) []byte {
 // reduced is a picture with its most frequent colours; the others become the nearest of them.
 // Pages have few but for the edges of letters.
 func reduced(p image.Image) image.Image {
-	counts := map[color.RGBA]int{}
 	bounds := p.Bounds()
 	rgba := image.NewRGBA(bounds)
 	draw.Draw(rgba, bounds, p, bounds.Min, draw.Src)
-	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
-		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			counts[rgba.RGBAAt(x, y)]++
+	counts := map[color.RGBA]int{}
+	for at := 0; at < len(rgba.Pix); {
+		c, from := colourAt(rgba.Pix, at), at
+		for at += 4; at < len(rgba.Pix) && colourAt(rgba.Pix, at) == c; at += 4 { // most pixels are as the one before
 		}
+		counts[c] += (at - from) / 4
 	}
 	out := image.NewPaletted(bounds, frequent(counts, 256))
 	nearest := map[color.RGBA]uint8{}
-	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
-		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			c := rgba.RGBAAt(x, y)
+	var last color.RGBA
+	var index uint8
+	for n := range out.Pix {
+		if c := colourAt(rgba.Pix, 4*n); n == 0 || c != last {
 			i, known := nearest[c]
 			if !known {
 				i = uint8(out.Palette.Index(c))
 				nearest[c] = i
 			}
-			out.SetColorIndex(x, y, i)
+			last, index = c, i
 		}
+		out.Pix[n] = index
 	}
 	return out
+}
+
+// colourAt is the colour of a pixel.
+func colourAt(pix []uint8, at int) color.RGBA {
+	return color.RGBA{R: pix[at], G: pix[at+1], B: pix[at+2], A: pix[at+3]}
 }
 
 // frequent are the n most frequent colours, in an order that does not depend on the map's.

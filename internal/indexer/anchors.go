@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -17,9 +18,29 @@ func (x *Indexer) Places(doc memory.DocID, sel memory.Selection) []memory.Candid
 	return x.Candidates(num, sel)
 }
 
-// RecordIDs returns the ids of a selection's records, newest first.
-func (x *Indexer) RecordIDs(sel memory.Selection) []string {
-	return x.OrderedIDs(sel, memory.NewestFirst)
+// RecordCount returns how many records a selection has.
+func (x *Indexer) RecordCount(sel memory.Selection) (n int) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for range x.selectedRecords(&sel) {
+		n++
+	}
+	return n
+}
+
+// selectedRecords yields the numbers of a selection's records. It is used with mu held.
+func (x *Indexer) selectedRecords(sel *memory.Selection) iter.Seq[uint32] {
+	all := x.owners.allRecords()
+	if sel.Project != "" && sel.Also == "" && !sel.AllLessons {
+		all = x.owners.ofProject(sel.Project)
+	}
+	return func(yield func(uint32) bool) {
+		for n := range all {
+			if e := &x.owners.all[n]; e.id != "" && x.selected(e, sel) && !yield(n) {
+				return
+			}
+		}
+	}
 }
 
 // OrderedIDs returns the ids of a selection's records in an order. Those of one rank are the
@@ -33,19 +54,9 @@ func (x *Indexer) OrderedIDs(sel memory.Selection, order memory.LessonOrder) []s
 	var found []ranked
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	take := func(n uint32) {
-		if e := &x.owners.all[n]; e.id != "" && x.selected(e, &sel) {
-			found = append(found, ranked{n, rankIn(e, order), e.created})
-		}
-	}
-	if sel.Project != "" && sel.Also == "" && !sel.AllLessons {
-		for n := range x.owners.projects.of(sel.Project) {
-			take(n)
-		}
-	} else {
-		for n := range x.owners.allRecords() {
-			take(n)
-		}
+	for n := range x.selectedRecords(&sel) {
+		e := &x.owners.all[n]
+		found = append(found, ranked{n, rankIn(e, order), e.created})
 	}
 	slices.SortFunc(found, func(a, b ranked) int {
 		newest := cmp.Compare(b.created, a.created)

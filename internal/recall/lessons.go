@@ -42,7 +42,7 @@ func (s *Service) Lessons(ctx context.Context, req memory.LessonsRequest) (*memo
 	}
 	list := &memory.LessonList{Project: project.ID, ProjectName: project.Name, Lessons: []memory.Item{}, Total: len(ids), Found: len(ids)}
 	if req.Withdrawn || req.Pinned || req.Words != "" {
-		list.Total = len(s.opts.Corpus.RecordIDs(sel))
+		list.Total = s.opts.Corpus.RecordCount(sel)
 	}
 	if !req.Stale {
 		ids = ids[min(req.Skip, len(ids)):]

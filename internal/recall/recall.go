@@ -123,9 +123,8 @@ type Corpus interface {
 	At(place memory.CodeLocation, sel memory.Selection) []memory.Candidate
 	// Places returns the places of a document that a selection allows.
 	Places(doc memory.DocID, sel memory.Selection) []memory.Candidate
-	// RecordIDs returns the ids of a selection's records, newest first.
-	RecordIDs(sel memory.Selection) []string
-	// OrderedIDs returns them in another order.
+	// RecordCount returns how many records a selection has, OrderedIDs their ids in an order.
+	RecordCount(sel memory.Selection) int
 	OrderedIDs(sel memory.Selection, order memory.LessonOrder) []string
 }
 

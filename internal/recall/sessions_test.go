@@ -274,7 +274,7 @@ func (s *shelf) Called(folded, _ string) []memory.NamedDoc { return s.called[fol
 
 func (s *shelf) Places(memory.DocID, memory.Selection) []memory.Candidate { return nil }
 
-func (s *shelf) RecordIDs(memory.Selection) []string { return nil }
+func (s *shelf) RecordCount(memory.Selection) int { return 0 }
 
 func (s *shelf) OrderedIDs(memory.Selection, memory.LessonOrder) []string { return nil }
 

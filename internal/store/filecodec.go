@@ -123,6 +123,17 @@ func momentOf(ns int64) time.Time {
 	return time.Unix(0, ns).UTC()
 }
 
+// unknownModTime is how the zero time is stored, which a file has that changed while it was
+// read: 0 is the time of files in reproducible archives.
+var unknownModTime = time.Time{}.UnixNano()
+
+func modTimeOf(ns int64) time.Time {
+	if ns == unknownModTime {
+		return time.Time{}
+	}
+	return time.Unix(0, ns).UTC()
+}
+
 func decodeStoredFile(payload []byte) (storedFile, error) {
 	if len(payload) > 0 {
 		switch missing := arrayHeader + fields - int(payload[0]); missing {
@@ -152,7 +163,7 @@ func decodeFile(sandbox, path string, payload []byte, find findChunkSet) (memory
 	}
 	return memory.File{
 		Project: in.Project, Sandbox: sandbox, Path: path, Hash: in.Hash, Size: in.Size,
-		ModTime: time.Unix(0, in.ModTime).UTC(), ChangeTime: momentOf(in.ChangeTime), Inode: in.Inode, Lang: in.Lang,
+		ModTime: modTimeOf(in.ModTime), ChangeTime: momentOf(in.ChangeTime), Inode: in.Inode, Lang: in.Lang,
 		Generation: in.Generation, Chunker: in.Chunker, Chunks: c.chunks,
 		Head: c.head, Pruned: in.Pruned,
 	}, id, nil
@@ -194,7 +205,7 @@ func decodeMetadata(payload []byte) (memory.FileMetadata, chunkSetID, error) {
 		n, err = arrayLen(in.Chunks)
 	}
 	return memory.FileMetadata{
-		Project: in.Project, Hash: in.Hash, Size: in.Size, ModTime: time.Unix(0, in.ModTime).UTC(),
+		Project: in.Project, Hash: in.Hash, Size: in.Size, ModTime: modTimeOf(in.ModTime),
 		ChangeTime: momentOf(in.ChangeTime), Inode: in.Inode, Lang: in.Lang,
 		Generation: in.Generation, Chunker: in.Chunker, Chunks: n, Head: in.Head != "" || in.SetHead, Pruned: in.Pruned,
 	}, in.chunkSetID(), err

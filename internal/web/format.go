@@ -33,6 +33,7 @@ func (s *Site) functions() template.FuncMap {
 		"short":   render.ShortID,
 		"state":   func(p memory.SandboxState) string { return p.IndexState() },
 		"reason":  reasonText,
+		"skip":    skipText,
 		"tasks":   taskLines,
 		"label":   func(project string, i memory.Item) label { return labels{project: project}.labelOf(i) },
 		"cut":     func(text string, n int) string { return cutTo(text, n) },
@@ -81,6 +82,19 @@ func reasonText(r memory.Reason) string {
 		return text
 	}
 	return string(r)
+}
+
+// skips say why files are left out of an index, where the word of the code source does not.
+var skips = map[string]string{
+	"skipped_folder": "in a skipped folder", "skipped_name": "skipped by name", "ignored": "ignored by a rule", "too_large": "too large", "too_many": "beyond the limit of files",
+	"data": "data, not written by hand", "symbolic_link": "a symbolic link", "not_a_file": "not a regular file", "nested_repository": "a repository of its own", "odd_name": "with a name that is not UTF-8",
+}
+
+func skipText(reason string) string {
+	if text, known := skips[reason]; known {
+		return text
+	}
+	return reason
 }
 
 // cutTo returns a text of at most n characters, in one line.
