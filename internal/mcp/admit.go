@@ -3,14 +3,15 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/memory"
@@ -22,7 +23,8 @@ import (
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
 	body, err := io.ReadAll(io.LimitReader(r.Body, MaxMessage+1))
 	if e, ok := errors.AsType[*memory.Error](err); ok { // no room for it now
-		limited(w, nil, e)
+		w.Header().Set("Retry-After", strconv.Itoa(e.RetryAfter))
+		refuse(w, http.StatusTooManyRequests, rpcError(nil, codeInvalidRequest, e.Error()+"; "+e.Hint))
 		return false
 	}
 	if err != nil {
@@ -40,10 +42,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	if env.Method == string(mcpgo.MethodInitialize) {
-		if err := s.roomForSession(clientKey(r.Context())); err != nil {
-			limited(w, env.ID, err)
-			return false
-		}
+		s.makeRoom(r.Context(), clientKey(r.Context()))
 	}
 	if chosen := splitToolsets(r.Header.Get(HeaderToolsets)); len(chosen) > 0 {
 		if _, err := chooseTools(s.tools, chosen); err != nil {
@@ -63,29 +62,53 @@ func clientKey(ctx context.Context) string {
 	return ""
 }
 
-// roomForSession returns CodeLimited if a client has as many sessions open as it may: each
-// takes memory until it ends or has been idle for Options.SessionTTL.
-func (s *Server) roomForSession(client string) *memory.Error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	open := 0
-	for _, owner := range s.owners {
-		if owner == client {
-			open++
-		}
-	}
-	if open < s.opts.MaxSessions {
-		return nil
-	}
-	return &memory.Error{Code: memory.CodeLimited, Field: "session", Limit: fmt.Sprintf("%d sessions of one client", s.opts.MaxSessions),
-		Message: "the client has too many sessions open", Hint: "end one with DELETE, or make all calls in one session", RetryAfter: 1}
+// opened is a session's client, and when the session was last used.
+type opened struct {
+	client string
+	used   time.Time
 }
 
-// limited answers a message that has to wait.
-func limited(w http.ResponseWriter, id json.RawMessage, e *memory.Error) {
-	w.Header().Set("Retry-After", strconv.Itoa(e.RetryAfter))
-	refuse(w, http.StatusTooManyRequests, rpcError(id, codeInvalidRequest, e.Error()+"; "+e.Hint))
+// used notes that a session is in use.
+func (s *Server) used(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x, ok := s.sessions[session]; ok {
+		s.sessions[session] = opened{x.client, time.Now()}
+	}
 }
+
+// makeRoom ends the session of a client that was idle longest if the client has as many as it
+// may: a client that is killed leaves its session behind, and each takes memory until it has
+// been idle for Options.SessionTTL. Whoever still has that session initialises again.
+func (s *Server) makeRoom(ctx context.Context, client string) {
+	s.mu.Lock()
+	open, oldest := 0, ""
+	for id, x := range s.sessions {
+		if x.client != client {
+			continue
+		}
+		if open++; oldest == "" || x.used.Before(s.sessions[oldest].used) {
+			oldest = id
+		}
+	}
+	s.mu.Unlock()
+	if open < s.opts.MaxSessions {
+		return
+	}
+	r, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodDelete, "http://localhost"+Path, nil)
+	if err != nil {
+		return // both are constant
+	}
+	r.Header.Set(server.HeaderKeySessionID, oldest)
+	s.http.ServeHTTP(discarded{}, r)
+}
+
+// discarded is an answer that nobody reads.
+type discarded struct{}
+
+func (discarded) Header() http.Header         { return http.Header{} }
+func (discarded) Write(p []byte) (int, error) { return len(p), nil }
+func (discarded) WriteHeader(int)             {}
 
 func refuse(w http.ResponseWriter, status int, message []byte) {
 	w.Header().Set("Content-Type", "application/json")

@@ -112,5 +112,5 @@ func (s *Server) forget(session string) {
 	delete(s.roots, session)
 	delete(s.agents, session)
 	delete(s.found, session)
-	delete(s.owners, session)
+	delete(s.sessions, session)
 }

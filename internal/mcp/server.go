@@ -85,7 +85,8 @@ type Options struct {
 	// SessionTTL is how long an idle session is kept; default 24 h. A client
 	// that comes back later initialises again.
 	SessionTTL time.Duration
-	// MaxSessions bounds the sessions that one client has open; default 256.
+	// MaxSessions bounds the sessions that one client has open; default 256. Over it, the
+	// one that was idle longest ends.
 	MaxSessions int
 	// KnowledgePrefix is what the names of the knowledge tools begin with: up
 	// to 40 letters, digits, _ and -, or nothing. Nil is DefaultKnowledgePrefix.
@@ -174,15 +175,15 @@ type Server struct {
 	reads    map[string]bool          // the tools that change nothing
 	ops      map[string]*service.Spec // of the tools, by name
 
-	mu    sync.Mutex // guards roots, agents, found and owners
+	mu    sync.Mutex // guards roots, agents, found and sessions
 	roots map[string]*roots
 	// agents holds the agent's session that each session has started, by the
 	// session's id; see agent.go.
 	agents map[string]agent
 	// found holds what each session has found, by its id; see listing.go.
 	found map[string]found
-	// owners holds the client of each session, by the session's id; see admit.go.
-	owners map[string]string
+	// sessions are those that are open, by id; see admit.go.
+	sessions map[string]opened
 }
 
 var _ http.Handler = (*Server)(nil)
@@ -200,13 +201,13 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{svc: svc, opts: opts, log: opts.Logger, ctx: ctx, cancel: cancel,
 		tools: tools, handlers: map[string]server.ToolHandlerFunc{}, groups: map[string]service.Group{}, first: first, reads: map[string]bool{}, ops: map[string]*service.Spec{},
-		roots: map[string]*roots{}, agents: map[string]agent{}, found: map[string]found{}, owners: map[string]string{}}
+		roots: map[string]*roots{}, agents: map[string]agent{}, found: map[string]found{}, sessions: map[string]opened{}}
 
 	hooks := &server.Hooks{}
 	hooks.AddOnRegisterSession(func(ctx context.Context, session server.ClientSession) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.owners[session.SessionID()] = clientKey(ctx)
+		s.sessions[session.SessionID()] = opened{clientKey(ctx), time.Now()}
 	})
 	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
 		s.forget(session.SessionID())
@@ -253,6 +254,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !s.admit(w, r) {
 			return
 		}
+		s.used(r.Header.Get(server.HeaderKeySessionID))
 		answer := &answerWriter{ResponseWriter: w, server: s, request: r}
 		w, r = answer, r.WithContext(context.WithValue(r.Context(), answerWriterKey{}, answer))
 	}
