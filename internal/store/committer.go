@@ -104,14 +104,21 @@ func (s *Store) committer() {
 	timer := time.NewTimer(flushAfter)
 	timer.Stop()
 	armed := false // the first receipt that waits sets the time, not the last
+	rest := time.NewTimer(s.opts.restAfter)
+	defer rest.Stop()
+	commit := func(us []*update) {
+		s.wake()
+		s.commit(us)
+		rest.Reset(s.opts.restAfter)
+	}
 	for {
 		select {
 		case u, open := <-s.updates:
 			if !open {
-				s.commit(nil)
+				commit(nil)
 				return
 			}
-			s.commit(s.gather(u))
+			commit(s.gather(u))
 		case pause := <-s.pauses:
 			pause()
 		case <-s.flush:
@@ -119,9 +126,13 @@ func (s *Store) committer() {
 				armed = true
 				timer.Reset(flushAfter)
 			}
+		case <-rest.C:
+			if !s.rest() {
+				rest.Reset(s.opts.restAfter)
+			}
 		case <-timer.C:
 			armed = false
-			s.commit(nil)
+			commit(nil)
 		}
 	}
 }

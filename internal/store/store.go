@@ -75,6 +75,8 @@ type Options struct {
 	Clock func() time.Time
 	// Logger gets the errors that cannot be returned. Default: discarded.
 	Logger *slog.Logger
+
+	restAfter time.Duration // that of the constant, but in tests
 }
 
 func (o *Options) validate() error {
@@ -89,6 +91,9 @@ func (o *Options) validate() error {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.restAfter == 0 {
+		o.restAfter = restAfter
 	}
 	if o.Apply == nil {
 		o.Apply = func([]memory.Change) {}
@@ -112,6 +117,7 @@ type Store struct {
 	// is used by the committer only, and nil while the store is open read-only.
 	guard        *guard
 	preallocator *preallocator
+	resting      *handle        // whose compactions are stopped; the committer's alone
 	retired      sync.WaitGroup // replaced databases that are still being read
 	closing      chan struct{}  // closed when Close begins
 	watched      chan struct{}  // closed when watch has ended

@@ -1,0 +1,47 @@
+package store
+
+import (
+	"time"
+	_ "unsafe" // for go:linkname
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// restAfter is how long nothing was committed when Badger's compactions are stopped. They
+// look for work 40 times a second, which is most of what a daemon at rest takes of the
+// processor, and there is none until something is written.
+const restAfter = 10 * time.Second
+
+// Badger has no other way to stop compactions and begin them again; it uses these in
+// Flatten. They must not run at the same time, so the committer alone calls them.
+//
+//go:linkname stopCompactions github.com/dgraph-io/badger/v4.(*DB).stopCompactions
+func stopCompactions(db *badger.DB)
+
+//go:linkname startCompactions github.com/dgraph-io/badger/v4.(*DB).startCompactions
+func startCompactions(db *badger.DB)
+
+// rest stops compactions if none is due. It reports whether they are stopped, and is called
+// by the committer.
+func (s *Store) rest() bool {
+	// A compaction that is due without room waits at the gate, and stopping would wait for it.
+	if s.db.readOnly || s.guard != nil && !s.guard.compactable() {
+		return false
+	}
+	for _, level := range s.db.Levels() {
+		if level.Score > 0 { // set for levels that are due
+			return false
+		}
+	}
+	stopCompactions(s.db.DB)
+	s.resting = s.db
+	return true
+}
+
+// wake begins compactions again, before something is written. It is called by the committer.
+func (s *Store) wake() {
+	if s.resting == s.db {
+		startCompactions(s.db.DB)
+	}
+	s.resting = nil
+}

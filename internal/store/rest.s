@@ -1,0 +1,1 @@
+// This file lets rest.go declare functions without a body.
