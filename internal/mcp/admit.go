@@ -79,7 +79,7 @@ func (s *Server) used(session string) {
 
 // makeRoom ends the session of a client that was idle longest if the client has as many as it
 // may: a client that is killed leaves its session behind, and each takes memory until it has
-// been idle for Options.SessionTTL. Whoever still has that session initialises again.
+// been idle for Options.SessionTTL. A client that still uses it initialises again.
 func (s *Server) makeRoom(ctx context.Context, client string) {
 	s.mu.Lock()
 	open, oldest := 0, ""
