@@ -91,7 +91,7 @@ func (w *writer) write(ctx context.Context, m *manifest, walk func(context.Conte
 			m.packs = append(m.packs, pack{Name: at.pack})
 		}
 		m.blocks = append(m.blocks, block{hash: h, pack: n, offset: at.offset, length: at.length, raw: at.raw})
-		return nil
+		return w.turn(ctx, func() error { return nil }) // to read the next entries
 	}
 	if err := walk(ctx, c.add); err != nil {
 		return fmt.Errorf("write backup: %w", err)

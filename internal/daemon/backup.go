@@ -58,7 +58,7 @@ func (d *Daemon) backUp(ctx context.Context, now time.Time, req memory.BackupReq
 
 // backupPatience is how long a block of a backup waits for its turn. Other background work
 // waits until there is memory again; a backup needs little, and must end.
-const backupPatience = 100 * time.Millisecond
+const backupPatience = 50 * time.Millisecond
 
 // yield runs a block of a backup when no request needs the processor, or after
 // backupPatience.
