@@ -97,7 +97,7 @@ func (b *tab) link(selector string) string {
 func (w *world) show(b *tab, p pageAt) {
 	b.t.Helper()
 	b.at(w.ui + p.path)
-	if p.name == "map" && !b.unscripted {
+	if strings.HasPrefix(p.name, "map") && !b.unscripted { // what is below the map moves when it is drawn
 		b.until(`document.querySelector("#map-canvas").dataset.points > 0`)
 	}
 	for i, selector := range p.clicks {

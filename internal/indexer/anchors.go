@@ -3,6 +3,7 @@ package indexer
 import (
 	"cmp"
 	"iter"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -43,14 +44,17 @@ func (x *Indexer) selectedRecords(sel *memory.Selection) iter.Seq[uint32] {
 	}
 }
 
-// OrderedIDs returns the ids of a selection's records in an order. Those of one rank are the
-// newest first.
-func (x *Indexer) OrderedIDs(sel memory.Selection, order memory.LessonOrder) []string {
-	type ranked struct {
-		n       uint32
-		rank    int
-		created int64
-	}
+// ranked is a record with what orders it.
+type ranked struct {
+	n       uint32
+	rank    int
+	created int64
+}
+
+// OrderedIDs returns the ids of a selection's records in an order, those of one rank the
+// newest first: at most so many after those that are skipped. Total counts them all. A page
+// costs a walk over the project's records, and no sorting of them.
+func (x *Indexer) OrderedIDs(sel memory.Selection, order memory.LessonOrder, skip, most int) (ids []string, total int) {
 	var found []ranked
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -58,18 +62,65 @@ func (x *Indexer) OrderedIDs(sel memory.Selection, order memory.LessonOrder) []s
 		e := &x.owners.all[n]
 		found = append(found, ranked{n, rankIn(e, order), e.created})
 	}
-	slices.SortFunc(found, func(a, b ranked) int {
-		newest := cmp.Compare(b.created, a.created)
-		if order == memory.OldestFirst {
-			newest = -newest
+	compare := func(a, b ranked) int {
+		if c := cmp.Compare(b.rank, a.rank); c != 0 {
+			return c
 		}
-		return cmp.Or(cmp.Compare(b.rank, a.rank), newest, strings.Compare(x.owners.all[a.n].id, x.owners.all[b.n].id))
-	})
-	ids := make([]string, len(found))
-	for i, f := range found {
+		if c := cmp.Compare(b.created, a.created); c != 0 && order == memory.OldestFirst {
+			return -c
+		} else if c != 0 {
+			return c
+		}
+		return strings.Compare(x.owners.all[a.n].id, x.owners.all[b.n].id)
+	}
+	page := window(found, skip, most, compare)
+	ids = make([]string, len(page))
+	for i, f := range page {
 		ids[i] = x.owners.all[f.n].id
 	}
-	return ids
+	return ids, len(found)
+}
+
+// window returns what a sorted list would have from skip on, at most so many, sorted. It
+// reorders the list.
+func window[T any](list []T, skip, most int, compare func(a, b T) int) []T {
+	skip = min(skip, len(list))
+	most = min(most, len(list)-skip)
+	partition(list, skip, compare)
+	list = list[skip:]
+	partition(list, most, compare)
+	list = list[:most]
+	slices.SortFunc(list, compare)
+	return list
+}
+
+// partition moves the n smallest elements of a list to its beginning (quickselect: Hoare,
+// 1961).
+func partition[T any](list []T, n int, compare func(a, b T) int) {
+	for n > 0 && n < len(list) {
+		pivot := list[rand.IntN(len(list))]
+		low, high := 0, len(list)-1
+		for low <= high {
+			for compare(list[low], pivot) < 0 {
+				low++
+			}
+			for compare(list[high], pivot) > 0 {
+				high--
+			}
+			if low <= high {
+				list[low], list[high] = list[high], list[low]
+				low, high = low+1, high-1
+			}
+		}
+		switch {
+		case n <= high:
+			list = list[:high+1]
+		case n >= low:
+			list, n = list[low:], n-low
+		default:
+			return
+		}
+	}
 }
 
 // rankIn is the rank of a record in an order, the highest first.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -36,16 +37,13 @@ func (s *Service) Lessons(ctx context.Context, req memory.LessonsRequest) (*memo
 	}
 	chosen := sel
 	chosen.Withdrawn, chosen.Pinned = req.Withdrawn, req.Pinned
-	ids, err := s.orderedLessons(ctx, chosen, &req)
+	ids, found, err := s.orderedLessons(ctx, chosen, &req)
 	if err != nil {
 		return nil, err
 	}
-	list := &memory.LessonList{Project: project.ID, ProjectName: project.Name, Lessons: []memory.Item{}, Total: len(ids), Found: len(ids)}
+	list := &memory.LessonList{Project: project.ID, ProjectName: project.Name, Lessons: []memory.Item{}, Total: found, Found: found}
 	if req.Withdrawn || req.Pinned || req.Words != "" {
 		list.Total = s.opts.Corpus.RecordCount(sel)
-	}
-	if !req.Stale {
-		ids = ids[min(req.Skip, len(ids)):]
 	}
 	code, stop := context.WithTimeout(ctx, listDeadline)
 	defer stop()
@@ -101,13 +99,27 @@ func (s *Service) lessonsOf(ctx context.Context, name string, caller memory.Call
 	}, err
 }
 
-// orderedLessons returns the ids of the lessons that a list is made of, in its order.
-func (s *Service) orderedLessons(ctx context.Context, sel memory.Selection, req *memory.LessonsRequest) ([]string, error) {
-	switch {
-	case req.Words == "":
-		return s.opts.Corpus.OrderedIDs(sel, req.Order), nil
-	case req.Withdrawn: // the word index does not know which of them have a text that is recalled, too
-		return s.readForWords(ctx, s.opts.Corpus.OrderedIDs(sel, req.Order), req.Words)
+// orderedLessons returns the ids of the lessons that a list is made of, in its order, without
+// those that it skips, and how many there are with those. Which ones are stale shows only when
+// their code is read, so none of these are skipped.
+func (s *Service) orderedLessons(ctx context.Context, sel memory.Selection, req *memory.LessonsRequest) (ids []string, found int, err error) {
+	skip, most := req.Skip, req.Limit
+	if req.Stale {
+		skip, most = 0, math.MaxInt
+	}
+	if req.Words == "" {
+		ids, found = s.opts.Corpus.OrderedIDs(sel, req.Order, skip, most)
+		return ids, found, nil
+	}
+	ids, err = s.lessonsWithWords(ctx, sel, req)
+	return ids[min(skip, len(ids)):], len(ids), err
+}
+
+// lessonsWithWords returns the ids of the lessons that words find, the best first.
+func (s *Service) lessonsWithWords(ctx context.Context, sel memory.Selection, req *memory.LessonsRequest) ([]string, error) {
+	if req.Withdrawn { // the word index does not know which of them have a text that is recalled, too
+		ids, _ := s.opts.Corpus.OrderedIDs(sel, req.Order, 0, maxReadForWords)
+		return s.readForWords(ctx, ids, req.Words)
 	}
 	sources := s.opts.Corpus.Sources()
 	words := slices.IndexFunc(sources, func(x index.Source) bool { return x.Collection == "" && x.Retriever != nil })
@@ -138,11 +150,11 @@ func (s *Service) orderedLessons(ctx context.Context, sel memory.Selection, req 
 	return some, nil
 }
 
-// readForWords returns the first lessons that hold all words.
+// readForWords returns the lessons that hold all words.
 func (s *Service) readForWords(ctx context.Context, ids []string, words string) ([]string, error) {
 	var found []string
 	wanted := strings.Fields(strings.ToLower(words))
-	for _, id := range ids[:min(len(ids), maxReadForWords)] {
+	for _, id := range ids {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -28,8 +28,8 @@ func (s *Service) Proven(ctx context.Context, project memory.Project, caller mem
 		bound float64
 	}
 	var all []proven
-	ids := s.opts.Corpus.OrderedIDs(memory.Selection{Project: project.ID, Kinds: []memory.Kind{memory.Lesson}}, memory.NewestFirst)
-	for _, id := range ids[:min(len(ids), maxProvenReads)] {
+	ids, _ := s.opts.Corpus.OrderedIDs(memory.Selection{Project: project.ID, Kinds: []memory.Kind{memory.Lesson}}, memory.NewestFirst, 0, maxProvenReads)
+	for _, id := range ids {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -123,9 +123,10 @@ type Corpus interface {
 	At(place memory.CodeLocation, sel memory.Selection) []memory.Candidate
 	// Places returns the places of a document that a selection allows.
 	Places(doc memory.DocID, sel memory.Selection) []memory.Candidate
-	// RecordCount returns how many records a selection has, OrderedIDs their ids in an order.
+	// RecordCount returns how many records a selection has. OrderedIDs returns their ids in an
+	// order, at most so many after those that are skipped, and how many there are.
 	RecordCount(sel memory.Selection) int
-	OrderedIDs(sel memory.Selection, order memory.LessonOrder) []string
+	OrderedIDs(sel memory.Selection, order memory.LessonOrder, skip, most int) (ids []string, total int)
 }
 
 // Projects finds the project that a caller means.

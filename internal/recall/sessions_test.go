@@ -276,7 +276,9 @@ func (s *shelf) Places(memory.DocID, memory.Selection) []memory.Candidate { retu
 
 func (s *shelf) RecordCount(memory.Selection) int { return 0 }
 
-func (s *shelf) OrderedIDs(memory.Selection, memory.LessonOrder) []string { return nil }
+func (s *shelf) OrderedIDs(memory.Selection, memory.LessonOrder, int, int) ([]string, int) {
+	return nil, 0
+}
 
 func (s *shelf) At(place memory.CodeLocation, sel memory.Selection) []memory.Candidate {
 	return s.at[place]
