@@ -50,7 +50,7 @@ type Recall interface {
 	Alike(a, b string) bool
 	// Then returns the texts that a receipt's items had.
 	Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.PastText
-	// Proven returns the lessons of a project that have worked best.
+	// Lessons lists the lessons of a project. Proven returns those that have worked best.
 	Lessons(ctx context.Context, req memory.LessonsRequest) (*memory.LessonList, error)
 	Proven(ctx context.Context, project memory.Project, caller memory.Caller, n int) ([]memory.Item, error)
 	// LastSteps returns the newest steps of a session.
