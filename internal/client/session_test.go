@@ -85,7 +85,7 @@ var sessionMethods = map[string]method{
 		answer: &memory.Assembled{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3,
 			Items: []memory.AssembledItem{{ContextItem: inside, ID: "o-1", Description: "d", Text: "t", InputSchema: schema, Tokens: 9, State: memory.Changed}},
 			Memories: []memory.Item{{ID: "1", Kind: memory.Lesson, Strength: memory.Likely, Text: "t", Source: memory.Source{Path: "a", Lines: &[2]int{1, 2}, Session: "abcd", Repo: "r", Sandbox: "/s", Symbol: "F"},
-				Project: "p", Relevance: .5, CreatedAt: at, Timestamp: at, Lesson: "l", Context: "c", Command: "x", SuccessRate: "9/10", Team: "ann", Foreign: true, Provenance: &from, State: "moved", Anchors: []memory.AnchorCheck{{Path: "a.go", Symbol: "F", State: memory.AnchorMoved, MovedTo: "b.go:1-2", Changed: .5}}, Similar: 2, Cut: true, Tokens: 7, StepEnd: &ended, Step: &ran, Task: &finished,
+				Project: "p", Relevance: .5, CreatedAt: at, Timestamp: at, Lesson: "l", Context: "c", Command: "x", SuccessRate: "9/10", Team: "ann", Pinned: true, Private: true, Foreign: true, Provenance: &from, State: "moved", Anchors: []memory.AnchorCheck{{Path: "a.go", Symbol: "F", State: memory.AnchorMoved, MovedTo: "b.go:1-2", Changed: .5}}, Similar: 2, Cut: true, Tokens: 7, StepEnd: &ended, Step: &ran, Task: &finished,
 				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Followed: true, Definition: "F", Place: "a:1", Neighbours: .1, Named: "F", FileKind: "test", Anchor: memory.AnchorGone,
 					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
 					Verdicts:   &memory.VerdictCounts{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},
