@@ -81,9 +81,11 @@ var (
 	errTooMuch = errors.New("git wrote too much")
 )
 
-// Within returns the call with another time limit.
+// Within returns the call with this time limit, unless its own is shorter.
 func (c Call) Within(limit time.Duration) Call {
-	c.limit = limit
+	if c.limit == 0 || limit < c.limit {
+		c.limit = limit
+	}
 	return c
 }
 

@@ -51,8 +51,8 @@ type Options struct {
 	// Git is the git program: "git" is searched in PATH, "none" runs none and reads
 	// ignore files instead.
 	Git string
-	// GitLimit bounds how long git may list files before ignore files are read instead.
-	// The default is 30 s. A repository can make git wait for ever.
+	// GitLimit bounds each call of git, after which ignore files are read instead: a
+	// repository can make git wait for ever. The default is 30 s.
 	GitLimit time.Duration
 
 	// Turn, if set, runs work that keeps a processor busy when no query is being

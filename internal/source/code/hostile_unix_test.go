@@ -22,38 +22,39 @@ const neverLong = 30 * time.Second
 // product has, and looks for traces of a program that it had run.
 func TestHostileRepositories(t *testing.T) {
 	type entry struct {
-		name  string
-		enter func(ctx context.Context, dir string)
+		name string
+		// limit is how long git may take.
+		enter func(ctx context.Context, dir string, limit time.Duration)
 	}
 	entries := []entry{
-		{"project.Head", func(_ context.Context, dir string) { project.Head(dir) }},
-		{"project.Identify", func(_ context.Context, dir string) { project.Identify(dir) }},
-		{"project.Resolver", func(ctx context.Context, dir string) {
+		{"project.Head", func(_ context.Context, dir string, _ time.Duration) { project.Head(dir) }},
+		{"project.Identify", func(_ context.Context, dir string, _ time.Duration) { project.Identify(dir) }},
+		{"project.Resolver", func(ctx context.Context, dir string, _ time.Duration) {
 			r := project.NewResolver(noProjects{})
 			r.Resolve(ctx, "", memory.Caller{Dir: dir})
 			r.Locate(dir)
 		}},
-		{"project.Below", func(_ context.Context, dir string) { project.Below(filepath.Dir(dir), 20) }},
-		{"Walk", func(ctx context.Context, dir string) {
-			Walk(ctx, dir, settings(Options{GitLimit: time.Second}), func(Entry) error { return nil })
+		{"project.Below", func(_ context.Context, dir string, _ time.Duration) { project.Below(filepath.Dir(dir), 20) }},
+		{"Walk", func(ctx context.Context, dir string, limit time.Duration) {
+			Walk(ctx, dir, settings(Options{GitLimit: limit}), func(Entry) error { return nil })
 		}},
-		{"Walk of some files", func(ctx context.Context, dir string) {
-			opts := settings(Options{GitLimit: time.Second})
+		{"Walk of some files", func(ctx context.Context, dir string, limit time.Duration) {
+			opts := settings(Options{GitLimit: limit})
 			if err := opts.validate(); err != nil {
 				t.Error(err)
 			}
 			walk(ctx, dir, []string{"a.txt", "sub"}, &opts, func(Entry) error { return nil })
 		}},
-		{"Index", func(ctx context.Context, dir string) {
+		{"Index", func(ctx context.Context, dir string, limit time.Duration) {
 			s := newShelf()
-			Index(ctx, sandboxOf(dir), s, nil, s, settings(Options{GitLimit: time.Second}))
+			Index(ctx, sandboxOf(dir), s, nil, s, settings(Options{GitLimit: limit}))
 		}},
-		{"git.Log", func(ctx context.Context, dir string) {
-			git.Log(ctx, "git", dir, 10, 10, time.Second)
-			git.Head(ctx, "git", dir, time.Second)
+		{"git.Log", func(ctx context.Context, dir string, limit time.Duration) {
+			git.Log(ctx, "git", dir, 10, 10, limit)
+			git.Head(ctx, "git", dir, limit)
 		}},
-		{"live rules", func(ctx context.Context, dir string) {
-			s := &Sandboxes{opts: SandboxesOptions{Run: settings(Options{Git: "git"})}}
+		{"live rules", func(ctx context.Context, dir string, limit time.Duration) {
+			s := &Sandboxes{opts: SandboxesOptions{Run: settings(Options{Git: "git", GitLimit: limit})}}
 			rules := s.rulesOf(dir)(ctx)
 			rules.Skip("sub/b.go", false)
 			rules.Skip("sub", true)
@@ -62,13 +63,17 @@ func TestHostileRepositories(t *testing.T) {
 	for _, h := range gittest.All() {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel()
+			limit := time.Second
+			if h.Slow {
+				limit /= 10
+			}
 			r := gittest.New(t, &h)
 			for _, e := range entries {
 				for _, dir := range []string{r.Dir, filepath.Join(r.Dir, "sub"), filepath.Join(r.Dir, "bare")} {
 					ended := make(chan struct{})
 					go func() {
 						defer close(ended)
-						e.enter(t.Context(), dir)
+						e.enter(t.Context(), dir, limit)
 					}()
 					select {
 					case <-ended:

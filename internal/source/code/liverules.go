@@ -74,7 +74,7 @@ func trackedAnyway(ctx context.Context, root string, opts *Options) map[string]b
 	if opts.Git == "none" {
 		return nil
 	}
-	tracked := listTracked(ctx, root, opts.Git, git.TrackedIgnored, nil, func(string) bool { return true })
+	tracked := listTracked(ctx, root, opts, git.TrackedIgnored, nil, func(string) bool { return true })
 	outputs := trackedOutputs(ctx, root, opts, nil)
 	if tracked == nil {
 		return outputs

@@ -77,13 +77,13 @@ func trackedOutputs(ctx context.Context, root string, opts *Options, only []stri
 	if opts.Git == "none" || !slices.ContainsFunc(outputDirs, opts.skipDir) {
 		return nil
 	}
-	return listTracked(ctx, root, opts.Git, git.Tracked, only, inOutput)
+	return listTracked(ctx, root, opts, git.Tracked, only, inOutput)
 }
 
 // listTracked lists files of a call of git with their folders, those that are wanted.
-func listTracked(ctx context.Context, root, program string, call git.Call, only []string, wanted func(name string) bool) map[string]bool {
+func listTracked(ctx context.Context, root string, opts *Options, call git.Call, only []string, wanted func(name string) bool) map[string]bool {
 	tracked := map[string]bool{}
-	_, err := git.List(ctx, program, root, call, only, func(name string) error {
+	_, err := git.List(ctx, opts.Git, root, call.Within(opts.GitLimit), only, func(name string) error {
 		if !wanted(name) {
 			return nil
 		}
