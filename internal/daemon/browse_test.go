@@ -251,7 +251,7 @@ func TestLessonsAreMarked(t *testing.T) {
 			t.Errorf("pinned it is %+v", m)
 		}
 	}
-	if text := brief(); strings.Index(text, "Friday") < 0 || strings.Index(text, "Friday") > strings.Index(text, "task-1") {
+	if text := brief(); !strings.Contains(text, "Friday") || strings.Index(text, "Friday") > strings.Index(text, "task-1") {
 		t.Errorf("the brief does not begin with it:\n%s", text)
 	}
 	if m := mark(first.ID, nil, yes); !m.Pinned || !m.Private || m.Note == "" {
