@@ -63,7 +63,7 @@ trainer: ## build, check and test the module of the trainer, which go test ./...
 	cd $(TRAINER) && $(GO) build ./... && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./... && $(GO) mod tidy -diff && $(GO) test ./...
 
 race: ## run the tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -timeout 45m $(RACE)
+	CGO_ENABLED=1 $(GO) test -race -skip '^Fuzz' -timeout 45m $(RACE)
 
 long: ## run the long tests: kills, full disks, random steps, and all of e2e
 	RECALLD_TEST_LONG=1 $(GO) test -count 1 -timeout 45m -run "$(call tests,$(LONG))" $(sort $(dir $(LONG)))

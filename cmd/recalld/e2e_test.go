@@ -51,7 +51,7 @@ func newMachine(t *testing.T, settings ...string) *machine {
 	if !slices.Contains(inEveryRun, t.Name()) {
 		testlong.Only(t)
 	}
-	home := t.TempDir()
+	home := newHome(t)
 	m := &machine{t: t, env: append([]string{
 		asProgram + "=1",
 		"HOME=" + home, "USERPROFILE=" + home, "APPDATA=" + home, "LOCALAPPDATA=" + home, "XDG_RUNTIME_DIR=" + home,
@@ -68,6 +68,25 @@ func newMachine(t *testing.T, settings ...string) *machine {
 	}
 	t.Cleanup(m.end)
 	return m
+}
+
+// newHome makes a folder that is removed at the end of the test. Clients that are killed leave
+// daemons behind that wait for the one before and write into the folder until it is gone.
+func newHome(t *testing.T) string {
+	t.Helper()
+	home, err := os.MkdirTemp("", "recalld")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for range attempts {
+			if err = os.RemoveAll(home); err == nil {
+				return
+			}
+		}
+		t.Errorf("remove the home folder: %v", err)
+	})
+	return home
 }
 
 // end stops the daemon and checks its store, which can be done as soon as the
