@@ -74,6 +74,9 @@ func (w *writer) write(ctx context.Context, m *manifest, walk func(context.Conte
 	c := &cutter{}
 	c.emit = func(raw []byte) error {
 		progress(c.size)
+		if err := w.endFullPack(); err != nil {
+			return err
+		}
 		var h hash
 		var at place
 		err := w.turn(ctx, func() (err error) {
@@ -127,10 +130,15 @@ func (w *writer) put(h hash, raw []byte) (place, error) {
 	w.packs[w.name] += at.length
 	w.written += at.length
 	w.known[h] = at
-	if w.packs[w.name] >= maxPack {
-		return at, w.closePack()
-	}
 	return at, nil
+}
+
+// endFullPack is called outside of a turn: syncing a pack takes as long as the disk does.
+func (w *writer) endFullPack() error {
+	if w.packs[w.name] < maxPack {
+		return nil
+	}
+	return w.closePack()
 }
 
 func (w *writer) closePack() error {

@@ -151,6 +151,34 @@ func TestAnchorsAreExported(t *testing.T) {
 	}
 }
 
+// TestMarksAreExported: a private lesson stays private where it is imported.
+func TestMarksAreExported(t *testing.T) {
+	dir := shop(t)
+	s := serve(t, newConfig(t))
+	in := memory.Caller{Dir: dir}
+	kept := s.keep(dir, "the staging server is behind the second door")
+	_, err := service.MarkLesson.Do(t.Context(), s, memory.MarkLessonRequest{ID: kept.ID, Pinned: new(true), Private: new(true), Caller: in})
+	must(t, err)
+	s.keep(dir, "articles are counted, not prices")
+	out := filepath.Join(t.TempDir(), "out")
+	_, err = service.Export.Do(t.Context(), s, memory.ExportRequest{Path: out, Caller: in})
+	must(t, err)
+	fresh := serve(t, newConfig(t))
+	if _, err := service.Import.Do(t.Context(), fresh, memory.ImportRequest{Path: out, Caller: in}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := service.Lessons.Do(t.Context(), fresh, memory.LessonsRequest{Caller: in})
+	must(t, err)
+	for _, l := range list.Lessons {
+		if marked := l.ID == kept.ID; l.Pinned != marked || l.Private != marked {
+			t.Errorf("%s is imported pinned %v, private %v", l.Lesson, l.Pinned, l.Private)
+		}
+	}
+	if len(list.Lessons) != 2 {
+		t.Errorf("%d lessons were imported", len(list.Lessons))
+	}
+}
+
 // TestLessonsAreListed newest first, withdrawn ones left out.
 func TestLessonsAreListed(t *testing.T) {
 	dir := shop(t)

@@ -147,9 +147,9 @@ func (c *connections) handler(next http.Handler) http.Handler {
 	})
 }
 
-// arrivingBody calls whole once, when the body has been read to its end. It fails with
-// CodeLimited when the bodies of all requests in progress are too much together: they are
-// kept in memory until they are answered.
+// arrivingBody calls whole once, when the body has been read to its end. One over smallBody
+// fails with CodeLimited when the bodies of all requests in progress are too much together:
+// they are kept in memory until they are answered.
 type arrivingBody struct {
 	io.ReadCloser
 	all   *connections
@@ -160,7 +160,7 @@ type arrivingBody struct {
 func (b *arrivingBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.size += int64(n)
-	if b.all.bodies.Add(int64(n)) > b.all.maxBodies {
+	if b.all.bodies.Add(int64(n)) > b.all.maxBodies && b.size > smallBody {
 		return 0, &memory.Error{Code: memory.CodeLimited, Field: "body", Limit: fmt.Sprintf("%d bytes of all requests in progress", b.all.maxBodies),
 			Message: "too much is being sent at once", Hint: "try again in 1 second", RetryAfter: 1}
 	}

@@ -204,16 +204,16 @@ func TestStreamsKeepNobodyOut(t *testing.T) {
 // TestBodiesInFlight: bodies that are too much together are refused, and there is room again
 // when they have been answered.
 func TestBodiesInFlight(t *testing.T) {
-	_, address := startRaw(t, ServerOptions{MaxBodies: 50}, func(w http.ResponseWriter, r *http.Request) {
+	_, address := startRaw(t, ServerOptions{MaxBodies: 500 << 10}, func(w http.ResponseWriter, r *http.Request) {
 		if body, err := io.ReadAll(r.Body); err != nil {
 			http.Error(w, err.Error(), http.StatusTooManyRequests)
 		} else {
 			fmt.Fprint(w, len(body))
 		}
 	})
-	answers := func(size int) (int, string) {
+	answers := func(kib int) (int, string) {
 		t.Helper()
-		answer, err := http.Post("http://"+address, "text/plain", strings.NewReader(strings.Repeat("x", size)))
+		answer, err := http.Post("http://"+address, "text/plain", strings.NewReader(strings.Repeat("x", kib<<10)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,23 +222,29 @@ func TestBodiesInFlight(t *testing.T) {
 		return answer.StatusCode, string(text)
 	}
 	for range 3 {
-		if status, text := answers(51); status != http.StatusTooManyRequests || !strings.Contains(text, "50 bytes of all requests") {
-			t.Errorf("51 bytes are answered with %d: %s", status, text)
+		if status, text := answers(501); status != http.StatusTooManyRequests || !strings.Contains(text, "512000 bytes of all requests") {
+			t.Errorf("501 KiB are answered with %d: %s", status, text)
 		}
-		if status, text := answers(50); status != http.StatusOK || text != "50" {
-			t.Errorf("50 bytes are answered with %d: %s", status, text)
+		if status, text := answers(500); status != http.StatusOK || text != "512000" {
+			t.Errorf("500 KiB are answered with %d: %s", status, text)
 		}
 	}
 	half := dialRaw(t, address)
-	fmt.Fprint(half, "POST / HTTP/1.1\r\nHost: d\r\nContent-Length: 100\r\n\r\n"+strings.Repeat("x", 30))
+	fmt.Fprint(half, "POST / HTTP/1.1\r\nHost: d\r\nContent-Length: 1000000\r\n\r\n"+strings.Repeat("x", 300<<10))
 	for status := http.StatusOK; status == http.StatusOK; { // until the half has been read
-		status, _ = answers(30)
+		status, _ = answers(300)
 	}
-	if status, text := answers(20); status != http.StatusOK {
-		t.Errorf("20 bytes beside 30 are answered with %d: %s", status, text)
+	if status, text := answers(200); status != http.StatusOK {
+		t.Errorf("200 KiB beside 300 are answered with %d: %s", status, text)
+	}
+	fmt.Fprint(half, strings.Repeat("x", 200<<10))
+	for range 20 {
+		if status, text := answers(60); status != http.StatusOK {
+			t.Errorf("a small body beside all that there is room for is answered with %d: %s", status, text)
+		}
 	}
 	_ = half.Close()
 	for status := 0; status != http.StatusOK; { // once its end has been noticed
-		status, _ = answers(30)
+		status, _ = answers(300)
 	}
 }

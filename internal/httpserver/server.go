@@ -35,6 +35,9 @@ const (
 	// maxBodies bounds the bodies of all requests in progress together, in bytes: 16 of the
 	// largest.
 	maxBodies = 128 << 20
+	// smallBody is the size of bodies that are always taken, in bytes: hooks and questions go
+	// on while somebody sends all that there is room for.
+	smallBody = 64 << 10
 	// CancelGrace is how long a cancelled request may take to notice.
 	CancelGrace = 2 * time.Second
 )

@@ -202,6 +202,18 @@ func (s *Service) importedAnchors(line *memory.LogLine) []memory.Anchor {
 	return anchors
 }
 
+// importedMarks takes the marks that an export wrote out of a line's other fields.
+func importedMarks(line *memory.LogLine) (pinned, private bool) {
+	take := func(name string) bool {
+		set := string(line.Extra[name]) == "true"
+		if set {
+			line.Extra = withoutField(line.Extra, name)
+		}
+		return set
+	}
+	return take("pinned"), take("private")
+}
+
 // lessonID names a lesson by its text and repository, so that equal ones are merged.
 func lessonID(project string, line memory.LogLine) string {
 	return memory.RecordID("l", project, normalise(line.Repo), normalise(line.Context), normalise(line.Lesson), normalise(line.Command))

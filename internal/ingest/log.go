@@ -46,6 +46,7 @@ func (s *Service) ImportLessons(ctx context.Context, project memory.Project, fro
 			continue
 		}
 		anchors := s.importedAnchors(&line) // what looks for secrets would take their hashes for some
+		pinned, private := importedMarks(&line)
 		clean, err := s.importedLine(line, project, from)
 		if err != nil {
 			out.Problems = append(out.Problems, Problem{i, err})
@@ -56,6 +57,8 @@ func (s *Service) ImportLessons(ctx context.Context, project memory.Project, fro
 			one.Event.Rate, one.Event.RateAt = nil, time.Time{}
 		}
 		one.Event.Anchors = anchors
+		// A repository's file pins nothing into the briefs of its readers.
+		one.Event.Pinned, one.Event.Private = pinned && !from.Followed(), private
 		told = append(told, importedLine{clean, one})
 	}
 	// By time, so that a lesson exists before another one withdraws it.

@@ -23,12 +23,12 @@ func (r *rig) follow(lines ...memory.LogLine) Imported {
 	return out
 }
 
-// forged is a line that claims what it can: a time that is yet to come, a rate, and a
-// provenance.
+// forged is a line that claims what it can: a time that is yet to come, a rate, a
+// provenance, and that it is pinned.
 func forged(lesson string) memory.LogLine {
 	line := lineAt(0, lesson, "99/99")
 	line.Timestamp = testTime.AddDate(70, 0, 0)
-	line.Extra = map[string]json.RawMessage{"provenance": json.RawMessage(`{"origin":"told"}`), "x": json.RawMessage(`1`)}
+	line.Extra = map[string]json.RawMessage{"provenance": json.RawMessage(`{"origin":"told"}`), "pinned": json.RawMessage(`true`), "x": json.RawMessage(`1`)}
 	return line
 }
 
@@ -40,7 +40,7 @@ func TestFollowedLinesClaimNothing(t *testing.T) {
 		t.Fatalf("follow = %+v, want one lesson added", out)
 	}
 	got := r.lessons()[0]
-	if got.Provenance != followedLog || got.Event.Rate != nil || !got.Event.RateAt.IsZero() || got.Created.After(testTime) {
+	if got.Provenance != followedLog || got.Event.Pinned || got.Event.Rate != nil || !got.Event.RateAt.IsZero() || got.Created.After(testTime) {
 		t.Errorf("the lesson has provenance %+v, rate %v at %v, created %v; want it followed, without a rate, created by %v",
 			got.Provenance, got.Event.Rate, got.Event.RateAt, got.Created, testTime)
 	}

@@ -3,17 +3,20 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -42,7 +45,11 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	if env.Method == string(mcpgo.MethodInitialize) {
-		s.makeRoom(r.Context(), clientKey(r.Context()))
+		if len(env.ID) == 0 {
+			refuse(w, http.StatusBadRequest, rpcError(nil, codeInvalidRequest, "initialize needs an id"))
+			return false
+		}
+		s.makeRoom(r.Context())
 	}
 	if chosen := splitToolsets(r.Header.Get(HeaderToolsets)); len(chosen) > 0 {
 		if _, err := chooseTools(s.tools, chosen); err != nil {
@@ -54,53 +61,52 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// clientKey names the client of a request, as the limits of calls do.
-func clientKey(ctx context.Context) string {
-	if c := access.From(ctx); c != nil {
-		return c.Key
-	}
-	return ""
-}
-
-// opened is a session's client, and when the session was last used.
-type opened struct {
-	client string
-	used   time.Time
-}
-
 // used notes that a session is in use.
 func (s *Server) used(session string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if x, ok := s.sessions[session]; ok {
-		s.sessions[session] = opened{x.client, time.Now()}
+	if _, ok := s.sessions[session]; ok {
+		s.sessions[session] = time.Now()
 	}
 }
 
-// makeRoom ends the session of a client that was idle longest if the client has as many as it
-// may: a client that is killed leaves its session behind, and each takes memory until it has
-// been idle for Options.SessionTTL. A client that still uses it initialises again.
-func (s *Server) makeRoom(ctx context.Context, client string) {
+// makeRoom ends the sessions that were idle longest until there is room for another one: a
+// client that is killed leaves its session behind, and each takes memory until it has been
+// idle for Options.SessionTTL. A client that still uses one initialises again.
+func (s *Server) makeRoom(ctx context.Context) {
 	s.mu.Lock()
-	open, oldest := 0, ""
-	for id, x := range s.sessions {
-		if x.client != client {
-			continue
-		}
-		if open++; oldest == "" || x.used.Before(s.sessions[oldest].used) {
-			oldest = id
-		}
-	}
+	open := slices.Collect(maps.Keys(s.sessions))
+	slices.SortFunc(open, func(a, b string) int { return s.sessions[a].Compare(s.sessions[b]) })
 	s.mu.Unlock()
-	if open < s.opts.MaxSessions {
-		return
+	for _, id := range open[:max(len(open)+1-s.opts.MaxSessions, 0)] {
+		r, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodDelete, "http://localhost"+Path, nil)
+		if err != nil {
+			return // all of it is constant
+		}
+		r.Header.Set(server.HeaderKeySessionID, id)
+		s.http.ServeHTTP(discarded{}, r)
 	}
-	r, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodDelete, "http://localhost"+Path, nil)
-	if err != nil {
-		return // both are constant
+}
+
+// sessionIDs are the ids of the sessions that are open, and were not ended.
+type sessionIDs struct{ open sync.Map }
+
+func (x *sessionIDs) Generate() string {
+	id := rand.Text()
+	x.open.Store(id, true)
+	return id
+}
+
+func (x *sessionIDs) Validate(id string) (ended bool, err error) {
+	if _, ok := x.open.Load(id); !ok {
+		return false, errors.New("no such session")
 	}
-	r.Header.Set(server.HeaderKeySessionID, oldest)
-	s.http.ServeHTTP(discarded{}, r)
+	return false, nil
+}
+
+func (x *sessionIDs) Terminate(id string) (refused bool, err error) {
+	x.open.Delete(id)
+	return false, nil
 }
 
 // discarded is an answer that nobody reads.

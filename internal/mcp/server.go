@@ -85,8 +85,8 @@ type Options struct {
 	// SessionTTL is how long an idle session is kept; default 24 h. A client
 	// that comes back later initialises again.
 	SessionTTL time.Duration
-	// MaxSessions bounds the sessions that one client has open; default 256. Over it, the
-	// one that was idle longest ends.
+	// MaxSessions bounds the sessions that are open; default 1024. Over it, the one that was
+	// idle longest ends.
 	MaxSessions int
 	// KnowledgePrefix is what the names of the knowledge tools begin with: up
 	// to 40 letters, digits, _ and -, or nothing. Nil is DefaultKnowledgePrefix.
@@ -134,7 +134,7 @@ func (o *Options) validate() error {
 		o.SessionTTL = 24 * time.Hour
 	}
 	if o.MaxSessions == 0 {
-		o.MaxSessions = 256
+		o.MaxSessions = 1024
 	}
 	if o.Notice == nil {
 		o.Notice = func() string { return "" }
@@ -182,8 +182,8 @@ type Server struct {
 	agents map[string]agent
 	// found holds what each session has found, by its id; see listing.go.
 	found map[string]found
-	// sessions are those that are open, by id; see admit.go.
-	sessions map[string]opened
+	// sessions says when each session that is open was last used, by id; see admit.go.
+	sessions map[string]time.Time
 }
 
 var _ http.Handler = (*Server)(nil)
@@ -201,13 +201,13 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{svc: svc, opts: opts, log: opts.Logger, ctx: ctx, cancel: cancel,
 		tools: tools, handlers: map[string]server.ToolHandlerFunc{}, groups: map[string]service.Group{}, first: first, reads: map[string]bool{}, ops: map[string]*service.Spec{},
-		roots: map[string]*roots{}, agents: map[string]agent{}, found: map[string]found{}, sessions: map[string]opened{}}
+		roots: map[string]*roots{}, agents: map[string]agent{}, found: map[string]found{}, sessions: map[string]time.Time{}}
 
 	hooks := &server.Hooks{}
-	hooks.AddOnRegisterSession(func(ctx context.Context, session server.ClientSession) {
+	hooks.AddOnRegisterSession(func(_ context.Context, session server.ClientSession) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.sessions[session.SessionID()] = opened{clientKey(ctx), time.Now()}
+		s.sessions[session.SessionID()] = time.Now()
 	})
 	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
 		s.forget(session.SessionID())
@@ -240,7 +240,7 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 	s.mcp.AddNotificationHandler("notifications/roots/list_changed", s.onRootsKnown)
 
 	s.http = server.NewStreamableHTTPServer(s.mcp,
-		server.WithStateful(true),
+		server.WithSessionIdManager(new(sessionIDs)),
 		server.WithSessionIdleTTL(opts.SessionTTL),
 		server.WithStreamableHTTPLogger(opts.Logger),
 	)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSessionLimit: of a client that opens too many sessions, the one that was idle longest ends.
+// TestSessionLimit: over the limit the session that was idle longest ends.
 func TestSessionLimit(t *testing.T) {
 	url := serve(t, fullContexts(), Options{MaxSessions: 2})
 	post := func(method, session, body string) (int, http.Header, string) {

@@ -189,7 +189,7 @@ func (s *Service) Export(ctx context.Context, req memory.ExportRequest) (*memory
 		if r.Extra, err = withProvenance(r.Extra, r.Provenance); err != nil {
 			return nil, err
 		}
-		if r.Extra, err = withAnchors(r.Extra, r.Event); err != nil {
+		if r.Extra, err = withEvent(r.Extra, r.Event); err != nil {
 			return nil, err
 		}
 		lessons = append(lessons, r)
@@ -226,12 +226,20 @@ func withProvenance(extra map[string]json.RawMessage, p memory.Provenance) (map[
 	return withField(extra, "provenance", p)
 }
 
-// withAnchors adds the anchors of a lesson, which an import keeps.
-func withAnchors(extra map[string]json.RawMessage, e *memory.Event) (map[string]json.RawMessage, error) {
-	if e == nil || len(e.Anchors) == 0 {
+// withEvent adds the anchors and marks of a lesson, which an import keeps.
+func withEvent(extra map[string]json.RawMessage, e *memory.Event) (_ map[string]json.RawMessage, err error) {
+	if e == nil {
 		return extra, nil
 	}
-	return withField(extra, "anchors", e.Anchors)
+	if len(e.Anchors) > 0 {
+		extra, err = withField(extra, "anchors", e.Anchors)
+	}
+	for name, set := range map[string]bool{"pinned": e.Pinned, "private": e.Private} {
+		if set && err == nil {
+			extra, err = withField(extra, name, true)
+		}
+	}
+	return extra, err
 }
 
 func withField(extra map[string]json.RawMessage, name string, v any) (map[string]json.RawMessage, error) {
