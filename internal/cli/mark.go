@@ -53,7 +53,7 @@ is printed by lessons and remember.`,
 		},
 	}
 	flags := c.Flags()
-	flags.BoolVar(&pinned, "pinned", false, "each brief of its project begins with it")
+	flags.BoolVar(&pinned, "pinned", false, "the newest three pinned lessons come first in each brief of the project")
 	flags.BoolVar(&private, "private", false, "keep it on this machine: not in the repository's log, not for the team")
 	a.projectFlag(c, &r.Project)
 	c.ValidArgsFunction = a.completeLessons

@@ -40,8 +40,10 @@ func decode(text []byte, file string, cfg *Config) error {
 	return nil
 }
 
-// maxNesting bounds lists and mappings within one another. No setting has more than two; the
-// library takes a time that grows with the square of the depth.
+// maxNesting bounds what is nested within a line: lists and mappings in brackets, lists by
+// dashes, and keys by question marks. No setting has more than two. The library takes a time
+// that grows with the square of the depth; what is nested by indentation is bounded by the
+// size of the file.
 const maxNesting = 64
 
 // parse parses a settings file.
@@ -52,8 +54,8 @@ func parse(text []byte) (*ast.File, error) {
 		case token.SequenceStartType, token.MappingStartType:
 			depth++
 		case token.SequenceEndType, token.MappingEndType:
-			depth--
-		case token.SequenceEntryType:
+			depth = max(depth-1, 0)
+		case token.SequenceEntryType, token.MappingKeyType:
 			if t.Position.Line != line {
 				line, dashes = t.Position.Line, 0
 			}

@@ -187,15 +187,15 @@ func (m *model) paste(begins bool) {
 
 // key changes the model as a key says and returns what is left to do.
 func (m *model) key(e *tcell.EventKey) action {
+	if e.Key() == tcell.KeyCtrlC { // also within a paste, whose end may be lost
+		m.quit = true
+		return actNone
+	}
 	if m.pasting {
 		if e.Key() != tcell.KeyRune {
 			e = tcell.NewEventKey(tcell.KeyRune, ' ', tcell.ModNone)
 		}
 		m.line(e)
-		return actNone
-	}
-	if e.Key() == tcell.KeyCtrlC {
-		m.quit = true
 		return actNone
 	}
 	switch m.mode {

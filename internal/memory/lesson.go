@@ -45,7 +45,7 @@ type Event struct {
 	// Private says that its user keeps it from the lesson log and from the team. It stays so
 	// when the lesson is told again.
 	Private bool `json:"private,omitempty"`
-	// Pinned says that its user wants it at the beginning of every brief of its project.
+	// Pinned says that its user wants it in the briefs of its project, before other lessons.
 	Pinned bool `json:"pinned,omitempty"`
 	// Team is what other members of the team say of it, sorted by their names.
 	Team []TeamShare `json:"team,omitempty"`

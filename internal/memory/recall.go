@@ -162,7 +162,7 @@ type Item struct {
 	// Team names the members of the team who share it, with what each counted.
 	Team string `json:"team,omitempty" desc:"Who in the team shares it, with what each counted: ann, 4/5."`
 	// Pinned and Private are marks of a lesson in lists.
-	Pinned  bool `json:"pinned,omitempty" mcp:"-" desc:"Each brief of its project begins with it. In lists of lessons alone."`
+	Pinned  bool `json:"pinned,omitempty" mcp:"-" desc:"Briefs of its project have the newest three such lessons first. In lists of lessons alone."`
 	Private bool `json:"private,omitempty" mcp:"-" desc:"It is kept on this machine. In lists of lessons alone."`
 	// Foreign says that it is of another repository than the one that asked; of code,
 	// that it is as another worktree or clone than the caller's has it.

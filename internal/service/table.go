@@ -47,7 +47,7 @@ var (
 		Description: "Bring back a lesson that another one superseded or retracted. The other one stays."})
 	MarkLesson = define[memory.MarkLessonRequest, memory.MarkedLesson](Spec{Name: "mark_lesson", Path: "/v1/lesson/mark", Idempotent: true,
 		Title:       "Pin a lesson, or keep it private",
-		Description: "Pin a lesson, so that each brief of its project begins with it, or keep it on this machine. false takes the mark back; a mark that is not given stays."})
+		Description: "Pin a lesson, or keep it on this machine. The newest three pinned lessons come first in each brief of their project. false takes the mark back; a mark that is not given stays."})
 	// Not idempotent: the second call would not find what the first removed.
 	Forget = define[memory.ForgetRequest, memory.Forgotten](Spec{Name: "forget", Path: "/v1/forget", Destructive: true,
 		Title:       "Forget",

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"time"
 	_ "unsafe" // for go:linkname
 
@@ -21,27 +22,27 @@ func stopCompactions(db *badger.DB)
 //go:linkname startCompactions github.com/dgraph-io/badger/v4.(*DB).startCompactions
 func startCompactions(db *badger.DB)
 
-// rest stops compactions if none is due. It reports whether they are stopped, and is called
-// by the committer.
+// rest stops compactions if none was due twice in a row: one that runs makes its level look
+// as if it were not due, and stopping would wait for it. It reports whether they are stopped,
+// and is called by the committer.
 func (s *Store) rest() bool {
 	// A compaction that is due without room waits at the gate, and stopping would wait for it.
-	if s.db.readOnly || s.guard != nil && !s.guard.compactable() {
+	due := s.db.readOnly || s.guard != nil && !s.guard.compactable() ||
+		slices.ContainsFunc(s.db.Levels(), func(level badger.LevelInfo) bool { return level.Score > 0 })
+	calm := s.calm
+	s.calm = !due
+	if due || !calm {
 		return false
 	}
-	for _, level := range s.db.Levels() {
-		if level.Score > 0 { // set for levels that are due
-			return false
-		}
-	}
 	stopCompactions(s.db.DB)
-	s.resting = s.db
+	s.resting = true
 	return true
 }
 
 // wake begins compactions again, before something is written. It is called by the committer.
 func (s *Store) wake() {
-	if s.resting == s.db {
+	if s.resting {
 		startCompactions(s.db.DB)
 	}
-	s.resting = nil
+	s.resting, s.calm = false, false
 }

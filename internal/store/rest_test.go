@@ -25,7 +25,7 @@ func TestCompactionsRest(t *testing.T) {
 	var s *Store
 	opts := Options{MemTableSize: 1 << 20, NoSync: true, restAfter: 20 * time.Millisecond}
 	opts.Apply = func([]memory.Change) { // in the committer
-		if s != nil && s.resting != nil {
+		if s != nil && s.resting {
 			t.Error("compactions are stopped during a commit")
 		}
 	}
@@ -35,7 +35,7 @@ func TestCompactionsRest(t *testing.T) {
 	for round := range 12 {
 		for end := time.Now().Add(30 * time.Second); ; {
 			resting := false
-			if err := s.betweenCommits(func() { resting = s.resting == s.db }); err != nil {
+			if err := s.betweenCommits(func() { resting = s.resting }); err != nil {
 				t.Fatal(err)
 			}
 			if resting {

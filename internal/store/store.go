@@ -117,7 +117,8 @@ type Store struct {
 	// is used by the committer only, and nil while the store is open read-only.
 	guard        *guard
 	preallocator *preallocator
-	resting      *handle        // whose compactions are stopped; the committer's alone
+	resting      bool           // compactions are stopped; the committer's alone, as calm is
+	calm         bool           // none was due at the last look
 	retired      sync.WaitGroup // replaced databases that are still being read
 	closing      chan struct{}  // closed when Close begins
 	watched      chan struct{}  // closed when watch has ended

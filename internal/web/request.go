@@ -47,7 +47,7 @@ type request struct {
 var notices = map[string]string{
 	"retracted": "The lesson was retracted: it is kept and not recalled.", "superseded": "The lesson was replaced by this one.",
 	"forgotten": "It was forgotten for good.", "restored": "The lesson is recalled again.", "undone": "That was undone: the lesson is recalled again.",
-	"pinned": "The lesson is pinned: each brief of the project begins with it.", "unpinned": "The lesson is not pinned any more.",
+	"pinned": "The lesson is pinned: briefs of the project have the newest three first.", "unpinned": "The lesson is not pinned any more.",
 	"private":  "The lesson is kept on this machine. What was exported, backed up or written into the repository's log before still holds its text.",
 	"shared":   "The lesson may be shared again: with the team, if the project is, and in the repository's log when it is told again.",
 	"requeued": "The job gets another try.", "indexing": "The folder is being indexed; the list below says how far it is.",

@@ -16,6 +16,7 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"embed"
+	"errors"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -205,7 +206,11 @@ func (s *Site) serve(w http.ResponseWriter, r *http.Request, page func(*request)
 	if r.Method == http.MethodPost {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if err := r.ParseForm(); err != nil {
-			s.show(w, http.StatusBadRequest, "error", view{Title: "Not done", Error: memory.Invalid("form", "64 KiB", "%v", err), Visit: v})
+			refused, ok := errors.AsType[*memory.Error](err) // no room for it now
+			if !ok {
+				refused = memory.Invalid("form", "64 KiB", "%v", err)
+			}
+			s.show(w, http.StatusBadRequest, "error", view{Title: "Not done", Error: refused, Visit: v})
 			return
 		}
 		if subtle.ConstantTimeCompare([]byte(r.PostForm.Get("token")), []byte(v.Token)) != 1 {
