@@ -93,6 +93,7 @@ func (unset) Init() error { return nil }
 func (b *bench) until(what string) string {
 	b.t.Helper()
 	last := ""
+	late := time.After(time.Minute)
 	for {
 		select {
 		case last = <-b.painted:
@@ -102,7 +103,7 @@ func (b *bench) until(what string) string {
 		case err := <-b.ended:
 			b.ended <- err
 			b.t.Fatalf("the finder ended (%v) before it showed %q; the last screen was\n%s", err, what, last)
-		case <-b.t.Context().Done():
+		case <-late:
 			b.t.Fatalf("%q was never shown; the last screen was\n%s", what, last)
 		}
 	}

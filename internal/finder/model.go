@@ -100,7 +100,8 @@ type model struct {
 
 	rows          []row
 	selected, top int
-	scroll        int // lines of the preview above its window
+	chosen        string // the id of the row that was chosen since the query changed
+	scroll        int    // lines of the preview above its window
 	wholes        map[string][]string
 	reading       string // the id whose whole text was asked for last
 
@@ -137,7 +138,7 @@ func (m *model) question() question {
 // does not flicker.
 func (m *model) changed() {
 	m.number++
-	m.askDue = true
+	m.askDue, m.chosen = true, ""
 }
 
 func (m *model) receive(msg message) { msg.receive(m) }
@@ -155,7 +156,8 @@ func (a answered) receive(m *model) {
 	if a.number != m.number {
 		return
 	}
-	m.asking, m.took, m.rows, m.selected, m.top, m.scroll, m.reading = false, a.took, a.rows, 0, 0, 0, ""
+	m.asking, m.took, m.rows, m.top, m.scroll, m.reading = false, a.took, a.rows, 0, 0, ""
+	m.selected = max(0, slices.IndexFunc(m.rows, func(r row) bool { return r.item.ID == m.chosen }))
 	m.problem = ""
 	switch {
 	case a.err != nil:
@@ -333,7 +335,7 @@ func (m *model) edit(query []rune, cursor int) {
 // move selects another row.
 func (m *model) move(by int) {
 	if to := m.selected + by; to >= 0 && to < len(m.rows) {
-		m.selected, m.scroll = to, 0
+		m.selected, m.chosen, m.scroll = to, m.rows[to].item.ID, 0
 	}
 }
 
