@@ -77,7 +77,8 @@ lint: ## gofmt, go vet, staticcheck
 cross: ## build for macOS and Windows, and vet what differs between systems
 	@for target in darwin/arm64 windows/amd64; do \
 		echo "build and vet for $$target"; export CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/}; \
-		$(GO) build -o /dev/null ./cmd/recalld && $(GO) vet $(SYSTEMS) || exit 1; \
+		$(GO) build -o /dev/null ./cmd/recalld && \
+		$(GO) vet $$($(GO) list -e -f '{{if or .GoFiles .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' $(SYSTEMS)) || exit 1; \
 	done
 
 emulate: ## compare the vectors of linux/arm64, under QEMU, with the golden files
