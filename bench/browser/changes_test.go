@@ -108,7 +108,7 @@ func TestMark(t *testing.T) {
 	if status := b.submit(`#pin button`); status != 200 {
 		t.Fatalf("pin: status %d: %s", status, b.text())
 	}
-	b.shows("Unpin it", "begins with it")
+	b.shows("Unpin it", "newest three first")
 	if !pinned() {
 		t.Errorf("the pinned lesson is not listed: %s", b.text())
 	}
