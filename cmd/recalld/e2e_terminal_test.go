@@ -110,9 +110,9 @@ func TestE2ETenTasks(t *testing.T) {
 		{"look at the last steps", []step{{"\t\t\t", []string{"steps · this folder", "go test ./..."}}}},
 		{"find in another project", []step{{"\x14\x14", []string{"all · till"}}, {"coins", []string{"Count the coins twice"}}}},
 		{"copy an id", []step{{"signing", []string{"› signing", " result", "release: Rotate the"}}, {"\x19", []string{"Copied l-"}}}},
-		{"forget a lesson", []step{{"coffee", []string{" result", "kitchen: Clean"}}, {"\x18", []string{"for good?"}}, {"y", []string{"Forgotten: l-"}}}},
+		{"forget a lesson", []step{{"coffee", []string{"› coffee", " 1 result,", "kitchen: Clean"}}, {"\x18", []string{"for good?"}}, {"y", []string{"Forgotten: l-"}}}},
 		{"mend a typing error", []step{{"sin", []string{"› sin"}}, {"\x17", []string{"type to search"}}, {"signing", []string{"› signing", " result", "release: Rotate the"}}}},
-		{"find the lesson about a pasted error", []step{{paste + "npm install fails with EACCES:\npermission denied, mkdir" + pasted, []string{"› npm install fails with EACCES: permission denied, mkdir", "Run sudo chown"}}}},
+		{"find the lesson about a pasted error", []step{{paste + "npm ERR! code EACCES\nnpm ERR! permission denied" + pasted, []string{"› npm ERR! code EACCES npm ERR! permission denied", "Run sudo chown"}}}},
 	} {
 		for _, size := range []pty.Winsize{{Rows: 24, Cols: 80}, {Rows: 40, Cols: 200}} {
 			cmd := m.command(dir)
