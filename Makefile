@@ -127,7 +127,7 @@ hooks: ## send EVENTS by hooks, six at a time, while the daemon is stopped, froz
 damage: ## damage stores in every known way, open and repair them
 	RECALLD_TEST_DAMAGE=1 $(GO) test -count 1 -run '^TestDamageTable$$' -v -timeout 30m ./internal/store
 
-fuzz: ## fuzz every parser of foreign input, and indexes against brute force, FUZZTIME each: make fuzz [FUZZ=pattern] [FUZZTIME="in 300s" for all]
+fuzz: ## fuzz every parser of foreign input, and indexes against brute force, FUZZTIME each: make fuzz [FUZZ=pattern] [FUZZTIME="in 1200s" for all]
 	.ci/fuzz "$(FUZZTIME)" $(FUZZ)
 
 soak: ## let an agent work with a daemon for DAYS short days, DAY each, and measure what grows (Linux)

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"html"
@@ -92,8 +93,8 @@ func run(program, out string) (err error) {
 		cmd.Env = []string{"HOME=" + base, "PATH=" + os.Getenv("PATH"), "XDG_RUNTIME_DIR=" + base, "TERM=xterm-256color", fmt.Sprint("COLUMNS=", columns), "PAGER=cat"}
 		text, err := cmd.Output()
 		if err != nil {
-			problems, _ := os.ReadFile(filepath.Join(base, "errors"))
-			return "", fmt.Errorf("recalld %s: %w\n%s%s", args[0], err, text, problems)
+			problems, unread := os.ReadFile(filepath.Join(base, "errors"))
+			return "", errors.Join(fmt.Errorf("recalld %s: %w\n%s%s", args[0], err, text, problems), unread)
 		}
 		return strings.ReplaceAll(string(text), "\r", ""), nil
 	}

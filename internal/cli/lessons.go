@@ -36,7 +36,7 @@ are listed whose code changed since they were told, or is gone; with --pinned th
 				return err
 			}
 			list.Lessons = orEmpty(list.Lessons)
-			return a.recorded(list, len(list.Lessons) > 0, func(w io.Writer) { writeLessons(w, list, r.Stale, a.opts.Now()) })
+			return a.recorded(list, len(list.Lessons) > 0, func(w io.Writer) { writeLessons(w, list, r.Stale, r.Pinned, a.opts.Now()) })
 		},
 	}
 	flags := c.Flags()
@@ -48,15 +48,15 @@ are listed whose code changed since they were told, or is gone; with --pinned th
 }
 
 // writeLessons lists lessons; stale ones with their code and what can be done.
-func writeLessons(w io.Writer, list *memory.LessonList, stale bool, now time.Time) {
+func writeLessons(w io.Writer, list *memory.LessonList, stale, pinned bool, now time.Time) {
 	project := memory.ProjectLabel(list.ProjectName, list.Project)
 	switch {
 	case len(list.Lessons) > 0:
 		render.List(w, lessonRows(list.Lessons, stale, now, cells(w, 80)))
-	case list.Total > 0 && !stale:
-		fmt.Fprintf(w, "No pinned lessons in project %s. Run 'recalld mark ID --pinned' to pin one.\n", project)
 	case stale:
 		fmt.Fprintf(w, "No stale lessons in project %s.\n", project)
+	case pinned && list.Total > 0:
+		fmt.Fprintf(w, "No pinned lessons in project %s. Run 'recalld mark ID --pinned' to pin one.\n", project)
 	default:
 		fmt.Fprintln(w, "No lessons yet. Run 'recalld remember' to keep one.")
 	}

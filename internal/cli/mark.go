@@ -11,6 +11,9 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
+// privateUsage is the usage of --private.
+const privateUsage = "keep it on this machine: not in the repository's log, not for the team"
+
 // markCommand pins a lesson or keeps it private.
 func markCommand(a *App) *cobra.Command {
 	var r memory.MarkLessonRequest
@@ -18,10 +21,10 @@ func markCommand(a *App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mark ID",
 		Short: "Pin a lesson, or keep it private",
-		Long: `Pin a lesson, so that what an agent is told at the start of each session begins with
-it, or keep it on this machine: the team's copy is taken back, and telling it again writes
-no line into the repository's log of lessons. A flag with =false takes the mark back. ID
-is printed by lessons and remember.`,
+		Long: `Pin a lesson, or keep it on this machine. What an agent is told at the start of each
+session has the newest three pinned lessons before all others. Of a private lesson the
+team's copy is taken back, and telling it again writes no line into the repository's log of
+lessons. A flag with =false takes the mark back. ID is printed by lessons and remember.`,
 		Example: `  recalld mark l-4f2a9c --pinned
   recalld mark l-4f2a9c --pinned=false --private`,
 		Args: cobra.ExactArgs(1),
@@ -54,7 +57,7 @@ is printed by lessons and remember.`,
 	}
 	flags := c.Flags()
 	flags.BoolVar(&pinned, "pinned", false, "the newest three pinned lessons come first in each brief of the project")
-	flags.BoolVar(&private, "private", false, "keep it on this machine: not in the repository's log, not for the team")
+	flags.BoolVar(&private, "private", false, privateUsage)
 	a.projectFlag(c, &r.Project)
 	c.ValidArgsFunction = a.completeLessons
 	return c

@@ -78,7 +78,7 @@ recall says when they changed since or are gone.`,
 	}
 	flags.StringVar(&r.AgentID, "agent-id", "", "who writes it")
 	flags.StringArrayVar(&anchors, "anchor", nil, "code that it is about: FILE, FILE#SYMBOL or FILE:10-20; may be repeated")
-	flags.BoolVar(&r.Private, "private", false, "keep it on this machine: not in the repository's log, not for the team")
+	flags.BoolVar(&r.Private, "private", false, privateUsage)
 	a.projectFlag(c, &r.Project)
 	allowEmpty(c, "context", "command", "tags", "success-rate", "agent-id")
 	completeWords(c, "type", "error", "success", "pattern")

@@ -17,15 +17,18 @@ func usageError(c *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
-	hint := "run 'recalld --help' to see its usage"
+	command := "recalld"
 	if c != nil {
-		hint = "run '" + c.CommandPath() + " --help' to see its usage"
+		command = c.CommandPath()
+	}
+	hint := "run '" + command + " --help' to see its usage"
+	if c != nil {
 		var word string
 		if n, _ := fmt.Sscanf(err.Error(), "unknown command %q", &word); n == 1 {
 			for distance := 1; distance <= 2; distance++ {
 				c.SuggestionsMinimumDistance = distance
 				if near := c.SuggestionsFor(word); len(near) > 0 {
-					hint = "did you mean '" + c.CommandPath() + " " + strings.Join(near, "' or '"+c.CommandPath()+" ") + "'?"
+					hint = "did you mean '" + command + " " + strings.Join(near, "' or '"+command+" ") + "'?"
 					break
 				}
 			}

@@ -1,7 +1,6 @@
 package finder
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -76,7 +75,7 @@ func ask(ctx context.Context, svc service.Service, q question, now func() time.T
 			items = found.Items
 			// A person looks at the first rows: what is sure comes before what only may
 			// be meant, of whatever kind.
-			slices.SortStableFunc(items, func(a, b memory.Item) int { return cmp.Compare(doubt(a), doubt(b)) })
+			slices.SortStableFunc(items, func(a, b memory.Item) int { return memory.CompareStrengths(a.Strength, b.Strength) })
 			if found.Incomplete {
 				a.note = found.Why
 			}
@@ -104,11 +103,6 @@ func ask(ctx context.Context, svc service.Service, q question, now func() time.T
 	}
 	a.took = now().Sub(started)
 	return a
-}
-
-// doubt orders strengths.
-func doubt(i memory.Item) int {
-	return slices.Index([]memory.Strength{memory.Sure, memory.Likely, memory.Maybe}, i.Strength)
 }
 
 type wholeText struct {

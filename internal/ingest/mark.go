@@ -35,13 +35,10 @@ func (s *Service) MarkLesson(ctx context.Context, req memory.MarkLessonRequest) 
 	}
 	out := &memory.MarkedLesson{ID: req.ID, Pinned: now.Pinned, Private: now.Private}
 	if now.Private && !before.Event.Private {
-		out.Note = privateNote
+		out.Note = memory.PrivateNote
 	}
 	return out, nil
 }
-
-// privateNote says what making a lesson private does not reach.
-const privateNote = "the repository's log of lessons, if it has the lesson, and what was exported or backed up before still hold the text; the team's copy is taken back when its server answers"
 
 // lesson returns a lesson of a project, recalled or withdrawn.
 func (w *changes) lesson(id, project string) (memory.Record, error) {

@@ -182,7 +182,7 @@ type Server struct {
 	agents map[string]agent
 	// found holds what each session has found, by its id; see listing.go.
 	found map[string]found
-	// sessions says when each session that is open was last used, by id; see admit.go.
+	// sessions says when each session that is open was last used, by id; see sessions_limit.go.
 	sessions map[string]time.Time
 }
 

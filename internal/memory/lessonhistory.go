@@ -77,8 +77,8 @@ type RestoredLesson struct {
 // MarkLessonRequest marks a lesson. What is nil stays as it is.
 type MarkLessonRequest struct {
 	ID string `json:"id" limit:"1-200" text:"exact" desc:"Its whole id."`
-	// Pinned puts it at the beginning of every brief of its project.
-	Pinned *bool `json:"pinned,omitempty" desc:"Whether the briefs of its project begin with it: the newest three have room."`
+	// Pinned puts it before other lessons in the briefs of its project.
+	Pinned *bool `json:"pinned,omitempty" desc:"Whether it is pinned: briefs of its project have the newest three such lessons first."`
 	// Private keeps it from the lesson log and from the team.
 	Private *bool  `json:"private,omitempty" desc:"Whether it is kept on this machine: not in the repository's log, not for the team."`
 	Project string `json:"project,omitempty" limit:"0-4096"`
@@ -94,6 +94,9 @@ func (r *MarkLessonRequest) relations(string) error {
 	}
 	return nil
 }
+
+// PrivateNote says what making a lesson private does not reach.
+const PrivateNote = "the repository's log of lessons, if it has the lesson, and what was exported or backed up before still hold the text; the team's copy is taken back when its server answers"
 
 // MarkedLesson says how a lesson is marked now.
 type MarkedLesson struct {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -138,6 +139,19 @@ const (
 	Likely Strength = "likely" // in full, marked, within a share of the budget
 	Maybe  Strength = "maybe"  // in one line with its id
 )
+
+// CompareStrengths sorts what is sure first.
+func CompareStrengths(a, b Strength) int { return cmp.Compare(a.weakness(), b.weakness()) }
+
+func (s Strength) weakness() int {
+	switch s {
+	case Sure:
+		return 0
+	case Likely:
+		return 1
+	}
+	return 2
+}
 
 // Item is one memory of an answer. Of one that is Maybe, Text is its line; its other content
 // is left out.

@@ -1,8 +1,6 @@
 package recall
 
 import (
-	"cmp"
-
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -96,15 +94,5 @@ func byStrength(cs []*candidate, of map[memory.Kind]levels) (full, lines []*cand
 
 // strengthOrder sorts what is sure first.
 func strengthOrder(a, b *candidate) int {
-	return cmp.Compare(weakness(a.strength), weakness(b.strength))
-}
-
-func weakness(s memory.Strength) int {
-	switch s {
-	case memory.Sure:
-		return 0
-	case memory.Likely:
-		return 1
-	}
-	return 2
+	return memory.CompareStrengths(a.strength, b.strength)
 }

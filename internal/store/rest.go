@@ -8,9 +8,9 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// restAfter is how long nothing was committed when Badger's compactions are stopped. They
-// look for work 40 times a second, which is most of what a daemon at rest takes of the
-// processor, and there is none until something is written.
+// restAfter is how long nothing was committed when Badger's compactions are looked at, and the
+// time between two looks. They look for work 40 times a second, which is most of what a daemon
+// at rest takes of the processor, and there is none until something is written.
 const restAfter = 10 * time.Second
 
 // Badger has no other way to stop compactions and begin them again; it uses these in

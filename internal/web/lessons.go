@@ -200,7 +200,7 @@ func (q *request) mark() {
 		}
 		_, err := ask(q, service.MarkLesson, req)
 		values := url.Values{"done": {done}}
-		if _, ok := marks[done]; ok {
+		if _, ok := markUndos[done]; ok {
 			values.Set("undo", i.Lesson.ID)
 		}
 		return "lessons/" + url.PathEscape(i.Lesson.ID), values, err

@@ -29,9 +29,9 @@ type view struct {
 // undo is the way back from what was just done: a form of a lesson, and its field.
 type undo struct{ ID, Form, Name, Value string }
 
-// marks are the ways back from marking a lesson, by the word of the notice. That it was made
-// private is not taken back by one click.
-var marks = map[string]undo{
+// markUndos are the ways back from marking a lesson, by the word of the notice. That it was
+// made private is not taken back by one click.
+var markUndos = map[string]undo{
 	"pinned": {Name: "pinned", Value: "0"}, "unpinned": {Name: "pinned", Value: "1"}, "shared": {Name: "private", Value: "1"},
 }
 
@@ -48,7 +48,7 @@ var notices = map[string]string{
 	"retracted": "The lesson was retracted: it is kept and not recalled.", "superseded": "The lesson was replaced by this one.",
 	"forgotten": "It was forgotten for good.", "restored": "The lesson is recalled again.", "undone": "That was undone: the lesson is recalled again.",
 	"pinned": "The lesson is pinned: briefs of the project have the newest three first.", "unpinned": "The lesson is not pinned any more.",
-	"private":  "The lesson is kept on this machine. What was exported, backed up or written into the repository's log before still holds its text.",
+	"private":  "The lesson is kept on this machine: " + memory.PrivateNote + ".",
 	"shared":   "The lesson may be shared again: with the team, if the project is, and in the repository's log when it is told again.",
 	"requeued": "The job gets another try.", "indexing": "The folder is being indexed; the list below says how far it is.",
 }
@@ -59,7 +59,7 @@ func (q *request) view(title, page string) (view, error) {
 	v := view{Title: title, Page: page, Visit: q.visit, Project: q.r.FormValue("project"), Query: strings.TrimSpace(asked.Get("q")), Notice: notices[asked.Get("done")]}
 	if id := asked.Get("undo"); v.Notice != "" && id != "" {
 		v.Undo = &undo{id, "undo", "by", asked.Get("by")}
-		if mark, ok := marks[asked.Get("done")]; ok {
+		if mark, ok := markUndos[asked.Get("done")]; ok {
 			v.Undo = &undo{id, "mark", mark.Name, mark.Value}
 		}
 	}
