@@ -39,8 +39,3 @@ func ContextQuestions(req memory.RecallRequest) []memory.RecallRequest {
 	}
 	return questions
 }
-
-// Alike says whether two texts are near-duplicates. An answer shows only one of them.
-func (s *Service) Alike(a, b string) bool {
-	return a == b || jaccard(s.opts.Analyze(a), s.opts.Analyze(b)) >= nearDuplicate
-}

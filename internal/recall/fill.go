@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 )
@@ -51,9 +50,6 @@ const (
 	// maxPlaces bounds the places of one text that are tried. It is more than the usual
 	// number of worktrees, and less than the number of files with one license header.
 	maxPlaces = 16
-	// nearDuplicate is the share of common terms (Jaccard) from which two items of a kind
-	// are duplicates.
-	nearDuplicate = 0.9
 )
 
 // caps reads the limits of a request before the settings are filled in: limits that the
@@ -156,8 +152,8 @@ func (r *run) take(c *candidate) memory.Reason {
 	if reason != "" {
 		return reason
 	}
-	terms := r.s.opts.Analyze(item.Text)
-	if r.isDuplicate(item.Kind, terms) {
+	pairs := pairsOf(item.Text)
+	if r.isDuplicate(item.Kind, pairs) {
 		return memory.Duplicate
 	}
 	if c.strength = r.weakened(c); c.strength == memory.Maybe {
@@ -185,24 +181,13 @@ func (r *run) take(c *candidate) memory.Reason {
 		r.caps.chunks--
 		r.caps.bytes -= len(item.Text)
 	}
-	r.add(item, terms, reserved)
+	r.add(item, pairs, reserved)
 	return ""
 }
 
-// isDuplicate says whether the answer has a near-duplicate of an item, and counts it there.
-func (r *run) isDuplicate(kind memory.Kind, terms index.Terms) bool {
-	for i, other := range r.itemTerms {
-		if r.items[i].Kind == kind && jaccard(terms, other) >= nearDuplicate {
-			r.items[i].Similar++
-			return true
-		}
-	}
-	return false
-}
-
-func (r *run) add(item memory.Item, terms index.Terms, reserved int) {
+func (r *run) add(item memory.Item, pairs wordPairs, reserved int) {
 	r.items = append(r.items, item)
-	r.itemTerms = append(r.itemTerms, terms)
+	r.itemPairs = append(r.itemPairs, pairs)
 	r.reserved = append(r.reserved, reserved)
 }
 
@@ -370,31 +355,4 @@ func (r *run) redact(text string) string {
 	clean, n := r.s.opts.Redact(text)
 	r.redacted = r.redacted || n > 0
 	return clean
-}
-
-// jaccard is the number of terms that two texts share, divided by the number of all their terms.
-func jaccard(a, b index.Terms) float64 {
-	common := shared(a, b)
-	if union := len(a) + len(b) - common; union > 0 {
-		return float64(common) / float64(union)
-	}
-	return 0
-}
-
-// shared returns how many terms two texts have in common.
-func shared(a, b index.Terms) int {
-	n, i, j := 0, 0, 0
-	for i < len(a) && j < len(b) {
-		switch strings.Compare(a[i].Text, b[j].Text) {
-		case 0:
-			n++
-			i++
-			j++
-		case -1:
-			i++
-		default:
-			j++
-		}
-	}
-	return n
 }

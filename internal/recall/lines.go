@@ -120,7 +120,7 @@ func (r *run) line(c *candidate) (memory.Item, memory.Reason) {
 	if reason != "" {
 		return memory.Item{}, reason
 	}
-	if r.isDuplicate(c.Kind, r.s.opts.Analyze(full.Text)) {
+	if r.isDuplicate(c.Kind, pairsOf(full.Text)) {
 		return memory.Item{}, memory.Duplicate
 	}
 	factors := c.factors

@@ -108,7 +108,7 @@ type run struct {
 	code      context.Context // with the deadline of code
 	stopCode  context.CancelFunc
 	items     []memory.Item
-	itemTerms []index.Terms // of the items
+	itemPairs []wordPairs // of the items
 	// reserved is the number of tokens reserved for each item whose text may be cut at the
 	// end, zero for the others.
 	reserved []int

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/recalld/recalld/index/lexical"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -216,16 +215,29 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
-func TestJaccard(t *testing.T) {
+func TestWordPairs(t *testing.T) {
+	long := "the deploy script copies the archive to the host and restarts the unit there, then it waits until the port answers, " +
+		"and after that it tells the balancer to send requests again"
 	for _, test := range []struct {
-		a, b string
-		want float64
+		a, b      string
+		want      float64
+		duplicate bool
 	}{
-		{"one two three", "one two three", 1}, {"one two three", "three, Two; one", 1}, {"one two", "one three", 1.0 / 3},
-		{"one", "two", 0}, {"", "", 0}, {"one", "", 0},
+		{"one two three", "one two three", 1, true},
+		{"one two three", "One, two; THREE", 1, true},
+		{"one two three", "three, two; one", 0, false},
+		{"one two", "one three", 1.0 / 3, false},
+		{"one", "two", 0, false}, {"", "", 0, true}, {"one", "", 0, false},
+		{"copy the rows from staging to production", "copy the rows from production to staging", 4.0 / 10, false},
+		{"listen on port 8080 behind the proxy of the office", "listen on port 8081 behind the proxy of the office", 8.0 / 12, false},
+		{long, long + " today", 32.0 / 33, true},
+		{long, strings.Replace(long, "port", "socket", 1), 30.0 / 34, false},
 	} {
-		if got := jaccard(lexical.Analyze(test.a), lexical.Analyze(test.b)); math.Abs(got-test.want) > 1e-9 {
-			t.Errorf("jaccard(%q, %q) = %v, want %v", test.a, test.b, got, test.want)
+		if got := pairsOf(test.a).like(pairsOf(test.b)); math.Abs(got-test.want) > 1e-9 {
+			t.Errorf("%q is like %q by %v, want %v", test.a, test.b, got, test.want)
+		}
+		if got := (&Service{}).Alike(test.a, test.b); got != test.duplicate {
+			t.Errorf("duplicates %q, %q: %v, want %v", test.a, test.b, got, test.duplicate)
 		}
 	}
 }

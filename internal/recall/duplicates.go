@@ -1,0 +1,69 @@
+package recall
+
+import (
+	"hash/fnv"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// nearDuplicate is the share of common pairs of words (Jaccard) from which two items of a kind
+// are duplicates. A changed word in a text of less than some forty is no duplicate: it may be
+// the port, the name or the "not" that the text is about.
+const nearDuplicate = 0.9
+
+// wordPairs are the hashes of the pairs of neighbouring words of a text, sorted. The words
+// alone would not tell "from A to B" and "from B to A" apart.
+type wordPairs []uint64
+
+func pairsOf(text string) wordPairs {
+	var pairs wordPairs
+	h, before := fnv.New64a(), uint64(0)
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		h.Reset()
+		h.Write([]byte(strings.ToLower(word)))
+		this := h.Sum64()
+		const odd = 0x9e3779b97f4a7c15 // so that the order counts
+		pairs = append(pairs, before*odd^this)
+		before = this
+	}
+	slices.Sort(pairs)
+	return slices.Compact(pairs)
+}
+
+// like is the number of pairs that two texts share, divided by the number of all their pairs.
+func (p wordPairs) like(other wordPairs) float64 {
+	common := 0
+	for a, b := p, other; len(a) > 0 && len(b) > 0; {
+		switch {
+		case a[0] < b[0]:
+			a = a[1:]
+		case a[0] > b[0]:
+			b = b[1:]
+		default:
+			common, a, b = common+1, a[1:], b[1:]
+		}
+	}
+	if union := len(p) + len(other) - common; union > 0 {
+		return float64(common) / float64(union)
+	}
+	return 0
+}
+
+// Alike says whether two texts are near-duplicates. An answer shows only one of them.
+func (s *Service) Alike(a, b string) bool {
+	return a == b || pairsOf(a).like(pairsOf(b)) >= nearDuplicate
+}
+
+// isDuplicate says whether the answer has a near-duplicate of an item, and counts it there.
+func (r *run) isDuplicate(kind memory.Kind, pairs wordPairs) bool {
+	for i, other := range r.itemPairs {
+		if r.items[i].Kind == kind && pairs.like(other) >= nearDuplicate {
+			r.items[i].Similar++
+			return true
+		}
+	}
+	return false
+}
