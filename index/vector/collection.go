@@ -24,13 +24,13 @@ type Collection struct {
 	mu sync.RWMutex // guards all below
 	// caches are the query caches of the retrievers.
 	caches []*queryCache
-	// collection holds a document for each slot, under its decimal number.
-	collection *chromem.Collection
-	held       *roaring.Bitmap
-	slots      index.Table[uint32] // from document to slot
-	// docs and vectors are by slot. The collection shares the slices of the vectors.
-	docs    []uint32
-	vectors [][]float32
+	// small is a chromem-go collection with a document for each slot, under its decimal
+	// number; nil once there are more than Options.CollectionUpTo.
+	small *chromem.Collection
+	held  *roaring.Bitmap
+	slots index.Table[uint32] // from document to slot
+	docs  []uint32            // by slot
+	rows  rows                // by slot
 	// sum is the sum of all vectors: the mean times their number.
 	sum []float64
 
@@ -51,17 +51,18 @@ func NewCollection(options Options) (*Collection, error) {
 	if err := options.validate(); err != nil {
 		return nil, fmt.Errorf("open vector collection: %w", err)
 	}
-	collection, err := chromem.NewDB().CreateCollection(options.Name, nil, refuseToEmbed)
+	small, err := chromem.NewDB().CreateCollection(options.Name, nil, refuseToEmbed)
 	if err != nil {
 		return nil, fmt.Errorf("open vector collection: %w", err)
 	}
 	s := &Collection{
-		options:    options,
-		dot:        fastestDot(),
-		collection: collection,
-		held:       roaring.New(),
-		sum:        make([]float64, options.Dim),
-		coder:      newCoder(options.Dim),
+		options: options,
+		dot:     fastestDot(),
+		small:   small,
+		held:    roaring.New(),
+		rows:    rows{dim: options.Dim},
+		sum:     make([]float64, options.Dim),
+		coder:   newCoder(options.Dim),
 	}
 	s.scratch.New = func() any { return newScratch(s.coder) }
 	return s, nil
@@ -79,43 +80,45 @@ func (s *Collection) Name() string { return s.options.Name }
 // Dim is the width of the vectors.
 func (s *Collection) Dim() int { return s.options.Dim }
 
-// Upsert makes vec the vector of doc. The collection takes over vec: it keeps the slice
-// and, unless it has unit length, scales it in place. If Check refuses the vector, Upsert
-// returns its error and changes nothing.
+// Upsert makes vec the vector of doc. The collection keeps its direction, rounded as rows
+// does, and not the slice. If Check refuses the vector, Upsert returns its error and changes
+// nothing.
 func (s *Collection) Upsert(doc uint32, vec []float32) error {
-	long, err := length(vec, s.options.Dim)
-	if err != nil {
+	if err := Check(vec, s.options.Dim); err != nil {
 		return err
 	}
-	normalise(vec, long)
-
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// ID and vector only: chromem-go keeps all fields in memory.
-	entry := chromem.Document{ID: collectionID(doc), Embedding: vec}
-	if err := s.collection.AddDocument(context.Background(), entry); err != nil {
-		return fmt.Errorf("add vector: %w", err)
-	}
+	room := s.scratch.Get().(*scratch)
+	defer s.scratch.Put(room)
 	slot, replaces := s.slots.Get(doc)
 	if replaces {
-		s.addToSum(s.vectors[slot], -1)
-		s.vectors[slot] = vec
+		s.addToSum(slot, -1, room)
+		s.rows.set(slot, vec)
 	} else {
 		slot = uint32(len(s.docs))
 		s.docs = append(s.docs, doc)
-		s.vectors = append(s.vectors, vec)
+		s.rows.append(vec)
 		s.slots.Set(doc, slot)
 		s.held.Add(doc)
 		if s.codes != nil {
 			s.codes = append(s.codes, make([]uint64, s.coder.words)...)
 		}
 	}
-	s.addToSum(vec, 1)
+	s.addToSum(slot, 1, room)
 	s.changes++
-	if !s.recode() && s.codes != nil {
-		room := s.scratch.Get().(*scratch)
-		s.coder.encode(vec, room.rotated, s.code(slot))
-		s.scratch.Put(room)
+	if !s.recode(room) && s.codes != nil {
+		s.coder.encode(room.vector, room.rotated, s.code(slot))
+	}
+	if len(s.docs) > s.options.CollectionUpTo {
+		s.small = nil
+	}
+	if s.small == nil {
+		return nil
+	}
+	// ID and vector only: chromem-go keeps all fields in memory.
+	if err := s.small.AddDocument(context.Background(), chromem.Document{ID: collectionID(doc), Embedding: s.vector(slot)}); err != nil {
+		return fmt.Errorf("add vector: %w", err)
 	}
 	return nil
 }
@@ -129,15 +132,20 @@ func (s *Collection) Delete(doc uint32) {
 	if !ok {
 		return
 	}
-	// The filter must be nil: an empty one would delete every document. Deletion by id
-	// cannot fail in memory.
-	_ = s.collection.Delete(context.Background(), nil, nil, collectionID(doc))
-	s.addToSum(s.vectors[slot], -1)
+	if s.small != nil {
+		// The filter must be nil: an empty one would delete every document. Deletion by id
+		// cannot fail in memory.
+		_ = s.small.Delete(context.Background(), nil, nil, collectionID(doc))
+	}
+	room := s.scratch.Get().(*scratch)
+	s.addToSum(slot, -1, room)
+	s.scratch.Put(room)
 	s.changes++
 
 	// The last slot moves into the gap.
 	last := uint32(len(s.docs) - 1)
-	s.docs[slot], s.vectors[slot] = s.docs[last], s.vectors[last]
+	s.docs[slot] = s.docs[last]
+	s.rows.dropLast(slot)
 	if s.codes != nil {
 		copy(s.code(slot), s.code(last))
 		s.codes = s.codes[:int(last)*s.coder.words]
@@ -145,8 +153,7 @@ func (s *Collection) Delete(doc uint32) {
 	s.slots.Set(s.docs[slot], slot)
 	s.slots.Delete(doc)
 	s.held.Remove(doc)
-	s.vectors[last] = nil
-	s.docs, s.vectors = s.docs[:last], s.vectors[:last]
+	s.docs = s.docs[:last]
 }
 
 // Has says whether doc has a vector.
@@ -171,15 +178,21 @@ func (s *Collection) Held() *roaring.Bitmap {
 	return s.held.Clone()
 }
 
-// Vector returns the unit vector of doc, nil if it has none. The slice belongs to the
-// collection and must not be written to.
+// Vector returns the unit vector of doc, nil if it has none. The slice belongs to the caller.
 func (s *Collection) Vector(doc uint32) []float32 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if slot, ok := s.slots.Get(doc); ok {
-		return s.vectors[slot]
+		return s.vector(slot)
 	}
 	return nil
+}
+
+// vector is Vector of a slot, with mu held.
+func (s *Collection) vector(slot uint32) []float32 {
+	vec := make([]float32, s.options.Dim)
+	s.rows.vector(slot, vec)
+	return vec
 }
 
 // driftAllowed is how far the mean may move before the codes are recomputed, squared and as
@@ -191,7 +204,7 @@ const driftAllowed = .01
 // many changes as there are vectors, so that its cost (2 µs a vector, during which searches
 // wait) is spread over them. The mean of a growing collection of similar texts soon stops
 // moving.
-func (s *Collection) recode() bool {
+func (s *Collection) recode(room *scratch) bool {
 	n := len(s.docs)
 	if n <= s.options.ExactUpTo || s.codes != nil && 2*s.changes < n {
 		return false
@@ -216,10 +229,9 @@ func (s *Collection) recode() bool {
 	if s.codes == nil {
 		s.codes = make([]uint64, n*s.coder.words)
 	}
-	room := s.scratch.Get().(*scratch)
-	defer s.scratch.Put(room)
-	for slot, vec := range s.vectors {
-		s.coder.encode(vec, room.rotated, s.code(uint32(slot)))
+	for slot := range uint32(n) {
+		s.rows.vector(slot, room.vector)
+		s.coder.encode(room.vector, room.rotated, s.code(slot))
 	}
 	return true
 }
@@ -229,8 +241,10 @@ func (s *Collection) code(slot uint32) []uint64 {
 	return s.codes[int(slot)*w : (int(slot)+1)*w]
 }
 
-func (s *Collection) addToSum(vec []float32, sign float64) {
-	for i, x := range vec {
+// addToSum adds a vector to the sum, or subtracts it, and leaves it in room.
+func (s *Collection) addToSum(slot uint32, sign float64, room *scratch) {
+	s.rows.vector(slot, room.vector)
+	for i, x := range room.vector {
 		s.sum[i] += sign * float64(x)
 	}
 }

@@ -92,7 +92,7 @@ func TestSpaceAgainstBruteForce(t *testing.T) {
 						continue
 					}
 					vec := c.vector()
-					model[doc] = slices.Clone(vec)
+					model[doc] = rounded(vec)
 					if err := s.Upsert(doc, vec); err != nil {
 						t.Fatalf("round %d: upserting %d: %v", round, doc, err)
 					}
@@ -138,9 +138,11 @@ func TestSpaceAgainstBruteForce(t *testing.T) {
 // checkSpace compares everything that a space holds, inside too, with model.
 func checkSpace(t *testing.T, s *Collection, model map[uint32][]float32) {
 	t.Helper()
-	if s.Len() != len(model) || s.collection.Count() != len(model) || s.slots.Len() != len(model) {
-		t.Errorf("space holds %d documents, its collection %d, its slots %d, want %d",
-			s.Len(), s.collection.Count(), s.slots.Len(), len(model))
+	if s.Len() != len(model) || s.slots.Len() != len(model) || len(s.rows.scales) != len(model) {
+		t.Errorf("space holds %d documents, %d slots, %d rows, want %d", s.Len(), s.slots.Len(), len(s.rows.scales), len(model))
+	}
+	if s.small != nil && s.small.Count() != len(model) {
+		t.Errorf("chromem-go holds %d documents, want %d", s.small.Count(), len(model))
 	}
 	held := s.Held()
 	if held.GetCardinality() != uint64(len(model)) {
@@ -155,9 +157,11 @@ func checkSpace(t *testing.T, s *Collection, model map[uint32][]float32) {
 		if got := s.Vector(doc); !slices.Equal(got, want) {
 			t.Errorf("vector of document %d is %v, want %v", doc, got, want)
 		}
-		kept, err := s.collection.GetByID(context.Background(), collectionID(doc))
-		if err != nil || !slices.Equal(kept.Embedding, want) {
-			t.Errorf("chromem-go's vector of document %d is %v (error %v), want %v", doc, kept.Embedding, err, want)
+		if s.small != nil {
+			kept, err := s.small.GetByID(context.Background(), collectionID(doc))
+			if err != nil || !slices.Equal(kept.Embedding, want) {
+				t.Errorf("chromem-go's vector of document %d is %v (error %v), want %v", doc, kept.Embedding, err, want)
+			}
 		}
 		for i, x := range want {
 			sum[i] += float64(x)
@@ -210,7 +214,7 @@ func TestShortlistRecall(t *testing.T) {
 		for n := range uint32(documents) {
 			doc := uint32(i)*documents + n
 			vec := c.vector()
-			model[doc] = vec
+			model[doc] = rounded(vec)
 			if err := s.Upsert(doc, vec); err != nil {
 				t.Fatalf("upserting: %v", err)
 			}
@@ -305,30 +309,68 @@ func TestRefusedVectorsLeaveTheSpaceUnchanged(t *testing.T) {
 	}
 }
 
-func TestUpsertSharesTheSlice(t *testing.T) {
+// rounded is what a space keeps of a vector: its direction, with a byte for each component.
+func rounded(vec []float32) []float32 {
+	var most, squares float64
+	for _, x := range vec {
+		most = max(most, math.Abs(float64(x)))
+	}
+	steps := make([]float64, len(vec))
+	for i, x := range vec {
+		steps[i] = math.Round(float64(x) / most * 127)
+		squares += steps[i] * steps[i]
+	}
+	out := make([]float32, len(vec))
+	for i, x := range steps {
+		out[i] = float32(x / math.Sqrt(squares))
+	}
+	return out
+}
+
+func TestUpsertKeepsTheDirection(t *testing.T) {
 	s := openSpace(t, Options{Name: "m", Dim: 3})
 	for name, vec := range map[string][]float32{
 		"unit":       {.6, .8, 0},
+		"negative":   {-.6, -.8, 0},
 		"long":       {30, 40, 0},
 		"very short": {3e-30, 4e-30, 0},
 		"very long":  {3e38, 2e38, 0},
 		"denormal":   {1e-45, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
+			given := slices.Clone(vec)
 			if err := s.Upsert(1, vec); err != nil {
 				t.Fatal(err)
 			}
-			if &s.Vector(1)[0] != &vec[0] {
-				t.Error("the space has copied the vector")
+			if !slices.Equal(vec, given) {
+				t.Errorf("the caller's vector is %v now, was %v", vec, given)
 			}
-			kept, err := s.collection.QueryEmbedding(t.Context(), vec, 1, nil, nil)
-			if err != nil || &kept[0].Embedding[0] != &vec[0] {
-				t.Errorf("chromem-go has copied the vector, or gives error %v", err)
+			kept := s.Vector(1)
+			if want := rounded(vec); !slices.Equal(kept, want) {
+				t.Errorf("kept is %v, want %v", kept, want)
 			}
-			if long, err := length(vec, 3); err != nil || math.Abs(long-1) > unitTolerance {
-				t.Errorf("its length is now %v (error %v), want 1", long, err)
+			if got := bruteForce(map[uint32][]float32{1: kept}, vec, nil, 1)[0].Score; got < .999 {
+				t.Errorf("its cosine with what is kept is %v, want .999", got)
+			}
+			if err := s.Upsert(1, kept); err != nil || !slices.Equal(s.Vector(1), kept) {
+				t.Errorf("kept again it is %v (error %v), was %v", s.Vector(1), err, kept)
 			}
 		})
+	}
+}
+
+// TestRoundedVectorsStayAsTheyAre: what the store has rounded must not be rounded further.
+func TestRoundedVectorsStayAsTheyAre(t *testing.T) {
+	s := openSpace(t, Options{Name: "m", Dim: 256})
+	c := newCorpus(256, 20, 3)
+	for range 1_000 {
+		vec := rounded(c.vector())
+		if err := s.Upsert(1, vec); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(s.Vector(1), vec) {
+			t.Fatalf("kept is %v, want %v", s.Vector(1), vec)
+		}
 	}
 }
 
@@ -388,7 +430,7 @@ func TestSpaceConcurrently(t *testing.T) {
 							continue
 						}
 						vec := c.vector()
-						models[w][doc] = slices.Clone(vec)
+						models[w][doc] = rounded(vec)
 						if err := s.Upsert(doc, vec); err != nil {
 							t.Errorf("upserting: %v", err)
 						}

@@ -76,7 +76,7 @@ func FuzzAgainstBruteForce(f *testing.F) {
 				search()
 			default:
 				vec := vector()
-				model[doc] = slices.Clone(vec)
+				model[doc] = rounded(vec)
 				if err := s.Upsert(doc, vec); err != nil {
 					t.Fatalf("upserting %v: %v", vec, err)
 				}

@@ -31,6 +31,7 @@ type answer struct {
 // scratch is the memory of one search, reused between searches.
 type scratch struct {
 	query   []float32 // the unit query
+	vector  []float32 // the stored one that it is compared with
 	rotated []float32
 	planes  []uint64 // the query in the form that codes are compared with
 	near    keeper   // the shortlist
@@ -43,6 +44,7 @@ type scratch struct {
 func newScratch(c *coder) *scratch {
 	return &scratch{
 		query:   make([]float32, len(c.flips)),
+		vector:  make([]float32, len(c.flips)),
 		rotated: make([]float32, c.width),
 		planes:  make([]uint64, queryBits*c.words),
 	}
@@ -90,7 +92,7 @@ func (s *Collection) search(ctx context.Context, query []float32, allow *roaring
 	room.best.reset(min(k+max(further, 0), a.searched))
 	shortlist := max(s.options.Shortlist, k*s.options.ShortlistPerHit)
 	switch {
-	case allow == nil && a.searched <= s.options.CollectionUpTo:
+	case allow == nil && s.small != nil:
 		err = s.askCollection(ctx, room, &a)
 	case a.searched <= max(s.options.ExactUpTo, shortlist):
 		err = s.scoreAll(ctx, room, allow, &a)
@@ -111,7 +113,7 @@ func (s *Collection) search(ctx context.Context, query []float32, allow *roaring
 // askCollection has chromem-go score every document. It asks for all of them rather than
 // the best, because chromem-go breaks ties at the limit at random.
 func (s *Collection) askCollection(ctx context.Context, room *scratch, a *answer) error {
-	results, err := s.collection.QueryEmbedding(ctx, room.query, a.searched, nil, nil)
+	results, err := s.small.QueryEmbedding(ctx, room.query, a.searched, nil, nil)
 	if err != nil {
 		return fmt.Errorf("query collection: %w", err)
 	}
@@ -136,7 +138,7 @@ func (s *Collection) scoreAll(ctx context.Context, room *scratch, allow *roaring
 			return err
 		}
 		for _, slot := range slots {
-			a.keep(room, s.docs[slot], s.dot(room.query, s.vectors[slot]))
+			a.keep(room, s.docs[slot], s.score(slot, room))
 		}
 	}
 	return nil
@@ -155,7 +157,7 @@ func (s *Collection) scoreShortlist(ctx context.Context, room *scratch, allow *r
 			return err
 		}
 		for ; next < len(slots); next += stride {
-			a.moments.add(s.dot(room.query, s.vectors[slots[next]]))
+			a.moments.add(s.score(slots[next], room))
 		}
 		next -= len(slots)
 		s.coder.distances(s.codes, slots, room.planes, room.distances[:])
@@ -168,9 +170,15 @@ func (s *Collection) scoreShortlist(ctx context.Context, room *scratch, allow *r
 	for _, key := range near.kept() {
 		doc := uint32(key)
 		slot, _ := s.slots.Get(doc)
-		room.best.add(scoreKey(index.Hit{Doc: doc, Score: cosine(s.dot(room.query, s.vectors[slot]))}))
+		room.best.add(scoreKey(index.Hit{Doc: doc, Score: cosine(s.score(slot, room))}))
 	}
 	return ctx.Err()
+}
+
+// score is the product of the query with the unit vector of a slot.
+func (s *Collection) score(slot uint32, room *scratch) float32 {
+	widen(s.rows.row(slot), room.vector)
+	return s.dot(room.query, room.vector) * s.rows.scales[slot]
 }
 
 // blocks yields the slots of the allowed documents, up to blockSize at a time. They are in

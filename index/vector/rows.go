@@ -1,0 +1,87 @@
+package vector
+
+import "math"
+
+// rows hold vectors at a quarter of their size: a signed byte for each component, in steps of
+// the largest one. The cosine of a vector with its row is above .999. They are in pages
+// without pointers, which the garbage collector does not look into.
+type rows struct {
+	dim   int
+	pages [][]int8
+	// scales bring rows to unit length, by slot.
+	scales []float32
+}
+
+// rowsPerPage is a power of two: 256 KB a page at width 256.
+const rowsPerPage = 1 << 10
+
+// append adds the row of a vector, which must not be zero.
+func (r *rows) append(vec []float32) {
+	if len(r.scales)%rowsPerPage == 0 {
+		r.pages = append(r.pages, make([]int8, rowsPerPage*r.dim))
+	}
+	r.scales = append(r.scales, 0)
+	r.set(uint32(len(r.scales)-1), vec)
+}
+
+// set replaces a row. The row of a vector that is a row's is the same row, so nothing is lost
+// if the vector was rounded before it was stored.
+func (r *rows) set(slot uint32, vec []float32) {
+	var most float64
+	for _, x := range vec {
+		most = max(most, math.Abs(float64(x)))
+	}
+	row, step := r.row(slot), math.MaxInt8/most
+	for i, x := range vec {
+		row[i] = int8(math.Round(float64(x) * step))
+	}
+	r.scales[slot] = float32(1 / norm(row))
+}
+
+// norm is the length of a row.
+func norm(row []int8) float64 {
+	var squares int64
+	for _, c := range row {
+		squares += int64(c) * int64(c)
+	}
+	return math.Sqrt(float64(squares))
+}
+
+func (r *rows) row(slot uint32) []int8 {
+	at := int(slot%rowsPerPage) * r.dim
+	return r.pages[slot/rowsPerPage][at : at+r.dim]
+}
+
+// dropLast moves the last row to a slot and removes it.
+func (r *rows) dropLast(to uint32) {
+	last := uint32(len(r.scales) - 1)
+	copy(r.row(to), r.row(last))
+	r.scales[to] = r.scales[last]
+	r.scales = r.scales[:last]
+	if last%rowsPerPage == 0 {
+		r.pages = r.pages[:len(r.pages)-1]
+	}
+}
+
+// vector writes the unit vector of a row to out.
+func (r *rows) vector(slot uint32, out []float32) {
+	row := r.row(slot)
+	long := norm(row)
+	for i, c := range row {
+		out[i] = float32(float64(c) / long)
+	}
+}
+
+// widen writes the components of a row to out, without its scale.
+func widen(row []int8, out []float32) {
+	out = out[:len(row)]
+	for len(row) >= 8 {
+		c, o := (*[8]int8)(row), (*[8]float32)(out)
+		o[0], o[1], o[2], o[3] = float32(c[0]), float32(c[1]), float32(c[2]), float32(c[3])
+		o[4], o[5], o[6], o[7] = float32(c[4]), float32(c[5]), float32(c[6]), float32(c[7])
+		row, out = row[8:], out[8:]
+	}
+	for i, c := range row {
+		out[i] = float32(c)
+	}
+}
