@@ -5,6 +5,7 @@ CYCLONEDX   ?= github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
 GORELEASER  ?= github.com/goreleaser/goreleaser/v2@v2.15.1
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.1.4
 FUZZTIME    ?= 10s
+SHARES      ?=
 BENCH       ?= .
 BENCHTIME   ?= 1s
 STEPS       ?= 1000
@@ -127,8 +128,8 @@ hooks: ## send EVENTS by hooks, six at a time, while the daemon is stopped, froz
 damage: ## damage stores in every known way, open and repair them
 	RECALLD_TEST_DAMAGE=1 $(GO) test -count 1 -run '^TestDamageTable$$' -v -timeout 30m ./internal/store
 
-fuzz: ## fuzz every parser of foreign input, and indexes against brute force, FUZZTIME each: make fuzz [FUZZ=pattern] [FUZZTIME="in 1200s" for all]
-	.ci/fuzz "$(FUZZTIME)" $(FUZZ)
+fuzz: ## fuzz every parser of foreign input, and indexes against brute force, FUZZTIME each: make fuzz [FUZZ=pattern] [FUZZTIME="in 1200s" for all] [SHARES=n]
+	SHARES=$(SHARES) .ci/fuzz "$(FUZZTIME)" $(FUZZ)
 
 soak: ## let an agent work with a daemon for DAYS short days, DAY each, and measure what grows (Linux)
 	RECALLD_SOAK=$(DAYS) RECALLD_SOAK_DAY=$(DAY) $(GO) test -count 1 -run '^TestSoak$$' -v -timeout 60m ./internal/daemon

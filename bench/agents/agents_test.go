@@ -102,7 +102,7 @@ func npm(t *testing.T, dir string, packages map[string]string) string {
 		defer cancel()
 		if _, err := command(ctx, "", nil, "npm", append([]string{"install", "--no-audit", "--no-fund", "--no-save", "--fetch-retries", "1", "--fetch-retry-mintimeout", "1000", "--fetch-retry-maxtimeout", "2000", "--fetch-timeout", "60000", "--prefix", dir}, missing...)...); err != nil {
 			// npm prints much; the reason is in its first lines.
-			t.Skipf("not run: npm and its registry are needed: %.300v", err)
+			t.Skipf("not run: npm (of Node.js: https://nodejs.org, or apt-get install npm) and its registry are needed: %.300v", err)
 		}
 	}
 	return filepath.Join(dir, "node_modules", ".bin")

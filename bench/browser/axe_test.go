@@ -26,7 +26,7 @@ func axe(t *testing.T) string {
 		}
 		if _, err := run(dir, nil, "npm", "install", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--fetch-retries", "1", "--fetch-retry-mintimeout", "1000",
 			"--fetch-retry-maxtimeout", "2000", "--fetch-timeout", "60000", "--prefix", dir, "axe-core@"+axeVersion); err != nil {
-			t.Skipf("not run: npm and its registry are needed: %.300v", err)
+			t.Skipf("not run: npm (of Node.js: https://nodejs.org, or apt-get install npm) and its registry are needed: %.300v", err)
 		}
 	}
 	script, err := os.ReadFile(path)

@@ -381,7 +381,7 @@ func TestNPM(t *testing.T) {
 	t.Parallel()
 	dir := artefacts(t, former)
 	if _, err := exec.LookPath("npm"); err != nil {
-		t.Skip("not run: it needs npm")
+		t.Skip("not run: it needs npm (of Node.js: https://nodejs.org, or apt-get install npm)")
 	}
 	home := t.TempDir()
 	environment := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "npm_config_offline=true", "npm_config_audit=false", "npm_config_fund=false", "npm_config_update_notifier=false"}

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/recalld/recalld/embedder/ollama/ollamatest"
 	"github.com/recalld/recalld/internal/memory"
@@ -69,7 +70,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// killed kills a daemon under load, after meanwhile.
+// killed kills a daemon under load at a random moment, after meanwhile.
 func (w *world) killed(limits string, meanwhile func(*child, *load), env ...string) []string {
 	c, err := w.home.start(w.t, limits, env...)
 	if err != nil {
@@ -84,8 +85,10 @@ func (w *world) killed(limits string, meanwhile func(*child, *load), env ...stri
 		meanwhile(c, l)
 	}
 	l.more(w.some())
-	if c.isOver() {
+	select { // an acknowledgement is no random moment
+	case <-c.ended:
 		w.t.Errorf("the daemon ended by itself:\n%s", c.log)
+	case <-time.After(time.Duration(w.random.IntN(300)) * time.Millisecond):
 	}
 	c.kill()
 	l.end()
@@ -95,7 +98,7 @@ func (w *world) killed(limits string, meanwhile func(*child, *load), env ...stri
 // killedAtStart kills a daemon as soon as it answers, while it loads its indexes.
 func (w *world) killedAtStart() []string {
 	c := w.start("")
-	l := begin(w.t, c, w.o, w.repo, w.files, 2, w.random.Uint64())
+	l := begin(w.t, c, w.o, w.repo, w.files, w.medium.usage.with(2), w.random.Uint64())
 	c.kill()
 	l.end()
 	return l.wrong
@@ -274,13 +277,17 @@ func (w *world) spoil(dir string) (what string) {
 // media are the disks that this machine can have. TestTorture says which it cannot.
 func media(t *testing.T) []medium {
 	t.Helper()
-	all := []medium{{name: "an ordinary disk", faults: faults(), mount: func(t *testing.T, w *world) (string, func(), error) {
+	ordinary := func(*testing.T, *world) (string, func(), error) {
 		dir, err := os.MkdirTemp("", "torture")
 		return dir, func() { _ = os.RemoveAll(dir) }, err
-	}}}
+	}
+	all := []medium{{name: "an ordinary disk", mount: ordinary, usage: mixed, faults: faults()}}
 	if runtime.GOOS == "linux" {
 		all = append(all, smallMedia()...)
 	}
+	all = append(all, medium{name: "an ordinary disk, with much written", mount: ordinary, usage: bulk, faults: []fault{
+		{"killed under 64 writers and imports (SIGKILL)", func(w *world) []string { return w.killed("", nil) }},
+	}})
 	if only := os.Getenv(faultEnv); only != "" {
 		for i := range all {
 			all[i].faults = slices.DeleteFunc(all[i].faults, func(f fault) bool { return !strings.Contains(f.name, only) })

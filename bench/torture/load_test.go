@@ -44,8 +44,35 @@ type deed struct {
 	do     func(l *load, w *writer) error
 }
 
-// deeds are all of them. The weights are how often.
-var deeds = []deed{
+// usage is what clients do with a daemon, and how much.
+type usage struct {
+	clients int
+	deeds   []deed // the weights are how often
+	// before chooses how many writes there are before a fault strikes.
+	before func(*rand.Rand) int
+	// most is how many writes a home takes until another one is begun.
+	most int
+}
+
+// mixed is a dozen clients that do everything; few and many writes go before a fault.
+var mixed = usage{clients: 12, deeds: everything, most: 20_000,
+	before: func(random *rand.Rand) int { return 1 + random.IntN(50<<random.IntN(6)) }}
+
+// bulk is many clients that only write, much of it by imports.
+var bulk = usage{clients: 64, most: 25_000,
+	before: func(random *rand.Rand) int { return 2500 + random.IntN(2500) },
+	deeds: []deed{
+		{"remember", 200, (*load).remember},
+		{"import a log", 1, func(l *load, w *writer) error { return l.importLog(w, 500+w.random.IntN(501)) }},
+	}}
+
+// with returns the usage with another number of clients.
+func (u usage) with(clients int) usage {
+	u.clients = clients
+	return u
+}
+
+var everything = []deed{
 	{"remember", 480, (*load).remember},
 	{"record a step", 200, (*load).step},
 	{"recall", 60, (*load).recall},
@@ -55,7 +82,7 @@ var deeds = []deed{
 	{"register", 20, (*load).register},
 	{"assemble a context", 20, (*load).assemble},
 	{"change and index the repository", 6, (*load).index},
-	{"import a log", 8, (*load).importLog},
+	{"import a log", 8, func(l *load, w *writer) error { return l.importLog(w, 200) }},
 	{"export everything", 1, (*load).exportAll},
 	{"back up", 2, (*load).backup},
 }
@@ -69,23 +96,23 @@ type writer struct {
 }
 
 // begin starts clients. Those with the same seed do the same things.
-func begin(t *testing.T, c *child, o *oracle, repo, files string, writers int, seed uint64, options ...func(*load)) *load {
+func begin(t *testing.T, c *child, o *oracle, repo, files string, u usage, seed uint64, options ...func(*load)) *load {
 	l := &load{t: t, c: c, o: o, repo: repo, files: files, errors: map[string]int{}}
 	for _, option := range options {
 		option(l)
 	}
 	sum := 0
-	for _, d := range deeds {
+	for _, d := range u.deeds {
 		sum += d.weight
 	}
-	for n := range writers {
+	for n := range u.clients {
 		w := &writer{number: n, random: rand.New(rand.NewPCG(seed, uint64(n)))}
 		l.wait.Go(func() {
 			for !l.over.Load() && !c.isOver() {
 				at := w.random.IntN(sum)
-				i := slices.IndexFunc(deeds, func(d deed) bool { at -= d.weight; return at < 0 })
-				if err := deeds[i].do(l, w); err != nil {
-					l.failed(deeds[i].name, err)
+				i := slices.IndexFunc(u.deeds, func(d deed) bool { at -= d.weight; return at < 0 })
+				if err := u.deeds[i].do(l, w); err != nil {
+					l.failed(u.deeds[i].name, err)
 				}
 			}
 		})
@@ -350,8 +377,7 @@ func (l *load) index(w *writer) error {
 }
 
 // importLog imports a log of lessons; each line is a write.
-func (l *load) importLog(w *writer) error {
-	const lines = 200
+func (l *load) importLog(w *writer, lines int) error {
 	var log strings.Builder
 	var facts []*fact
 	for i := range lines {

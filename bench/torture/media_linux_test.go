@@ -18,11 +18,11 @@ import (
 // smallMedia are disks that can be filled, made read-only or slow.
 func smallMedia() []medium {
 	return []medium{
-		{name: "a disk of 400 MB (ext4)", mount: mountImage, faults: append(everywhere(),
+		{name: "a disk of 400 MB (ext4)", mount: mountImage, usage: mixed, faults: append(everywhere(),
 			fault{"the disk is full, then killed", (*world).fullDisk},
 			fault{"the disk is read-only", (*world).readOnlyDisk},
 		)},
-		{name: "a disk of its own (FUSE)", mount: mountDisk, faults: []fault{
+		{name: "a disk of its own (FUSE)", mount: mountDisk, usage: mixed, faults: []fault{
 			{"each write and sync takes 5 ms, then killed", (*world).slowDisk},
 			{"syncs fail", (*world).failingSyncs},
 		}},
@@ -110,7 +110,7 @@ func (w *world) fullDisk() []string {
 		c.kill()
 		l.end()
 		c = w.start("")
-		asker := begin(w.t, c, w.o, w.repo, w.files, 0, 0)
+		asker := begin(w.t, c, w.o, w.repo, w.files, usage{}, 0)
 		asker.ready()
 		if _, err := service.Recall.Do(w.t.Context(), c, memory.RecallRequest{Query: "valves", Project: w.repo}); err != nil {
 			w.t.Errorf("a daemon on a full disk does not answer: %v\n%s", err, c.log)

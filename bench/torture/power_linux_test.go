@@ -80,7 +80,7 @@ type recording struct {
 func record(t *testing.T, program string, random *rand.Rand) *recording {
 	t.Helper()
 	var w *world
-	m := medium{name: "a disk that records", mount: mountDisk}
+	m := medium{name: "a disk that records", mount: mountDisk, usage: mixed}
 	if w = newWorld(t, program, m, random); w == nil {
 		t.SkipNow()
 	}
@@ -89,9 +89,9 @@ func record(t *testing.T, program string, random *rand.Rand) *recording {
 	w.o.now = disk.Journal.Len
 	for life := range 3 {
 		c := w.start("")
-		l := begin(t, c, w.o, w.repo, w.files, 0, 0)
+		l := begin(t, c, w.o, w.repo, w.files, usage{}, 0)
 		l.ready()
-		l = begin(t, c, w.o, w.repo, w.files, writers, random.Uint64(), bulky)
+		l = begin(t, c, w.o, w.repo, w.files, mixed, random.Uint64(), bulky)
 		l.more(100 + random.IntN(900))
 		if life == 1 {
 			l.end()
@@ -173,7 +173,7 @@ func (r *recording) serve(t *testing.T, dir, data string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := begin(t, c, newOracle(), dir, dir, 0, 0)
+	l := begin(t, c, newOracle(), dir, dir, usage{}, 0)
 	l.ready()
 	if err := l.remember(&writer{random: rand.New(rand.NewPCG(1, 1))}); err != nil {
 		t.Errorf("after a power failure no lesson is taken: %v\n%s", err, c.log)

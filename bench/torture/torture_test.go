@@ -57,7 +57,7 @@ func TestTorture(t *testing.T) {
 			continue
 		}
 		faults := slices.Clone(m.faults)
-		for round := 0; round < perHome && w.o.writes() < 20_000 && time.Since(began) < length && !t.Failed(); round++ {
+		for round := 0; round < perHome && w.o.writes() < m.usage.most && time.Since(began) < length && !t.Failed(); round++ {
 			if round%len(faults) == 0 {
 				random.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 			}

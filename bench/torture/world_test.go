@@ -27,6 +27,7 @@ type medium struct {
 	// mount returns the folder for the data and what unmounts it; an error says what is
 	// missing here.
 	mount  func(t *testing.T, w *world) (dir string, unmount func(), err error)
+	usage  usage
 	faults []fault
 }
 
@@ -103,9 +104,6 @@ func (w *world) round(f fault, results map[string]*result) {
 	}
 }
 
-// writers is how many clients write.
-const writers = 12
-
 // start starts a daemon that must start.
 func (w *world) start(limits string, env ...string) *child {
 	w.t.Helper()
@@ -119,7 +117,7 @@ func (w *world) start(limits string, env ...string) *child {
 // begin starts clients, who first see that the last fault left the right answers.
 func (w *world) begin(c *child) *load {
 	w.t.Helper()
-	l := begin(w.t, c, w.o, w.repo, w.files, 0, 0)
+	l := begin(w.t, c, w.o, w.repo, w.files, usage{}, 0)
 	l.ready()
 	found, absent := w.o.sample(w.random, 8)
 	asker := &writer{number: -1, random: w.random}
@@ -140,7 +138,7 @@ func (w *world) begin(c *child) *load {
 	ask(found, true)
 	ask(absent, false)
 	wrong := l.wrong
-	l = begin(w.t, c, w.o, w.repo, w.files, writers, w.random.Uint64())
+	l = begin(w.t, c, w.o, w.repo, w.files, w.medium.usage, w.random.Uint64())
 	l.mu.Lock()
 	l.wrong = append(l.wrong, wrong...)
 	l.mu.Unlock()
@@ -156,8 +154,8 @@ func (l *load) ready() {
 	})
 }
 
-// some is how many writes there are before a fault strikes: few and many.
-func (w *world) some() int { return 1 + w.random.IntN(50<<w.random.IntN(6)) }
+// some is how many writes there are before a fault strikes.
+func (w *world) some() int { return w.medium.usage.before(w.random) }
 
 // examine opens the store without a daemon and compares it with what is known: it is sound,
 // its indexes are those that are made anew, and it holds what it must.

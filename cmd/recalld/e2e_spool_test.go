@@ -47,6 +47,7 @@ func TestE2EHooksLoseNothing(t *testing.T) {
 	hook("SessionStart", "")
 	const atOnce = 6
 	var sent atomic.Int64
+	begins := make(chan struct{}, events) // one for each event that a hook begins to send
 	took := make([]time.Duration, events)
 	var hooks sync.WaitGroup
 	for range atOnce {
@@ -56,6 +57,7 @@ func TestE2EHooksLoseNothing(t *testing.T) {
 				if i >= events {
 					return
 				}
+				begins <- struct{}{}
 				took[i] = hook("PostToolUse", fmt.Sprintf(`,"tool_name":"Bash","tool_input":{"command":"make part%d"},"tool_response":{"stdout":"built"}`, i))
 			}
 		})
@@ -66,9 +68,14 @@ func TestE2EHooksLoseNothing(t *testing.T) {
 		func(pid int) { _ = syscall.Kill(pid, syscall.SIGSTOP) },
 		func(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) },
 	}
+	begun := 0
 	wait := func(until int) {
-		for int(sent.Load()) < min(until, events) {
-			time.Sleep(time.Millisecond) // leave the processor to the hooks
+		for ; begun < min(until, events); begun++ {
+			select {
+			case <-begins:
+			case <-time.After(patience):
+				t.Fatalf("after %d events no hook begins", begun)
+			}
 		}
 	}
 	part := max(1, events/(4*len(faults)))

@@ -93,14 +93,12 @@ func (s *Service) Found() int {
 }
 
 // Follow imports changed logs at every tick until ctx ends, once the user has agreed.
-func (s *Service) Follow(ctx context.Context, every time.Duration) {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
+func (s *Service) Follow(ctx context.Context, ticks <-chan time.Time) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-ticks:
 			if err := s.again(ctx); err != nil && ctx.Err() == nil {
 				s.opts.Logger.Warn("logs of agents were not read", "part", "agentimport", "error", err)
 			}

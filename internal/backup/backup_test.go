@@ -225,18 +225,27 @@ func (l limited) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// TestInterruptedBackup: a backup that ends at any byte, on a full disk, leaves the ones
-// before it, and the next one succeeds.
+// unsynced is a file on a disk that fails to sync.
+type unsynced struct{ packFile }
+
+func (unsynced) Sync() error { return syscall.EIO }
+
+// TestInterruptedBackup: a backup that ends at any byte, on a disk that is full or fails to
+// sync, leaves the ones before it, and the next one succeeds.
 func TestInterruptedBackup(t *testing.T) {
 	r := newRig(t, 2)
 	r.add(200)
 	first, state := r.backedUp(), contents(t, r.s)
-	for _, at := range []int{0, 1, 100, 5000, 20000} {
+	const whole = 1 << 30
+	for _, at := range []int{0, 1, 100, 5000, 20000, whole} {
 		r.add(200)
 		left := at
 		_, err := r.backup(func(o *Options) {
 			o.create = func(path string) (packFile, error) {
 				f, err := createPack(path)
+				if at == whole {
+					return unsynced{f}, err
+				}
 				return limited{f, &left}, err
 			}
 		})

@@ -101,6 +101,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"context", "for", "m"}, &memory.Error{Code: memory.CodeInvalidInput, Field: "sessionId", Message: "no session is open", Hint: "session_start"}, ExitUsage, "hint: run 'recalld call session_start' to open one"},
 		{[]string{"replay", "--since", "2d"}, &memory.Error{Code: memory.CodeUnavailable, Message: "the index is loading"}, ExitUnavailable, "the index is loading"},
 		{[]string{"mcp", "--toolsets", "all tools"}, nil, ExitUsage, `--toolsets: mcp.toolsets[0]: "all tools" is neither`},
+		{[]string{"mcp", "--toolsets", "tasks,export"}, nil, ExitUsage, `--toolsets: no toolset or tool is called "export"; there are core, `},
 		{[]string{"mcp", "--toolsets", ""}, nil, ExitUsage, "--toolsets: is given and is empty"},
 		{[]string{"completion", "tcsh"}, nil, ExitUsage, "tcsh"},
 		{[]string{"status", "--set", "log.level"}, nil, ExitUsage, "setting=value"},

@@ -94,7 +94,7 @@ func (a *App) withToolsets(toolsets []string) (config.Config, error) {
 	if err := cfg.Validate(); err != nil {
 		return cfg, &memory.Error{Code: memory.CodeInvalidInput, Field: "--toolsets", Message: err.Error(), Cause: err}
 	}
-	if _, err := mcp.Operations(cfg.MCP.Prefix, toolsets); err != nil { // it alone knows the tools
+	if err := mcp.CheckToolsets(cfg.MCP.Prefix, toolsets); err != nil { // it alone knows the tools
 		return cfg, &memory.Error{Code: memory.CodeInvalidInput, Field: "--toolsets", Message: err.Error(), Cause: err}
 	}
 	return cfg, nil

@@ -149,7 +149,8 @@ func TestFollowAgentLogs(t *testing.T) {
 	}
 	whole := strings.Join(lines[:cut], "")
 	putLog(t, log, whole+lines[cut][:len(lines[cut])/2])
-	s := serve(t, newConfig(t), func(o *Options) { o.home, o.pauses.logs = home, 10*time.Millisecond })
+	ticks := make(chan time.Time)
+	s := serve(t, newConfig(t), func(o *Options) { o.home, o.pauses.logs = home, ticks })
 	steps := func() []string {
 		list, err := service.LastSteps.Do(t.Context(), s, memory.LastStepsRequest{N: 100, Scope: &memory.Scope{Name: "all"}, Caller: memory.Caller{Dir: repo}})
 		must(t, err)
@@ -161,18 +162,14 @@ func TestFollowAgentLogs(t *testing.T) {
 	}
 	reaches := func(n int, when string) {
 		t.Helper()
-		for range 3000 {
-			if len(steps()) == n {
-				return
-			}
-			time.Sleep(10 * time.Millisecond)
+		for range 2 { // the second is taken when the first was carried out
+			ticks <- time.Time{}
 		}
-		t.Fatalf("%s there are the steps %v, want %d", when, steps(), n)
+		if got := steps(); len(got) != n {
+			t.Fatalf("%s there are the steps %v, want %d", when, got, n)
+		}
 	}
-	time.Sleep(50 * time.Millisecond)
-	if got := steps(); len(got) > 0 {
-		t.Fatalf("before the user has agreed there are the steps %v", got)
-	}
+	reaches(0, "before the user has agreed")
 	done, err := importLogs(t, s, memory.AgentImportRequest{Consent: true, Client: "claude-code"})
 	must(t, err)
 	if done.Added != 1 || len(done.Problems) > 0 {

@@ -121,8 +121,8 @@ type pauses struct {
 	drain time.Duration
 	// reconcile is how often every repository is rescanned.
 	reconcile time.Duration
-	// logs is how often the logs of agents are looked at, once the user has agreed.
-	logs time.Duration
+	// logs are the times at which the logs of agents are looked at, once the user has agreed.
+	logs <-chan time.Time
 	// retry are the pauses of a failed job; zero is the pool's default.
 	retry worker.Backoff
 	// query is how long a vector retriever may take; zero is recall's default.
@@ -139,7 +139,9 @@ func (p *pauses) setDefaults() {
 	p.load = cmp.Or(p.load, loadPatience)
 	p.drain = cmp.Or(p.drain, config.DrainTimeout)
 	p.reconcile = cmp.Or(p.reconcile, reconcileEvery)
-	p.logs = cmp.Or(p.logs, 2*time.Minute)
+	if p.logs == nil {
+		p.logs = time.Tick(2 * time.Minute)
+	}
 }
 
 // Daemon is a running daemon. It implements service.Service.

@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// RefusesWrites reports whether an error comes from a disk that is full or read-only.
+// RefusesWrites reports whether an error comes from a disk that is full, read-only or broken.
 func RefusesWrites(err error) bool {
-	for _, of := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, fs.ErrPermission} {
+	for _, of := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, fs.ErrPermission} {
 		if errors.Is(err, of) {
 			return true
 		}

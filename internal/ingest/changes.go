@@ -56,7 +56,7 @@ func (c *change) apply(r memory.Record) (memory.Record, bool) {
 // may change between the two.
 type changes struct {
 	records Records
-	now     map[string]memory.Record // by id, as changed so far
+	now     map[string]memory.Record // by id, as changed so far, and after the commit as committed
 	byID    map[string][]change      // those that changed something
 	order   []string                 // ids, as they first changed
 }
@@ -99,11 +99,13 @@ func (w *changes) add(id string, c change) (bool, error) {
 	return true, nil
 }
 
-// merge applies the changes to the record that is stored when they are committed.
+// merge applies the changes to the record that is stored when they are committed, and keeps
+// what comes of it: the caller of the commit waits.
 func (w *changes) merge(stored, _ memory.Record) memory.Record {
 	for _, c := range w.byID[stored.ID] {
 		stored, _ = c.apply(stored)
 	}
+	w.now[stored.ID] = stored
 	return stored
 }
 

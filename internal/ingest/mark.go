@@ -16,8 +16,9 @@ func (s *Service) MarkLesson(ctx context.Context, req memory.MarkLessonRequest) 
 	if err != nil {
 		return nil, err
 	}
-	s.forgetting.RLock()
-	defer s.forgetting.RUnlock()
+	// A lesson that corrects this one is told before or after: what it takes over is then so.
+	s.forgetting.Lock()
+	defer s.forgetting.Unlock()
 	w := s.newChanges()
 	before, err := w.lesson(req.ID, project.ID)
 	if err != nil {

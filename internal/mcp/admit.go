@@ -20,7 +20,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
 	body, err := io.ReadAll(io.LimitReader(r.Body, MaxMessage+1))
 	if e, ok := errors.AsType[*memory.Error](err); ok { // no room for it now
 		w.Header().Set("Retry-After", strconv.Itoa(e.RetryAfter))
-		refuse(w, http.StatusTooManyRequests, rpcError(nil, codeInvalidRequest, e.Error()+"; "+e.Hint))
+		refuse(w, http.StatusTooManyRequests, rpcRefusal(nil, codeUnavailable, e))
 		return false
 	}
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
 	}
 	env, wrong := parseEnvelope(body)
 	if wrong != nil {
-		refuse(w, http.StatusBadRequest, rpcError(env.ID, wrong.code, wrong.text))
+		refuse(w, http.StatusBadRequest, wrong.answer(env.ID))
 		return false
 	}
 	if env.Method == string(mcpgo.MethodInitialize) {

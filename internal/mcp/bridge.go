@@ -166,7 +166,7 @@ func (b *bridge) take(ctx context.Context, text []byte) {
 	}
 	env, wrong := parseEnvelope(text)
 	if wrong != nil {
-		b.send(rpcError(env.ID, wrong.code, wrong.text))
+		b.send(wrong.answer(env.ID))
 		return
 	}
 	switch {
@@ -212,7 +212,7 @@ func (b *bridge) takeBatch(ctx context.Context, text []byte) {
 			env, wrong := parseEnvelope(message)
 			switch {
 			case wrong != nil:
-				answers.add(rpcError(env.ID, wrong.code, wrong.text))
+				answers.add(wrong.answer(env.ID))
 			case env.Method == "initialize":
 				answers.add(rpcError(env.ID, codeInvalidRequest, "initialize must not be part of a batch"))
 			default:
@@ -247,7 +247,7 @@ func (b *bridge) takeMessage(ctx context.Context, env envelope, text []byte, rep
 	if errors.Is(err, errNotInitialized) {
 		code = codeInvalidRequest
 	}
-	reply(rpcError(env.ID, code, "recalld: "+err.Error()))
+	reply(rpcRefusal(env.ID, code, err))
 }
 
 // forward sends a message until the daemon has taken it. The request's id is

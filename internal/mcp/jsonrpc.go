@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"unicode/utf8"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/recalld/recalld/internal/memory"
 )
 
 // The JSON-RPC codes in use, from the JSON-RPC 2.0 specification, section 5.1.
@@ -69,40 +72,55 @@ func parseEnvelope(message []byte) (envelope, *fault) {
 	var e envelope
 	if err := json.Unmarshal(message, &e); err != nil {
 		if _, wrongType := errors.AsType[*json.UnmarshalTypeError](err); !wrongType {
-			return envelope{}, &fault{codeParse, "the message is not valid JSON"}
+			return envelope{}, &fault{Code: codeParse, Text: "the message is not valid JSON"}
 		}
-		return e, &fault{codeInvalidRequest, "the message is not a JSON-RPC object"}
+		return e, &fault{Code: codeInvalidRequest, Text: "the message is not a JSON-RPC object"}
 	}
 	if !utf8.Valid(message) {
-		return e, &fault{codeParse, "the message is not valid UTF-8"}
+		return e, &fault{Code: codeParse, Text: "the message is not valid UTF-8"}
 	}
 	return e, nil
 }
 
-// fault is what is wrong with a message, in the terms of JSON-RPC.
+// fault is what is wrong with a message: the error of JSON-RPC.
 type fault struct {
-	code int
-	text string
+	Code int             `json:"code"`
+	Text string          `json:"message"`
+	Data json.RawMessage `json:"data,omitempty"` // a memory.Error, if it is one
 }
 
-// rpcError is a JSON-RPC error message; a nil id is sent as null.
-func rpcError(id json.RawMessage, code int, text string) []byte {
+// answer is the message with the fault; a nil id is sent as null.
+func (f *fault) answer(id json.RawMessage) []byte {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
-	}
-	type detail struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
 	}
 	message, err := json.Marshal(struct {
 		Version string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
-		Error   detail          `json:"error"`
-	}{"2.0", id, detail{code, text}})
+		Error   *fault          `json:"error"`
+	}{"2.0", id, f})
 	if err != nil { // the id was not JSON, so no request waits for it
-		return rpcError(nil, code, text)
+		return f.answer(nil)
 	}
 	return message
+}
+
+func rpcError(id json.RawMessage, code int, text string) []byte {
+	return (&fault{Code: code, Text: text}).answer(id)
+}
+
+// rpcRefusal answers a message that was not taken, with the code and the next step of a
+// memory.Error, as refusal does for a call.
+func rpcRefusal(id json.RawMessage, code int, err error) []byte {
+	f := &fault{Code: code, Text: "recalld: " + err.Error()}
+	if e, ok := errors.AsType[*memory.Error](err); ok {
+		f.Text = fmt.Sprintf("recalld: %s: %v", e.Code, err)
+		if e.Hint != "" {
+			f.Text += "; " + e.Hint
+		}
+		f.Data, _ = json.Marshal(e) // strings and a number
+	}
+	return f.answer(id)
 }
 
 // oneLine brings a JSON message into the form that stdio carries: no line

@@ -366,6 +366,13 @@ func (l *link) read(response *http.Response, out outgoing) error {
 		if json.Unmarshal(body, &refused) == nil && refused.Error != nil {
 			return refused.Error
 		}
+		var unread struct { // of a message whose id the daemon did not read
+			Error *fault `json:"error"`
+		}
+		if json.Unmarshal(body, &unread) == nil && unread.Error != nil {
+			out.reply(unread.Error.answer(out.env.ID))
+			return nil
+		}
 		return fmt.Errorf("the daemon answered HTTP %d: %.200s", response.StatusCode, strings.TrimSpace(string(body)))
 	}
 	out.reply(body)

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -60,6 +62,44 @@ func TestRefusedReplay(t *testing.T) {
 	refuse = false
 	if s, err := l.session(t.Context()); err != nil || s.id != "s1" {
 		t.Errorf("once it is taken up: %+v, %v", s, err)
+	}
+}
+
+// TestRefusedRequest: a request that the daemon refuses before it reaches the protocol, with or
+// without having read its id, is answered in the protocol with the code, the reason and when to
+// try again.
+func TestRefusedRequest(t *testing.T) {
+	refused := &memory.Error{Code: memory.CodeLimited, Field: "rate", Limit: "5 calls a second", Message: "the client asks too often", Hint: "try again in 7 seconds", RetryAfter: 7}
+	outside, err := json.Marshal(service.ErrorBody{Error: refused})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, body := range map[string][]byte{"outside the protocol": outside, "without an id": rpcRefusal(nil, codeUnavailable, refused)} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", service.MIMEJSON)
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = w.Write(body)
+		}))
+		defer srv.Close()
+		p := startBridge(t, func(context.Context) (*http.Client, error) {
+			return &http.Client{Transport: redirect{srv.Listener.Addr().String()}}, nil
+		}, "")
+		p.write(initializeLine)
+		var got struct {
+			ID    *int
+			Error fault
+		}
+		line := p.read()
+		if err := json.Unmarshal([]byte(line), &got); err != nil || got.ID == nil || *got.ID != 0 || got.Error.Code != codeUnavailable {
+			t.Errorf("%s: %v, answered %s, want the id 0 and the code %d", name, err, line, codeUnavailable)
+		}
+		if want := "recalld: limited: rate: the client asks too often (limit: 5 calls a second); try again in 7 seconds"; got.Error.Text != want {
+			t.Errorf("%s: the error says %q, want %q", name, got.Error.Text, want)
+		}
+		var data memory.Error
+		if err := json.Unmarshal(got.Error.Data, &data); err != nil || data.Code != memory.CodeLimited || data.RetryAfter != 7 {
+			t.Errorf("%s: its data is %s (%v)", name, got.Error.Data, err)
+		}
 	}
 }
 

@@ -104,6 +104,13 @@ func splitToolsets(header string) []string {
 	return names
 }
 
+// CheckToolsets returns an error that names what there is, for what is neither a toolset nor
+// the name of a tool.
+func CheckToolsets(prefix string, chosen []string) error {
+	_, err := chooseTools(ownTools(prefix, nil), chosen)
+	return err
+}
+
 // Operations returns the names of the operations that toolsets and names of tools stand for,
 // sorted; the prefix begins the names of the knowledge tools. Other than in a list of tools,
 // the core is not among them unless it is named. Operations that are no tools and that a

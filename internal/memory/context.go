@@ -439,10 +439,10 @@ func (wc *WorkingContext) UnmarshalJSON(raw []byte) error {
 		if err := json.Unmarshal(raw, &plain.Extra); err != nil {
 			return err
 		}
-		for _, name := range contextFields() {
-			delete(plain.Extra, name)
-		}
-		delete(plain.Extra, noticeField)
+		// A field of its own is read in upper and lower case.
+		maps.DeleteFunc(plain.Extra, func(name string, _ json.RawMessage) bool {
+			return name == noticeField || slices.ContainsFunc(contextFields(), func(own string) bool { return strings.EqualFold(name, own) })
+		})
 	}
 	plain.DiscoveredTools = listed(plain.DiscoveredTools)
 	plain.UsedTools = listed(plain.UsedTools)

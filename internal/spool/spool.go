@@ -81,7 +81,11 @@ func (s Spool) Put(at time.Time, event []byte) error {
 
 // countRefused adds to the count. A count that cannot be written is not worth an error.
 func (s Spool) countRefused() {
-	f, err := os.OpenFile(filepath.Join(s.dir, refusedName), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	path := filepath.Join(s.dir, refusedName)
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe waits
+		return
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
 		_, _ = f.Write([]byte{'.'})
 		_ = f.Close()
