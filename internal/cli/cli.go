@@ -292,7 +292,7 @@ On a terminal, recalld alone opens the interactive search.`,
 	for _, command := range a.opts.Commands {
 		root.AddCommand(command(a))
 	}
-	root.AddCommand(exitCodesTopic())
+	root.AddCommand(exitCodesTopic(), environmentTopic())
 	wrapArgErrors(root)
 	return root
 }

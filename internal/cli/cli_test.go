@@ -117,7 +117,7 @@ func commands(t *testing.T) []*cobra.Command {
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		for _, sub := range c.Commands() {
-			if sub.Name() != "help" && sub.Name() != "exit-codes" && !sub.Hidden {
+			if sub.Name() != "help" && !sub.IsAdditionalHelpTopicCommand() && !sub.Hidden {
 				all = append(all, sub)
 			}
 			walk(sub)
@@ -144,6 +144,11 @@ func TestEveryCommand(t *testing.T) {
 		if c.Example == "" || c.Short == "" || strings.HasSuffix(c.Short, ".") {
 			t.Errorf("%s: example %q, short description %q", name, c.Example, c.Short)
 		}
+		for line := range strings.Lines(c.Long) {
+			if len(line) > 100 {
+				t.Errorf("%s: a line of the description has %d characters (limit: 100): %s", name, len(line), line)
+			}
+		}
 		out := newBench(t, nil).ok(append(strings.Fields(name), "--help")...)
 		if !strings.HasPrefix(out, c.Long) || !strings.Contains(out, c.Example) || !strings.Contains(out, "--json") {
 			t.Errorf("the help of %s lacks its description, examples or global flags:\n%s", name, out)
@@ -153,6 +158,7 @@ func TestEveryCommand(t *testing.T) {
 	file.Equal("help of recalld", newBench(t, nil).ok("--help"))
 	file.Equal("help of recall", newBench(t, nil).ok("recall", "--help"))
 	file.Equal("help of exit-codes", newBench(t, nil).ok("help", "exit-codes"))
+	file.Equal("help of environment", newBench(t, nil).ok("help", "environment"))
 	slices.Sort(names)
 	want := []string{
 		"audit", "backup", "backup list", "backup verify", "call", "catalogue", "completion", "config", "config edit", "config get", "config list", "config set", "connect", "context", "context for", "doctor", "eval", "export", "feedback", "files", "forget", "hook", "import", "import agents", "index", "last", "lessons", "man", "mark", "mcp",
@@ -455,6 +461,9 @@ func TestUsage(t *testing.T) {
 		args      []string
 		say, hint string
 	}{
+		{[]string{"help", "recal"}, `unknown command "recal"`, "did you mean 'recalld recall'?"},
+		{[]string{"help", "config", "gett"}, `unknown command "gett" for "recalld config"`, "did you mean 'recalld config get'"},
+		{[]string{"config", "get", "log.levl"}, `SETTING: there is no setting "log.levl"`, `near names: "log.level"`},
 		{[]string{"recall", "--limit", "abc", "q"}, `"abc" for "--limit" flag: it must be a whole number`, "recalld recall --help"},
 		{[]string{"recall", "--limit", "99999999999999999999", "q"}, "a number of that size", "recalld recall --help"},
 		{[]string{"recall", "--min-relevance", "x", "q"}, "it must be a number", "recalld recall --help"},
@@ -466,7 +475,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"staus", "--json"}, "staus", "did you mean 'recalld status'?"},
 		{[]string{"recal", "npm"}, "recal", "did you mean 'recalld recall'?"},
 		{[]string{"help", "nosuch"}, "nosuch", "recalld --help"},
-		{[]string{"help", "model", "nosuch"}, "model nosuch", "recalld --help"},
+		{[]string{"help", "model", "nosuch"}, `"nosuch" for "recalld model"`, "recalld model --help"},
 		{[]string{"recall", "--repo", "", "q"}, "--repo: is given and is empty", ""},
 		{[]string{"recall", "--kinds", "", "q"}, "--kinds: is given and is empty", ""},
 		{[]string{"status", "--data", ""}, "--data: is given and is empty", ""},

@@ -29,7 +29,9 @@ func completionCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print the completion script of a shell",
-		Long:  "Print the script by which bash, fish, powershell or zsh complete commands, flags, settings, projects, models and\nthe ids of lessons, sessions and receipts. They ask a daemon that runs, and start none.",
+		Long: `Print the script by which bash, fish, powershell or zsh complete commands, flags,
+settings, projects, models, backups and the ids of lessons, sessions and receipts. They
+ask a daemon that runs, and start none.`,
 		Example: `  source <(recalld completion bash)
   recalld completion zsh > "${fpath[1]}/_recalld"`,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -45,6 +45,11 @@ func TestCompletion(t *testing.T) {
 		{[]string{"forget", "l-4f2a9c", ""}, []string{":4"}},
 		{[]string{"remember", "x", "--supersedes", "l-"}, []string{"l-4f2a9c\tnpm: use npm ci", ":4"}},
 		{[]string{"config", "set", "log.l"}, []string{"log.level", ":4"}},
+		{[]string{"help", "rec"}, []string{"recall\tAsk for lessons, steps and code"}},
+		{[]string{"help", "config", "e"}, []string{"edit\tEdit the settings file", ":4"}},
+		{[]string{"help", "recall", "nope", ""}, []string{":4"}},
+		{[]string{"help", "env"}, []string{"environment\tWhich variables the program reads", ":4"}},
+		{[]string{"restore", ""}, []string{":4"}}, // and no names of files
 		{[]string{"recall", "--color", ""}, []string{"auto", "always", "never", ":4"}},
 		{[]string{"replay", "--embedder", ""}, []string{"builtin", "none", ":4"}},
 	} {

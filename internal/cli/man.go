@@ -19,7 +19,7 @@ func manCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "man FOLDER",
 		Short:   "Write the manual pages",
-		Long:    "Write a manual page for every command into a folder, for packages: recalld.1, recalld-recall.1 and so on.",
+		Long:    "Write a manual page for every command into a folder, for packages: recalld.1,\nrecalld-recall.1 and so on.",
 		Example: "  recalld man ./man/man1",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

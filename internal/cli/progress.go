@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"time"
 
@@ -11,11 +12,15 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// quietInterval is the pause between two lines of progress with --json.
-const quietInterval = 5 * time.Second
+// The pauses between two lines of progress: with --json, and in a pipe, where what takes
+// less long says nothing.
+const (
+	quietInterval = 5 * time.Second
+	pipeInterval  = 30 * time.Second
+)
 
-// progress shows how far a task is: a bar on a terminal, with --json a progressLine now
-// and then, else nothing. All of it goes to standard error.
+// progress shows how far a task is: a bar on a terminal, else a line now and then, with
+// --json a progressLine. All of it goes to standard error.
 type progress struct {
 	out      io.Writer
 	terminal bool
@@ -30,6 +35,9 @@ type progress struct {
 
 func (a *App) newProgress(unit string) *progress {
 	p := &progress{out: a.opts.Err, terminal: a.opts.Terminal && !a.json, json: a.json, unit: unit, now: a.opts.Now}
+	if !a.json {
+		p.last = p.now()
+	}
 	if p.terminal { // a bar is made of control sequences
 		p.out = a.screen
 	}
@@ -53,10 +61,22 @@ func (p *progress) show(phase string, done, total int64) {
 		p.draw(render.ForeignLine(phase, maxPhase), done, total)
 		return
 	}
-	if !p.json || phase == p.phase && p.now().Sub(p.last) < quietInterval {
+	since := p.now().Sub(p.last)
+	if p.json && phase == p.phase && since < quietInterval || !p.json && since < pipeInterval {
 		return
 	}
 	p.phase, p.last = phase, p.now()
+	if !p.json {
+		reached := render.Bytes(done)
+		if p.unit != "" {
+			reached = fmt.Sprint(done, " ", p.unit)
+		}
+		if total > 0 {
+			reached += fmt.Sprintf(", %d %%", 100*done/total)
+		}
+		fmt.Fprintf(p.out, "%s: %s\n", render.ForeignLine(phase, maxPhase), reached)
+		return
+	}
 	var line progressLine
 	line.Progress.Phase, line.Progress.Done, line.Progress.Total = phase, done, max(total, 0)
 	line.Progress.Unit = cmp.Or(p.unit, "bytes")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,6 +53,23 @@ What was forgotten since the backup stays forgotten.`,
 				name = args[0]
 			}
 			return a.restore(c.Context(), name, o)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) (names []string, _ cobra.ShellCompDirective) {
+			cfg, err := a.Config()
+			if err != nil || len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			from := cfg.Paths().Backups
+			if o.from != "" {
+				from = a.absolute(o.from)
+			}
+			all, _ := backup.List(from) // a completion does not complain
+			for _, b := range all {
+				if strings.HasPrefix(b.Name, typed) && (o.store == "" || b.Store == o.store) {
+					names = append(names, cobra.CompletionWithDesc(b.Name, b.Store+" "+render.Bytes(b.Size)))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	c.Flags().StringVar(&o.from, "from", "", "the folder of the backups (default: backup.dir)")

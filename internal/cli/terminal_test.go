@@ -6,11 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/memory"
@@ -220,5 +222,47 @@ func TestAlone(t *testing.T) {
 	b.opts.Interactive, b.opts.Out, b.opts.Err = true, &out, &out
 	if code := Run(t.Context(), nil, b.opts); code != ExitOK || !strings.Contains(out.String(), "Usage:") {
 		t.Errorf("on a dumb terminal it prints %q, want the help", out.String())
+	}
+}
+
+// TestPipeProgress: in a pipe, what takes long leaves a line now and then; the rest is silent.
+func TestPipeProgress(t *testing.T) {
+	var out strings.Builder
+	now := noon
+	p := &progress{out: &out, unit: "files", now: func() time.Time { return now }, last: noon}
+	for done := range int64(8) {
+		p.show("indexing", done, 8)
+		now = now.Add(10 * time.Second)
+	}
+	p.unit = ""
+	now = now.Add(time.Minute)
+	p.show("copying\x1b[2J", 1_500_000, 0)
+	p.done()
+	if got, want := out.String(), "indexing: 3 files, 37 %\nindexing: 6 files, 75 %\ncopying\\x1b[2J: 1.5 MB\n"; got != want {
+		t.Errorf("a pipe gets %q, want %q", got, want)
+	}
+}
+
+// TestEnvironmentTopic: the page names every variable that the commands read.
+func TestEnvironmentTopic(t *testing.T) {
+	page := environmentTopic().Long
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) < 50 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	read := regexp.MustCompile(`(?:Getenv|LookupEnv)\("([A-Z_]+)"\)`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for _, m := range read.FindAllStringSubmatch(string(text), -1) {
+			if name := m[1]; !slices.Contains([]string{"LESS", "HOME", "USERPROFILE"}, name) && !strings.Contains(page, name) {
+				t.Errorf("%s reads %s; help environment does not say so", file, name)
+			}
+		}
 	}
 }

@@ -124,12 +124,46 @@ func helpCommand() *cobra.Command {
 		Long:    "Show how a command is used. Without one, list the commands.",
 		Example: "  recalld help recall",
 		RunE: func(c *cobra.Command, args []string) error {
-			about, rest, err := c.Root().Find(args)
-			if err != nil || len(rest) > 0 {
-				return usageError(nil, fmt.Errorf("unknown command %q", strings.Join(args, " ")))
+			about, rest, _ := c.Root().Find(args)
+			if len(rest) > 0 {
+				return usageError(about, fmt.Errorf("unknown command %q for %q", rest[0], about.CommandPath()))
 			}
 			about.InitDefaultHelpFlag() // shown among its flags
 			return about.Help()
 		},
+		ValidArgsFunction: func(c *cobra.Command, args []string, typed string) (names []string, _ cobra.ShellCompDirective) {
+			about, rest, _ := c.Root().Find(args)
+			for _, sub := range about.Commands() {
+				if len(rest) == 0 && (sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand()) && strings.HasPrefix(sub.Name(), typed) {
+					names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
 	}
+}
+
+// environment are the variables that the program reads besides those of settings.
+var environment = []struct{ names, meaning string }{
+	{"RECALLD_CONFIG, RECALLD_DATA", "the settings file and the data folder, as --config and --data"},
+	{"RECALLD_PAGER, PAGER", "the program that shows long answers; cat, or an empty PAGER, is none"},
+	{"VISUAL, EDITOR", "the program that opens code and settings"},
+	{"NO_COLOR", "if it is not empty, no colours; --color goes before it"},
+	{"CLICOLOR_FORCE", "if it is not empty and not 0, colours in a pipe, too"},
+	{"TERM, COLUMNS", "dumb is no colours and no search; the width where no terminal tells it"},
+	{"RECALLD_HOOK_DEBUG", "a file in which a hook that failed leaves a line"},
+}
+
+// environmentTopic is a page of help.
+func environmentTopic() *cobra.Command {
+	var text strings.Builder
+	text.WriteString(`Every setting has a variable, RECALLD_ and its name: RECALLD_LOG_LEVEL for log.level.
+'recalld config list' lists the settings. A flag goes before a variable, and a variable
+before the settings file.
+
+`)
+	for _, row := range environment {
+		fmt.Fprintf(&text, "  %-28s  %s\n", row.names, row.meaning)
+	}
+	return &cobra.Command{Use: "environment", Short: "Which variables the program reads", Long: strings.TrimRight(text.String(), "\n")}
 }

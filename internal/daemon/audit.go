@@ -39,7 +39,11 @@ func openAudit(paths config.Paths) (*slog.Logger, io.Closer, error) {
 // who asked for it.
 func (d *Daemon) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
 	response, err := d.guard.Call(ctx, op, request, progress)
-	if d.audit != nil && (!op.ReadOnly || err != nil && memory.CodeOf(err) == memory.CodeForbidden) {
+	looks := op.ReadOnly
+	if r, ok := request.(memory.TrustRequest); ok {
+		looks = r.List
+	}
+	if d.audit != nil && (!looks || err != nil && memory.CodeOf(err) == memory.CodeForbidden) {
 		d.noteChange(ctx, op, request, response, err)
 	}
 	return response, err

@@ -21,6 +21,8 @@ func TestAudit(t *testing.T) {
 	must(t, err)
 	_, err = service.Recall.Do(t.Context(), s, memory.RecallRequest{Query: "coupon", Caller: in})
 	must(t, err)
+	_, err = service.Trust.Do(t.Context(), s, memory.TrustRequest{List: true, Caller: in})
+	must(t, err)
 	if _, err := service.Remember.Do(t.Context(), s, memory.RememberRequest{Caller: in}); err == nil {
 		t.Fatal("an empty lesson is kept")
 	}

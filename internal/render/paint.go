@@ -8,13 +8,14 @@ import (
 // The control sequences that Paint writes. They name the terminal's own colours, which
 // suit a dark and a light one.
 const (
-	sgrReset  = "\x1b[0m"
-	sgrBold   = "\x1b[1m"
-	sgrDim    = "\x1b[2m"
-	sgrRed    = "\x1b[31m"
-	sgrGreen  = "\x1b[32m"
-	sgrYellow = "\x1b[33m"
-	sgrCyan   = "\x1b[36m"
+	sgrReset   = "\x1b[0m"
+	sgrBold    = "\x1b[1m"
+	sgrDim     = "\x1b[2m"
+	sgrRed     = "\x1b[31m"
+	sgrGreen   = "\x1b[32m"
+	sgrYellow  = "\x1b[33m"
+	sgrMagenta = "\x1b[35m"
+	sgrCyan    = "\x1b[36m"
 )
 
 // Paint writes a text of a command for a terminal: Markdown as it is meant, headings of

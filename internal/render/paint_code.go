@@ -6,29 +6,47 @@ import (
 	"unicode/utf8"
 )
 
-// codePainter paints comments and texts in code, line by line: what the eye skips and what
-// it looks for. A library of lexers would know keywords as well, and costs every hook
-// its start (decision 70).
+// codePainter paints comments, texts and keywords in code, line by line. A library of
+// lexers would know more, and costs every hook its start (decision 70).
 type codePainter struct {
 	remark string // what begins a comment; empty paints nothing
 	quotes string // what encloses a text
+	words  string // the keywords, with spaces around each
 	block  bool   // in a comment of several lines
+}
+
+// keywords are those of the languages that most code is in, by the extensions of files.
+var keywords = []struct{ extensions, words string }{
+	{"go", " break case chan const continue default defer else fallthrough for func go goto if import interface map package range return select struct switch type var "},
+	{"py pyi", " and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield "},
+	{"js jsx mjs cjs ts tsx mts", " async await break case catch class const continue default delete do else enum export extends finally for function if implements import in instanceof interface let new of return static switch throw try type typeof var void while yield "},
+	{"rs", " as async await break const continue crate dyn else enum extern fn for if impl in let loop match mod move mut pub ref return static struct trait type unsafe use where while "},
+	{"c h cc cpp hpp", " break case catch class const constexpr continue default delete do else enum extern for goto if inline namespace new operator private protected public return sizeof static struct switch template throw try typedef typename union using virtual void volatile while "},
+	{"java kt kts cs scala groovy swift dart", " abstract async await break case catch class const continue default do else enum extends extension final finally for fun func if implements import in interface internal let namespace new object override package private protected public return sealed static struct super switch throw throws trait try using val var void when while "},
+	{"sh bash zsh", " case do done elif else esac export fi for function if in local return then until while "},
+	{"rb", " begin break case class def do else elsif end ensure if in module next nil rescue return self then unless until when while yield "},
 }
 
 // newCodePainter returns the painter of the code in a fence, by the extension of its file.
 func newCodePainter(extension string) codePainter {
 	is := func(extensions string) bool { return slices.Contains(strings.Fields(extensions), extension) }
+	words := ""
+	for _, k := range keywords {
+		if is(k.extensions) {
+			words = k.words
+		}
+	}
 	switch {
 	case is("py pyi rb sh bash zsh pl pm yaml yml toml mk r jl ex exs nix tf ps1"):
-		return codePainter{remark: "#", quotes: "\"'"}
+		return codePainter{remark: "#", quotes: "\"'", words: words}
 	case is("sql lua"):
-		return codePainter{remark: "--", quotes: "\"'"}
+		return codePainter{remark: "--", quotes: "\"'", words: words}
 	case is("js jsx mjs cjs ts tsx mts php css scss dart"):
-		return codePainter{remark: "//", quotes: "\"'`"}
+		return codePainter{remark: "//", quotes: "\"'`", words: words}
 	case is("go"):
-		return codePainter{remark: "//", quotes: "\"`"}
+		return codePainter{remark: "//", quotes: "\"`", words: words}
 	case is("c h cc cpp hpp cs java kt kts rs scala swift zig proto groovy"): // a ' may be a lifetime
-		return codePainter{remark: "//", quotes: "\""}
+		return codePainter{remark: "//", quotes: "\"", words: words}
 	}
 	return codePainter{}
 }
@@ -81,7 +99,14 @@ func (p *codePainter) next(line string) (n int, colour string) {
 		}
 		return 1, "" // it ends on another line, or is none
 	}
-	_, n = utf8.DecodeRuneInString(line)
+	if n = wordLength(line); n == 0 {
+		_, n = utf8.DecodeRuneInString(line)
+		if strings.IndexByte(".$-@", line[0]) >= 0 { // x.type, $in and --for are no keywords
+			n += wordLength(line[n:])
+		}
+	} else if strings.Contains(p.words, " "+line[:n]+" ") {
+		return n, sgrMagenta
+	}
 	// A comment of # begins a word: in $# and a#b it is no comment.
 	if p.remark == "#" && line[0] != ' ' && line[0] != '\t' {
 		for n < len(line) && line[n] == '#' {
@@ -89,4 +114,13 @@ func (p *codePainter) next(line string) (n int, colour string) {
 		}
 	}
 	return n, ""
+}
+
+// wordLength is the length of the word of ASCII that a line begins with.
+func wordLength(line string) int {
+	n := 0
+	for n < len(line) && (line[n] == '_' || '0' <= line[n] && line[n] <= '9' || 'a' <= line[n]|0x20 && line[n]|0x20 <= 'z') {
+		n++
+	}
+	return n
 }

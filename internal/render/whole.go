@@ -36,7 +36,7 @@ func wholes(a *memory.RecallResponse) string {
 func notShown(ws []memory.Withheld) string {
 	var b strings.Builder
 	for _, w := range ws {
-		fmt.Fprintf(&b, "%s is not shown: %s", OneLine(w.ID), w.Reason)
+		fmt.Fprintf(&b, "%s is not shown: %s", OneLine(w.ID), ReasonText(w.Reason))
 		if w.Note != "" {
 			b.WriteString(", " + OneLine(w.Note))
 		}
