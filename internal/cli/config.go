@@ -122,7 +122,7 @@ func configGetCommand(a *App) *cobra.Command {
 }
 
 func unknownSetting(name string) error {
-	return &memory.Error{Code: memory.CodeInvalidInput, Field: "SETTING", Message: "there is no setting " + memory.Quote(name), Hint: memory.NearNames(name, config.Names())}
+	return &memory.Error{Code: memory.CodeInvalidInput, Field: "SETTING", Message: "there is no setting " + memory.Quote(name), Hint: memory.NearNames(name, config.Names()) + "; 'recalld config list' lists all"}
 }
 
 // settingChanged is what config set answers.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // TestWhole asks for memories by their ids: each is there in full, or the reason why not.
@@ -56,7 +57,7 @@ func TestWhole(t *testing.T) {
 		"l-other0": memory.OtherProject, "c-00ff": memory.NotFound,
 	} {
 		a := ask(memory.RecallRequest{IDs: []string{id}})
-		if len(a.Items) > 0 || len(a.Withheld) != 1 || a.Withheld[0].Reason != want || !strings.Contains(a.Text, string(want)) || a.NothingRelevant {
+		if len(a.Items) > 0 || len(a.Withheld) != 1 || a.Withheld[0].Reason != want || !strings.Contains(a.Text, render.ReasonText(want)) || a.NothingRelevant {
 			t.Errorf("%s: withheld %+v, text %q; want %s", id, a.Withheld, a.Text, want)
 		}
 	}
