@@ -139,6 +139,8 @@ var layers = []layer{
 		"it makes files for tests, whoever reads them"},
 	{"internal/testkit/golden", nil,
 		"it compares texts with files, whatever they are"},
+	{"internal/testkit/gosource", nil,
+		"it says where a large tree of code is, for any test"},
 	{"internal/testkit/modelserver", nil,
 		"it plays a model's endpoint for any client, and knows no tool"},
 	{"internal/testkit/powerdisk", nil,
