@@ -236,6 +236,7 @@ var starters = []starter{
 	{"deploy/artefacts/build.go", "go, which builds a release"},
 	{"deploy/picture/main.go", "recalld, whose answers it draws"},
 	{"internal/team/teamtest/postgres.go", "the PostgreSQL of tests"},
+	{"internal/testkit/gosource/gosource.go", "go, which says where its source is"},
 	{"embedder/builtin/training/mine/mirror/mirror.go", "git, over mirrors that whoever trains has made"},
 	{"embedder/builtin/training/rivals/rival.go", "the programs that are measured"},
 }
