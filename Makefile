@@ -29,8 +29,8 @@ TRAINER     ?= embedder/builtin/training
 LONG         = $(shell grep -rl --include='*_test.go' -e 'testlong[.]' -e newMachine ./cmd ./internal)
 # The files with tests against the real Ollama.
 REAL         = $(shell grep -rl --include='*_test.go' -e 'ollamatest[.]Start' ./embedder ./internal)
-# A pattern of the tests in files.
-tests        = ^($(shell grep -hoE '^func Test[A-Za-z0-9_]+' $(1) | cut -c6- | paste -sd'|'))$$
+# A pattern of the tests that use $(1), in the files $(2).
+tests        = ^($(shell awk -v use='$(1)' -f .ci/tests.awk $(2) | paste -sd'|'))$$
 # Where the real Ollama of the tests is built; git ignores it.
 OLLAMA      ?= $(CURDIR)/.build/ollama
 # The version and platforms of make artefacts.
@@ -42,6 +42,7 @@ SET         ?=
 SETS        ?= $(SET)
 OUT         ?=
 ONLY        ?=
+SKIP        ?=
 SEED        ?=
 FAULT       ?=
 ANSWERS     ?=
@@ -67,19 +68,20 @@ race: ## run the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -skip '^Fuzz' -timeout 45m $(RACE)
 
 long: ## run the long tests: kills, full disks, random steps, and all of e2e
-	RECALLD_TEST_LONG=1 $(GO) test -count 1 -timeout 45m -run "$(call tests,$(LONG))" $(sort $(dir $(LONG)))
+	RECALLD_TEST_LONG=1 $(GO) test -count 1 -timeout 45m -run "$(call tests,testlong[.]|newMachine,$(LONG))" $(if $(SKIP),-skip '$(SKIP)') $(sort $(dir $(LONG)))
 
 lint: ## gofmt, go vet, staticcheck
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w them):"; gofmt -l .; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 
-# No file is for linux/arm64 alone: what is for arm64 is built for macOS, too.
+# No file is for linux/arm64 alone: what is for arm64 is built for macOS, too. Nothing built
+# here runs, so it is built without optimisation, which takes a quarter less.
 cross: ## build for macOS and Windows, and vet what differs between systems
 	@for target in darwin/arm64 windows/amd64; do \
 		echo "build and vet for $$target"; export CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/}; \
-		$(GO) build -o /dev/null ./cmd/recalld && \
-		$(GO) vet $$($(GO) list -e -f '{{if or .GoFiles .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' $(SYSTEMS)) || exit 1; \
+		$(GO) build -gcflags 'all=-N -l' -o /dev/null ./cmd/recalld && \
+		$(GO) vet -gcflags 'all=-N -l' $$($(GO) list -e -f '{{if or .GoFiles .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' $(SYSTEMS)) || exit 1; \
 	done
 
 emulate: ## compare the vectors of linux/arm64, under QEMU, with the golden files
@@ -200,7 +202,7 @@ ollama: ## build the real Ollama and a tiny model for the tests (minutes, once);
 	embedder/ollama/ollamatest/build.sh $(OLLAMA)
 
 test-ollama: ## run the tests that need the real Ollama, after make ollama
-	RECALLD_TEST_OLLAMA=$(OLLAMA) $(GO) test -count 1 -timeout 30m -run "$(call tests,$(REAL))" $(sort $(dir $(REAL)))
+	RECALLD_TEST_OLLAMA=$(OLLAMA) $(GO) test -count 1 -timeout 30m -run "$(call tests,ollamatest[.]Start,$(REAL))" $(sort $(dir $(REAL)))
 
 snapshot: ## build what a release consists of, into dist, as goreleaser does (building it takes minutes, once; the image, signatures and SBOM are the forge's)
 	$(GO) run $(GORELEASER) release --snapshot --clean --skip=docker,sign,sbom,publish

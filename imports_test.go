@@ -139,6 +139,8 @@ var layers = []layer{
 		"it makes files for tests, whoever reads them"},
 	{"internal/testkit/golden", nil,
 		"it compares texts with files, whatever they are"},
+	{"internal/testkit/gosource", nil,
+		"it says where a large tree of code is, for any test"},
 	{"internal/testkit/modelserver", nil,
 		"it plays a model's endpoint for any client, and knows no tool"},
 	{"internal/testkit/powerdisk", nil,
@@ -234,6 +236,7 @@ var starters = []starter{
 	{"deploy/artefacts/build.go", "go, which builds a release"},
 	{"deploy/picture/main.go", "recalld, whose answers it draws"},
 	{"internal/team/teamtest/postgres.go", "the PostgreSQL of tests"},
+	{"internal/testkit/gosource/gosource.go", "go, which says where its source is"},
 	{"embedder/builtin/training/mine/mirror/mirror.go", "git, over mirrors that whoever trains has made"},
 	{"embedder/builtin/training/rivals/rival.go", "the programs that are measured"},
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/source/code"
+	"github.com/recalld/recalld/internal/testkit/gosource"
 )
 
 // BenchmarkIndexStages tells where the processor time of a first run goes. The
@@ -23,7 +24,7 @@ import (
 // the pass without it, its share of collecting garbage included. One operation
 // is all passes.
 func BenchmarkIndexStages(b *testing.B) {
-	for _, base := range codeBases(b, goSource(b)) {
+	for _, base := range codeBases(b, gosource.Dir(b)) {
 		b.Run(filepath.Base(base), func(b *testing.B) {
 			for b.Loop() {
 				walk := usedBy(b, func() { walkOnly(b, base) })

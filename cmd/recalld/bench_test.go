@@ -16,13 +16,14 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testkit/gosource"
 )
 
 // BenchmarkIndexGoTree indexes Go's own source tree into an empty data folder
 // and reports what that took of time, processor, memory and disk. One operation
 // is the whole tree.
 func BenchmarkIndexGoTree(b *testing.B) {
-	tree := goSource(b)
+	tree := gosource.Dir(b)
 	for b.Loop() {
 		d := newDaemon(b)
 		start := time.Now()

@@ -6,32 +6,22 @@ import (
 	"hash/fnv"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
-)
 
-// goSource is Go's own source tree: real code, the same for everybody, and there
-// wherever the benchmarks can be run.
-func goSource(b *testing.B) string {
-	b.Helper()
-	out, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		b.Fatalf("find Go's source: %v", err)
-	}
-	return filepath.Join(strings.TrimSpace(string(out)), "src")
-}
+	"github.com/recalld/recalld/internal/testkit/gosource"
+)
 
 // makeTree writes a folder of some 100,000 chunks: Go's own source, and beside
 // it the same with half of its words replaced, as of another project in the
 // same language: keywords and customs agree, names and comments do not.
 func makeTree(b *testing.B) string {
 	b.Helper()
-	source, root := goSource(b), b.TempDir()
+	source, root := gosource.Dir(b), b.TempDir()
 	renames := newRenames()
 	for folder, edit := range map[string]func([]byte) []byte{
 		"first":  func(text []byte) []byte { return text },
@@ -109,7 +99,7 @@ func odd(word []byte) bool {
 // they would ask for them: the doc comments without the functions' names.
 func questions(b *testing.B, n int) []string {
 	b.Helper()
-	source := goSource(b)
+	source := gosource.Dir(b)
 	comment := regexp.MustCompile(`(?m)^// ([A-Z]\w+) ([^\n]{30,100})\n(?:// [^\n]*\n)*func (?:\([^)]*\) )?([A-Z]\w+)\(`)
 	var all []string
 	for _, folder := range []string{"net", "os", "encoding", "go", "crypto", "time", "database", "text", "image", "archive"} {

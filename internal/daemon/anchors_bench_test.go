@@ -2,12 +2,12 @@ package daemon
 
 import (
 	"fmt"
-	"go/build"
 	"path/filepath"
 	"testing"
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/gosource"
 )
 
 // BenchmarkAnchors remembers 200 lessons that name a function of Go's package net, and asks
@@ -17,7 +17,7 @@ import (
 //
 //	go test ./internal/daemon -run '^$' -bench BenchmarkAnchors -benchtime 200x
 func BenchmarkAnchors(b *testing.B) {
-	root := filepath.Join(build.Default.GOROOT, "src", "net")
+	root := filepath.Join(gosource.Dir(b), "net")
 	names := drawNames(b, root, 200, func(guarded bool) bool { return guarded })
 	in := memory.Caller{Dir: root}
 	lesson := func(i int) string { return fmt.Sprintf("Attempt %d: %s() must not be called twice", i, names[i].name) }

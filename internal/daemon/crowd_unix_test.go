@@ -21,6 +21,7 @@ import (
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testkit/gosource"
 )
 
 const (
@@ -109,9 +110,7 @@ func goSource(t *testing.T) string {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	dir = filepath.Join(dir, "go")
-	root, err := exec.Command("go", "env", "GOROOT").Output()
-	must(t, err)
-	must(t, os.CopyFS(dir, os.DirFS(filepath.Join(strings.TrimSpace(string(root)), "src"))))
+	must(t, os.CopyFS(dir, os.DirFS(gosource.Dir(t))))
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-m", "copy the source of Go"}} {
 		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
 			t.Fatalf("git %s: %v\n%s", args[0], err, out)

@@ -3,7 +3,6 @@ package daemon
 import (
 	"cmp"
 	"go/ast"
-	"go/build"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -17,6 +16,7 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/source/code"
+	"github.com/recalld/recalld/internal/testkit/gosource"
 )
 
 // declared is a function of Go's tree.
@@ -70,7 +70,7 @@ func BenchmarkAllGoNames(b *testing.B) {
 // askGoNames asks for names in some forms. skip says whether none is drawn from files
 // that guards leave out, or from others.
 func askGoNames(b *testing.B, cfg config.Config, forms []form, skip func(guarded bool) bool) {
-	root := filepath.Join(build.Default.GOROOT, "src")
+	root := gosource.Dir(b)
 	names := drawNames(b, root, 200, skip)
 	core, err := OpenCore(b.Context(), CoreOptions{Dir: b.TempDir(), NoSync: true, Config: cfg})
 	if err != nil {

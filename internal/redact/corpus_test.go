@@ -7,11 +7,12 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/recalld/recalld/internal/testkit/gosource"
 )
 
 // planted is a made secret in a text as people and agents write it.
@@ -221,11 +222,7 @@ func TestFalseAlarms(t *testing.T) {
 	}
 	size, files := 0, 0
 	alarms := map[string]map[string]int{"code": {}, "texts": {}}
-	root, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = filepath.WalkDir(filepath.Join(strings.TrimSpace(string(root)), "src"), func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(gosource.Dir(t), func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"go/build"
 	"go/parser"
 	gotoken "go/token"
 	"math/rand/v2"
@@ -11,6 +10,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/testkit/gosource"
 )
 
 // Secrets of the tests are put together here, so that no scanner takes this
@@ -136,7 +137,7 @@ func TestOwnSources(t *testing.T) {
 // TestStandardLibrary counts what is taken out of ordinary Go code: what is
 // found there must be the few secrets that tests and examples hold.
 func TestStandardLibrary(t *testing.T) {
-	src := filepath.Join(build.Default.GOROOT, "src")
+	src := gosource.Dir(t)
 	files, bytes, found := 0, 0, 0
 	for _, dir := range []string{"go/parser", "go/token", "net/http", "net/url", "encoding/json", "text/template/parse", "os", "cmd/go/internal/load"} {
 		paths, _ := filepath.Glob(filepath.Join(src, filepath.FromSlash(dir), "*.go"))
@@ -400,7 +401,7 @@ func BenchmarkRedactText(b *testing.B) {
 
 func BenchmarkRedactCode(b *testing.B) {
 	var src strings.Builder
-	paths, _ := filepath.Glob(filepath.Join(build.Default.GOROOT, "src", "net", "http", "*.go"))
+	paths, _ := filepath.Glob(filepath.Join(gosource.Dir(b), "net", "http", "*.go"))
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -1,16 +1,17 @@
 package code_test
 
 import (
-	"go/build"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/recalld/recalld/internal/testkit/gosource"
 )
 
 // TestIndexSizeIsAboutRight holds the size that is reckoned from counters against
 // the files that the database has written.
 func TestIndexSizeIsAboutRight(t *testing.T) {
-	from := filepath.Join(build.Default.GOROOT, "src", "encoding")
+	from := filepath.Join(gosource.Dir(t), "encoding")
 	if _, err := os.Stat(from); err != nil {
 		t.Skipf("Go's own source is needed: install Go with its src folder: %v", err)
 	}

@@ -2,10 +2,8 @@ package code_test
 
 import (
 	"fmt"
-	"go/build"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,12 +15,13 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/source/code"
+	"github.com/recalld/recalld/internal/testkit/gosource"
 )
 
 // BenchmarkGoTree runs over Go's own standard library: from nothing, again without
 // a change, and over one saved file.
 func BenchmarkGoTree(b *testing.B) {
-	benchmarkRuns(b, copyOf(b, filepath.Join(build.Default.GOROOT, "src")))
+	benchmarkRuns(b, copyOf(b, gosource.Dir(b)))
 }
 
 // BenchmarkHundredThousandFiles is the same over as many small files in a thousand

@@ -3,7 +3,6 @@ package chunk
 import (
 	"bytes"
 	"fmt"
-	"go/build"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/recalld/recalld/internal/testkit/gosource"
 	"github.com/recalld/recalld/internal/testlong"
 )
 
@@ -203,7 +203,7 @@ func TestSecretsOfSeveralLines(t *testing.T) {
 // TestStandardLibrary cuts real code: all of a few packages of Go, and by the
 // scanners what else lies there.
 func TestStandardLibrary(t *testing.T) {
-	src := filepath.Join(build.Default.GOROOT, "src")
+	src := gosource.Dir(t)
 	files, bytesIn := 0, 0
 	for _, dir := range []string{"net/http", "go", "runtime", "strings", "testing", "encoding/json", "html/template"} {
 		err := filepath.WalkDir(filepath.Join(src, filepath.FromSlash(dir)), func(path string, d fs.DirEntry, err error) error {
@@ -230,7 +230,7 @@ func TestStandardLibrary(t *testing.T) {
 }
 
 func BenchmarkChunk(b *testing.B) {
-	server, err := os.ReadFile(filepath.Join(build.Default.GOROOT, "src", "net", "http", "server.go"))
+	server, err := os.ReadFile(filepath.Join(gosource.Dir(b), "net", "http", "server.go"))
 	if err != nil {
 		b.Skip("Go's own source is needed: install Go with its src folder")
 	}
