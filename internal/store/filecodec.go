@@ -85,7 +85,11 @@ func encodeChunks(list []memory.FileChunk) (cbor.RawMessage, error) {
 	return encode(chunks)
 }
 
+// decodeChunks leaves to the library what is not as encodeChunks writes it.
 func decodeChunks(raw cbor.RawMessage) ([]memory.FileChunk, error) {
+	if list, ok := readChunks(raw); ok {
+		return list, nil
+	}
 	chunks, err := decode[[]storedChunk](raw)
 	if err != nil {
 		return nil, err
