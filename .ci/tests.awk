@@ -7,7 +7,7 @@ function flush(    i) {
   name = ""
 }
 FNR == 1 { flush() }
-/^func / { name = "" }
+/^func |^}/ { name = "" }
 match($0, /^func Test[A-Za-z0-9_]+/) { tests[++n] = name = substr($0, 6, RLENGTH - 5) }
 $0 ~ use { if (name) used[name] = 1; else whole = 1 }
 END { flush() }

@@ -60,7 +60,7 @@ func NewCollection(options Options) (*Collection, error) {
 		dot:     fastestDot(),
 		small:   small,
 		held:    roaring.New(),
-		rows:    rows{dim: options.Dim},
+		rows:    newRows(options.Dim),
 		sum:     make([]float64, options.Dim),
 		coder:   newCoder(options.Dim),
 	}

@@ -332,6 +332,7 @@ func TestUpsertKeepsTheDirection(t *testing.T) {
 	for name, vec := range map[string][]float32{
 		"unit":       {.6, .8, 0},
 		"negative":   {-.6, -.8, 0},
+		"a half":     {.81649658, .40824829, .40824829}, // between two steps
 		"long":       {30, 40, 0},
 		"very short": {3e-30, 4e-30, 0},
 		"very long":  {3e38, 2e38, 0},

@@ -3,22 +3,24 @@ package vector
 import "math"
 
 // rows hold vectors at a quarter of their size: a signed byte for each component, in steps of
-// the largest one. The cosine of a vector with its row is above .999. They are in pages
+// the largest one. The cosine of an embedding with its row is above .999. They are in pages
 // without pointers, which the garbage collector does not look into.
 type rows struct {
-	dim   int
-	pages [][]int8
+	dim, perPage int
+	pages        [][]int8
 	// scales bring rows to unit length, by slot.
 	scales []float32
 }
 
-// rowsPerPage is a power of two: 256 KB a page at width 256.
-const rowsPerPage = 1 << 10
+// pageBytes is the size of a page, unless a row is larger.
+const pageBytes = 1 << 18
+
+func newRows(dim int) rows { return rows{dim: dim, perPage: max(1, pageBytes/dim)} }
 
 // append adds the row of a vector, which must not be zero.
 func (r *rows) append(vec []float32) {
-	if len(r.scales)%rowsPerPage == 0 {
-		r.pages = append(r.pages, make([]int8, rowsPerPage*r.dim))
+	if len(r.scales)%r.perPage == 0 {
+		r.pages = append(r.pages, make([]int8, r.perPage*r.dim))
 	}
 	r.scales = append(r.scales, 0)
 	r.set(uint32(len(r.scales)-1), vec)
@@ -31,9 +33,9 @@ func (r *rows) set(slot uint32, vec []float32) {
 	for _, x := range vec {
 		most = max(most, math.Abs(float64(x)))
 	}
-	row, step := r.row(slot), math.MaxInt8/most
+	row := r.row(slot)
 	for i, x := range vec {
-		row[i] = int8(math.Round(float64(x) * step))
+		row[i] = int8(math.Round(float64(x) / most * math.MaxInt8))
 	}
 	r.scales[slot] = float32(1 / norm(row))
 }
@@ -48,8 +50,8 @@ func norm(row []int8) float64 {
 }
 
 func (r *rows) row(slot uint32) []int8 {
-	at := int(slot%rowsPerPage) * r.dim
-	return r.pages[slot/rowsPerPage][at : at+r.dim]
+	at := int(slot) % r.perPage * r.dim
+	return r.pages[int(slot)/r.perPage][at : at+r.dim]
 }
 
 // dropLast moves the last row to a slot and removes it.
@@ -58,8 +60,9 @@ func (r *rows) dropLast(to uint32) {
 	copy(r.row(to), r.row(last))
 	r.scales[to] = r.scales[last]
 	r.scales = r.scales[:last]
-	if last%rowsPerPage == 0 {
-		r.pages = r.pages[:len(r.pages)-1]
+	if n := len(r.pages) - 1; int(last)%r.perPage == 0 {
+		r.pages[n] = nil // its memory is free
+		r.pages = r.pages[:n]
 	}
 }
 

@@ -11,7 +11,7 @@ func TestRowsOverPages(t *testing.T) {
 	const dim = 9 // more than one step of widen, and a rest
 	c := newCorpus(dim, 20, 1)
 	random := rand.New(rand.NewPCG(1, 2))
-	r := rows{dim: dim}
+	r := rows{dim: dim, perPage: 500}
 	var model [][]float32
 	compare := func() {
 		t.Helper()
@@ -28,7 +28,7 @@ func TestRowsOverPages(t *testing.T) {
 			}
 		}
 	}
-	for range 2*rowsPerPage + 50 {
+	for range 2*r.perPage + 50 {
 		vec := c.vector()
 		r.append(vec)
 		model = append(model, rounded(vec))

@@ -54,9 +54,9 @@ func newScratch(c *coder) *scratch {
 // allows all), best first and ties by document number. The query need not have unit length
 // and is not modified. Scores are cosines, -1 to 1.
 //
-// Results are exact up to Options.ExactUpTo allowed documents. Beyond that, a hit whose
-// code is far from the query may be missing, but scores and order are always exact, and
-// equal searches of an unchanged collection give equal results. Search returns ctx's error
+// Results are exact for the vectors as rows keep them, up to Options.ExactUpTo allowed
+// documents. Beyond that, a hit whose code is far from the query may be missing, but scores
+// and order are exact, and equal searches of an unchanged collection give equal results. Search returns ctx's error
 // if ctx ends first, and a *RefusedError for an unusable query.
 func (s *Collection) Search(ctx context.Context, query []float32, allow *roaring.Bitmap, k int) ([]index.Hit, error) {
 	a, err := s.search(ctx, query, allow, k, 0)

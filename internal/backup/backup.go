@@ -104,7 +104,7 @@ func Create(ctx context.Context, x *store.Snapshot, opts Options, progress func(
 	if err != nil && fsx.RefusesWrites(err) {
 		err = &memory.Error{Code: memory.CodeReadOnly, Field: "path", Cause: err,
 			Message: fmt.Sprintf("the backup was not made: %s cannot be written: %v", opts.Dir, err),
-			Hint:    "make room there, or name another folder; the backups made before are unchanged"}
+			Hint:    "make room there, or name another folder if that disk fails; the backups made before are unchanged"}
 	}
 	return b, err
 }

@@ -143,7 +143,7 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// environment are the variables that the program reads besides those of settings.
+// environment are the variables that a user may set, besides those of settings.
 var environment = []struct{ names, meaning string }{
 	{"RECALLD_CONFIG, RECALLD_DATA", "the settings file and the data folder, as --config and --data"},
 	{"RECALLD_PAGER, PAGER", "the program that shows long answers; cat, or an empty PAGER, is none"},

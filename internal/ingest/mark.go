@@ -16,7 +16,8 @@ func (s *Service) MarkLesson(ctx context.Context, req memory.MarkLessonRequest) 
 	if err != nil {
 		return nil, err
 	}
-	// A lesson that corrects this one is told before or after: what it takes over is then so.
+	// A correction copies the marks of the lesson that it replaces: it must not be told between
+	// the read and the commit below.
 	s.forgetting.Lock()
 	defer s.forgetting.Unlock()
 	w := s.newChanges()

@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -45,8 +46,12 @@ func TestPrivateMeanwhile(t *testing.T) {
 			_, err := r.ingest.MarkLesson(context.Background(), memory.MarkLessonRequest{ID: open.ID, Private: new(true), Caller: r.caller})
 			marked <- err
 		}()
-		for r.ingest.forgetting.TryRLock() { // until it waits
+		for begun := time.Now(); r.ingest.forgetting.TryRLock(); { // until it waits
 			r.ingest.forgetting.RUnlock()
+			if time.Since(begun) > 10*time.Second {
+				t.Error("marking a lesson does not wait for a correction")
+				return
+			}
 		}
 	}
 	correction, line := tell("The port is 4713", open.ID)

@@ -10,8 +10,8 @@ import (
 )
 
 // nearDuplicate is the share of common pairs of words (Jaccard) from which two items of a kind
-// are duplicates. A changed word in a text of less than some forty is no duplicate: it may be
-// the port, the name or the "not" that the text is about.
+// are duplicates. Two texts of less than some forty words that differ in one are none: the
+// word may be the port, the name or the "not" that the text is about.
 const nearDuplicate = 0.9
 
 // wordPairs are the hashes of the pairs of neighbouring words of a text, sorted. The words
@@ -21,9 +21,9 @@ type wordPairs []uint64
 func pairsOf(text string) wordPairs {
 	var pairs wordPairs
 	h, before := fnv.New64a(), uint64(0)
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for word := range strings.FieldsFuncSeq(text, separates) {
 		h.Reset()
-		h.Write([]byte(strings.ToLower(word)))
+		h.Write([]byte(strings.ToLower(strings.TrimRight(word, "!"))))
 		this := h.Sum64()
 		const odd = 0x9e3779b97f4a7c15 // so that the order counts
 		pairs = append(pairs, before*odd^this)
@@ -31,6 +31,12 @@ func pairsOf(text string) wordPairs {
 	}
 	slices.Sort(pairs)
 	return slices.Compact(pairs)
+}
+
+// separates reports whether a rune stands between words. Symbols are words or parts of them,
+// and so is "!", but for the end of a word: "if ok" and "if !ok", "C++" and "C#" differ by them.
+func separates(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.IsPunct(r) && r != '!' && r != '#'
 }
 
 // like is the number of pairs that two texts share, divided by the number of all their pairs.

@@ -2,13 +2,14 @@ package store
 
 import (
 	"encoding/binary"
+	"math"
 	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// readChunks decodes a list of storedChunk. A question reads those of a hundred files, and by
-// reflection this was a third of its processor time. It returns false for what encodeChunks
+// readChunks decodes a list of storedChunk. A question reads those of a hundred files, which by
+// reflection was the largest part of its processor time. It returns false for what encodeChunks
 // does not write.
 func readChunks(raw []byte) (list []memory.FileChunk, ok bool) {
 	r := chunkReader{rest: raw}
@@ -70,7 +71,7 @@ func (r *chunkReader) head(major byte) uint64 {
 	copy(number[8-width:], r.rest[:width])
 	r.rest = r.rest[width:]
 	n := binary.BigEndian.Uint64(number[:])
-	r.bad = n>>63 != 0
+	r.bad = n > math.MaxInt
 	return n
 }
 

@@ -57,8 +57,13 @@ func TestReadChunks(t *testing.T) {
 			t.Errorf("%d chunks: got %v (%v), want %v", len(want), got, ok, want)
 		}
 	}
+	id := strings.Repeat("i", 16)
 	for name, raw := range map[string]string{
 		"nothing": "", "no list": "\x00", "a list without its chunks": "\x99\xff\xff", "more behind it": "\x80\x00", "an endless list": "\x9f\xff",
+		"a reserved width":      "\x9c" + strings.Repeat("\x00", 60),
+		"a short id":            "\x81\x87\x41a\x50" + id + "\x00\x00\x00\x00\x60" + strings.Repeat("\x00", 20),
+		"a number above an int": "\x81\x87\x50" + id + "\x50" + id + "\x1b" + strings.Repeat("\xff", 8) + "\x00\x00\x00\x60",
+		"no UTF-8":              "\x81\x87\x50" + id + "\x50" + id + "\x00\x00\x00\x00\x61\xff",
 	} {
 		if got, ok := readChunks([]byte(raw)); ok {
 			t.Errorf("%s: got %v", name, got)
