@@ -26,8 +26,8 @@ func (r *rows) append(vec []float32) {
 	r.set(uint32(len(r.scales)-1), vec)
 }
 
-// set replaces a row. The row of a vector that is a row's is the same row, so nothing is lost
-// if the vector was rounded before it was stored.
+// set replaces a row. Rounding what was rounded changes nothing, and the store rounds in the
+// same way (internal/store/codec.go, which must not depend on an index), so nothing is lost.
 func (r *rows) set(slot uint32, vec []float32) {
 	var most float64
 	for _, x := range vec {

@@ -56,8 +56,8 @@ func newScratch(c *coder) *scratch {
 //
 // Results are exact for the vectors as rows keep them, up to Options.ExactUpTo allowed
 // documents. Beyond that, a hit whose code is far from the query may be missing, but scores
-// and order are exact, and equal searches of an unchanged collection give equal results. Search returns ctx's error
-// if ctx ends first, and a *RefusedError for an unusable query.
+// and order are exact, and equal searches of an unchanged collection give equal results.
+// Search returns ctx's error if ctx ends first, and a *RefusedError for an unusable query.
 func (s *Collection) Search(ctx context.Context, query []float32, allow *roaring.Bitmap, k int) ([]index.Hit, error) {
 	a, err := s.search(ctx, query, allow, k, 0)
 	return a.hits, err

@@ -62,7 +62,11 @@ func (p *progress) show(phase string, done, total int64) {
 		return
 	}
 	since := p.now().Sub(p.last)
-	if p.json && phase == p.phase && since < quietInterval || !p.json && since < pipeInterval {
+	due := since >= pipeInterval
+	if p.json {
+		due = phase != p.phase || since >= quietInterval
+	}
+	if !due {
 		return
 	}
 	p.phase, p.last = phase, p.now()

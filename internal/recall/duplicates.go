@@ -33,8 +33,8 @@ func pairsOf(text string) wordPairs {
 	return slices.Compact(pairs)
 }
 
-// separates reports whether a rune stands between words. Symbols are words or parts of them,
-// and so is "!", but for the end of a word: "if ok" and "if !ok", "C++" and "C#" differ by them.
+// separates reports whether a rune stands between words. Symbols belong to words, and so do "#"
+// and "!": "C++" and "C#", "if ok" and "if !ok" differ by them. A "!" that ends a word is cut off.
 func separates(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.IsPunct(r) && r != '!' && r != '#'
 }

@@ -30,25 +30,25 @@ var keywords = []struct{ extensions, words string }{
 // newCodePainter returns the painter of the code in a fence, by the extension of its file.
 func newCodePainter(extension string) codePainter {
 	is := func(extensions string) bool { return slices.Contains(strings.Fields(extensions), extension) }
-	words := ""
-	for _, k := range keywords {
-		if is(k.extensions) {
-			words = k.words
-		}
-	}
+	var p codePainter
 	switch {
 	case is("py pyi rb sh bash zsh pl pm yaml yml toml mk r jl ex exs nix tf ps1"):
-		return codePainter{remark: "#", quotes: "\"'", words: words}
+		p = codePainter{remark: "#", quotes: "\"'"}
 	case is("sql lua"):
-		return codePainter{remark: "--", quotes: "\"'", words: words}
+		p = codePainter{remark: "--", quotes: "\"'"}
 	case is("js jsx mjs cjs ts tsx mts php css scss dart"):
-		return codePainter{remark: "//", quotes: "\"'`", words: words}
+		p = codePainter{remark: "//", quotes: "\"'`"}
 	case is("go"):
-		return codePainter{remark: "//", quotes: "\"`", words: words}
+		p = codePainter{remark: "//", quotes: "\"`"}
 	case is("c h cc cpp hpp cs java kt kts rs scala swift zig proto groovy"): // a ' may be a lifetime
-		return codePainter{remark: "//", quotes: "\"", words: words}
+		p = codePainter{remark: "//", quotes: "\""}
 	}
-	return codePainter{}
+	for _, k := range keywords {
+		if is(k.extensions) {
+			p.words = k.words
+		}
+	}
+	return p
 }
 
 // line paints the next line of the code.
