@@ -56,11 +56,15 @@ func (c *coder) setCentre(mean []float32) { c.rotate(mean, c.centre) }
 // space for c.width numbers.
 func (c *coder) encode(vec, rotated []float32, code []uint64) {
 	c.rotate(vec, rotated)
-	clear(code)
-	for i, x := range rotated {
-		if x > c.centre[i] {
-			code[i/64] |= 1 << (i % 64)
+	for word := range code {
+		from := 64 * word
+		to := min(from+64, c.width)
+		centre, ones := c.centre[from:to], uint64(0)
+		for i, x := range rotated[from:to] {
+			// The sign bit instead of a branch, which would be mispredicted half the time.
+			ones |= uint64(math.Float32bits(centre[i]-x)>>31) << i
 		}
+		code[word] = ones
 	}
 }
 
@@ -93,13 +97,21 @@ func (c *coder) rotate(vec, out []float32) {
 		out[i] = x * c.flips[i]
 	}
 	clear(out[len(vec):])
-	for half := 1; half < c.width; half *= 2 {
-		for at := 0; at < c.width; at += 2 * half {
-			low, high := out[at:at+half], out[at+half:at+2*half]
-			for i, x := range low {
-				y := high[i]
-				low[i], high[i] = x+y, x-y
+	half := 1
+	for ; half < c.width && c.width/half%4 == 0; half *= 4 { // two rounds at once
+		for at := 0; at < c.width; at += 4 * half {
+			first, second, third, fourth := out[at:][:half], out[at+half:][:half], out[at+2*half:][:half], out[at+3*half:][:half]
+			for i, x := range first {
+				a, b := x+second[i], x-second[i]
+				c, d := third[i]+fourth[i], third[i]-fourth[i]
+				first[i], second[i], third[i], fourth[i] = a+c, b+d, a-c, b-d
 			}
+		}
+	}
+	if half < c.width {
+		for i, x := range out[:half] {
+			y := out[half+i]
+			out[i], out[half+i] = x+y, x-y
 		}
 	}
 }
