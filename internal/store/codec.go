@@ -97,6 +97,9 @@ func encode(v any) ([]byte, error) {
 
 func decode[T any](payload []byte) (T, error) {
 	var v T
+	if record, ok := any(&v).(*memory.Record); ok && readRecord(payload, record) {
+		return v, nil
+	}
 	if err := codec().dec.Unmarshal(payload, &v); err != nil {
 		return v, memory.Errorf(memory.CodeCorrupt, "decode %T: %w", v, err)
 	}
