@@ -3,14 +3,11 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -32,29 +29,10 @@ func BenchmarkSearchOnTerminal(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 2))
 	word := func() string { return words[random.IntN(len(words))] }
 	d, dir := newDaemon(b), b.TempDir()
-	log := filepath.Join(dir, "log.jsonl")
-	file, err := os.Create(log)
-	if err != nil {
-		b.Fatal(err)
-	}
-	out := bufio.NewWriter(file)
-	encoder := json.NewEncoder(out)
-	for i := range lessons {
-		err = encoder.Encode(map[string]string{
-			"timestamp": time.Unix(1_767_225_600+int64(i), 0).UTC().Format(time.RFC3339), "repo": "demo", "event_type": "pattern",
-			"context": fmt.Sprintf("the %s of %s %d", word(), word(), i),
-			"lesson":  fmt.Sprintf("Set %s before %s, because %s and %s share %s %d: then %s the %s", word(), word(), word(), word(), word(), i, word(), word()),
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	if err := out.Flush(); err != nil {
-		b.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		b.Fatal(err)
-	}
+	log := writeLog(b, 0, lessons, func(i int) (context, lesson string) {
+		return fmt.Sprintf("the %s of %s %d", word(), word(), i),
+			fmt.Sprintf("Set %s before %s, because %s and %s share %s %d: then %s the %s", word(), word(), word(), word(), word(), i, word(), word())
+	})
 	caller := memory.Caller{Dir: dir}
 	if _, err := service.Import.Do(b.Context(), d.client, memory.ImportRequest{Path: log, Caller: caller}); err != nil {
 		b.Fatal(err)

@@ -104,11 +104,11 @@ type Options struct {
 	// answers. Default 256: 0.3 ms there, where our own scan takes 0.06 ms.
 	CollectionUpTo int
 	// ExactUpTo is up to how many allowed documents all are scored exactly; more are
-	// shortlisted. Default 2,000.
+	// shortlisted, unless the shortlist were nearly all of them. Default 2,000.
 	ExactUpTo int
 	// Shortlist and ShortlistPerHit set how many documents are scored exactly after the
 	// comparison of codes: Shortlist, or ShortlistPerHit for each wanted hit if that is
-	// more. Defaults 1,600 and 20: see BenchmarkSearch and coder for the recall.
+	// more. Defaults 1,600 and 8: see BenchmarkSearch and coder for the recall.
 	Shortlist, ShortlistPerHit int
 	// QueryCache is how many query vectors a retriever caches. Default 2,000: at width 256
 	// some 2.5 MB.
@@ -123,7 +123,7 @@ func (o Options) withDefaults() Options {
 		{&o.CollectionUpTo, 256},
 		{&o.ExactUpTo, 2_000},
 		{&o.Shortlist, 1_600},
-		{&o.ShortlistPerHit, 20},
+		{&o.ShortlistPerHit, 8},
 		{&o.QueryCache, 2_000},
 	} {
 		if *d.option == 0 {
