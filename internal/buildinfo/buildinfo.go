@@ -17,7 +17,7 @@ import (
 const Unknown = "dev"
 
 // Set by the linker in a release: -X github.com/recalld/recalld/internal/buildinfo.version=v0.1.0
-var version, commit string
+var version string
 
 // Version returns the version of this program, or Unknown.
 func Version() string {
@@ -31,9 +31,6 @@ func Version() string {
 // Commit returns the commit that this program was built from, or nothing where none is
 // known.
 func Commit() string {
-	if commit != "" {
-		return commit
-	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
