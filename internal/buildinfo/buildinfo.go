@@ -43,6 +43,9 @@ func Commit() string {
 	return ""
 }
 
+// Valid reports whether a text is the version of a build with a release or a commit.
+func Valid(version string) bool { return semver.IsValid(version) }
+
 // Newer reports whether a version is newer than another. It is not if either is unknown:
 // who acts upon it must not act upon a guess.
 func Newer(version, than string) bool {
