@@ -429,6 +429,29 @@ func TestArchives(t *testing.T) {
 	}
 }
 
+// TestLinters has the checkers of workflows and shell scripts read those of a release, where
+// they are.
+func TestLinters(t *testing.T) {
+	if os.Getenv(env) == "" {
+		t.Skip("not run: it needs programs; make release-test runs it")
+	}
+	for _, line := range [][]string{
+		{"actionlint", ".github/workflows/ci.yml", ".github/workflows/release.yml"}, // go install github.com/rhysd/actionlint/cmd/actionlint@latest
+		{"shellcheck", "--severity=warning", "deploy/install.sh", "deploy/package/preremove.sh", ".ci/run"},
+	} {
+		t.Run(line[0], func(t *testing.T) {
+			if _, err := exec.LookPath(line[0]); err != nil {
+				t.Skipf("not run: it needs %s", line[0])
+			}
+			cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
+			cmd.Dir = "../.."
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
 // TestNPM installs the packages of npm from their tarballs into an empty home, without the
 // network, and runs the program as npx does.
 func TestNPM(t *testing.T) {
