@@ -10,6 +10,7 @@ package release
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -347,6 +348,59 @@ func (m machine) processes() []string {
 	return all
 }
 
+// TestImage runs what the container image has, as its user, on a machine like its base image:
+// that has the user's home, and nothing else that the user may write to.
+func TestImage(t *testing.T) {
+	t.Parallel()
+	dir := artefacts(t, former)
+	m := newMachine(t)
+	dockerfile, err := os.ReadFile("../../deploy/Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := filepath.Join(m.root, "home/nonroot")
+	if err := errors.Join(os.Mkdir(filepath.Dir(home), 0o755), os.Mkdir(home, 0o700), os.Chown(home, 65532, 65532)); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("tar", "-xzf", one(t, dir, "*.tar.gz"), "-C", filepath.Join(m.root, "usr/bin"), "recalld").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	env := []string{"PATH=/usr/bin:/bin"}
+	for line := range strings.Lines(string(dockerfile)) {
+		switch words := strings.Fields(line); {
+		case len(words) == 0:
+		case words[0] == "ENV":
+			env = append(env, words[1:]...)
+		case words[0] == "VOLUME": // Docker makes a folder that is missing, for root
+			if err := os.MkdirAll(filepath.Join(m.root, words[1]), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	run := func(args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), "chroot", append([]string{"--userspec=65532:65532", m.root, "/usr/bin/recalld"}, args...)...)
+		cmd.Env = env
+		return cmd
+	}
+	daemon := run("serve")
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = daemon.Process.Kill(), daemon.Wait() })
+	for _, step := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"remember", "--type", "pattern", "the image answers"}, "Remembered l-"},
+		{[]string{"recall", "does the image answer"}, "the image answers"},
+		{[]string{"doctor"}, "data folder"},
+	} {
+		if out, err := run(step.args...).CombinedOutput(); err != nil || !strings.Contains(string(out), step.want) {
+			t.Errorf("%v: %v, want %q\n%s", step.args, err, step.want, out)
+		}
+	}
+}
+
 // TestArchives unpacks what is not installed above, and runs the program in it.
 func TestArchives(t *testing.T) {
 	t.Parallel()
@@ -372,6 +426,29 @@ func TestArchives(t *testing.T) {
 		if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), former) {
 			t.Errorf("%s: the program says %q, %v", unpack.pattern, out, err)
 		}
+	}
+}
+
+// TestLinters has the checkers of workflows and shell scripts read those of a release, where
+// they are.
+func TestLinters(t *testing.T) {
+	if os.Getenv(env) == "" {
+		t.Skip("not run: it needs programs; make release-test runs it")
+	}
+	for _, line := range [][]string{
+		{"actionlint", ".github/workflows/ci.yml", ".github/workflows/release.yml"}, // go install github.com/rhysd/actionlint/cmd/actionlint@latest
+		{"shellcheck", "--severity=warning", "deploy/install.sh", "deploy/package/preremove.sh", ".ci/run"},
+	} {
+		t.Run(line[0], func(t *testing.T) {
+			if _, err := exec.LookPath(line[0]); err != nil {
+				t.Skipf("not run: it needs %s", line[0])
+			}
+			cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
+			cmd.Dir = "../.."
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
 	}
 }
 

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/goccy/go-yaml"
 )
@@ -24,16 +26,16 @@ const nfpm = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2"
 // prepare writes what packages hold besides the program: the completions and manual pages
 // that the program prints, and the user unit with the path of the package.
 func prepare(program string) error {
-	manual := filepath.Join(prepared, "man1")
-	if err := errors.Join(os.RemoveAll(manual), os.MkdirAll(prepared, 0o755)); err != nil {
+	manual, completions := filepath.Join(prepared, "man1"), filepath.Join(prepared, "completions")
+	if err := errors.Join(os.RemoveAll(manual), os.RemoveAll(completions), os.MkdirAll(completions, 0o755)); err != nil {
 		return err
 	}
-	for shell, file := range map[string]string{"bash": "recalld.bash", "zsh": "_recalld", "fish": "recalld.fish"} {
+	for shell, file := range map[string]string{"bash": "recalld.bash", "zsh": "_recalld", "fish": "recalld.fish", "powershell": "recalld.ps1"} {
 		script, err := output(nil, program, "completion", shell)
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(prepared, file), script, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(completions, file), script, 0o644); err != nil {
 			return err
 		}
 	}
@@ -124,55 +126,74 @@ func (r release) compile(t target) error {
 
 // wrap makes the archive for a platform, and for Linux the packages.
 func (r release) wrap(t target) error {
+	config, err := readConfig()
+	if err != nil {
+		return err
+	}
 	if r.only != "" {
-		return r.linuxPackages(t)
+		return r.linuxPackages(t, config.NFPMs[0])
 	}
 	text, err := os.ReadFile(r.program(t))
 	if err != nil {
 		return err
 	}
 	entries := []entry{{t.program(), 0o755, text}}
-	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
-		if text, err = os.ReadFile(name); err != nil {
-			return err
+	for _, file := range config.Archives[0].Files {
+		found, err := filepath.Glob(file.Src)
+		if err != nil || len(found) == 0 {
+			return fmt.Errorf(".goreleaser.yaml: archives: nothing is at %s: %w", file.Src, err)
 		}
-		entries = append(entries, entry{name, 0o644, text})
+		for _, name := range found {
+			if text, err = os.ReadFile(name); err != nil {
+				return err
+			}
+			entries = append(entries, entry{path.Join(file.Dst, filepath.Base(name)), 0o644, text})
+		}
 	}
-	path := filepath.Join(r.out, r.archive(t))
+	archive := filepath.Join(r.out, r.archive(t))
 	if t.os == "windows" {
-		return writeZip(path, entries)
+		return writeZip(archive, entries)
 	}
-	if err := writeTar(path, entries); err != nil {
+	if err := writeTar(archive, entries); err != nil {
 		return err
 	}
 	if t.os != "linux" {
 		return nil
 	}
-	return r.linuxPackages(t)
+	return r.linuxPackages(t, config.NFPMs[0])
 }
 
-// linuxPackages makes the .deb and the .rpm from the section nfpms of .goreleaser.yaml.
-func (r release) linuxPackages(t target) error {
+// config is what is read of .goreleaser.yaml.
+type config struct {
+	Archives []struct {
+		Files []struct{ Src, Dst string }
+	}
+	NFPMs []map[string]any `yaml:"nfpms"`
+}
+
+func readConfig() (c config, err error) {
 	text, err := os.ReadFile(".goreleaser.yaml")
 	if err != nil {
-		return err
+		return c, err
 	}
-	var config struct {
-		NFPMs []map[string]any `yaml:"nfpms"`
+	if err := yaml.Unmarshal(text, &c); err != nil || len(c.Archives) != 1 || len(c.NFPMs) != 1 {
+		return c, fmt.Errorf(".goreleaser.yaml: want one entry in archives and one in nfpms: %w", err)
 	}
-	if err := yaml.Unmarshal(text, &config); err != nil || len(config.NFPMs) != 1 {
-		return fmt.Errorf(".goreleaser.yaml: want one entry in nfpms: %w", err)
-	}
-	section := config.NFPMs[0]
+	return c, nil
+}
+
+// linuxPackages makes the .deb and the .rpm from a section of nfpms.
+func (r release) linuxPackages(t target, section map[string]any) error {
 	formats, _ := section["formats"].([]any)
 	contents, _ := section["contents"].([]any)
 	bindir, _ := section["bindir"].(string)
 	section["name"], section["arch"], section["version"], section["platform"] = section["package_name"], t.arch, r.version, "linux"
+	section["mtime"] = released.Format(time.RFC3339)
 	section["contents"] = append(contents, map[string]any{"src": r.program(t), "dst": bindir + "/recalld", "file_info": map[string]any{"mode": 0o755}})
 	for _, own := range []string{"id", "package_name", "formats", "bindir", "file_name_template"} { // goreleaser's
 		delete(section, own)
 	}
-	text, err = yaml.Marshal(section)
+	text, err := yaml.Marshal(section)
 	if err != nil {
 		return err
 	}
@@ -184,8 +205,8 @@ func (r release) linuxPackages(t target) error {
 		if r.only != "" && format != r.only {
 			continue
 		}
-		path := filepath.Join(r.out, fmt.Sprintf("recalld_%s_linux_%s.%s", r.number(), t.arch, format))
-		if _, err := output(nil, "go", "run", nfpm, "package", "--config", settings, "--packager", fmt.Sprint(format), "--target", path); err != nil {
+		target := filepath.Join(r.out, fmt.Sprintf("recalld_%s_linux_%s.%s", r.number(), t.arch, format))
+		if _, err := output(nil, "go", "run", nfpm, "package", "--config", settings, "--packager", fmt.Sprint(format), "--target", target); err != nil {
 			return err
 		}
 	}

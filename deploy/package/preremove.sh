@@ -8,6 +8,7 @@ remove | 0) ;;
 esac
 for process in /proc/[0-9]*; do
 	# One with another root folder, in a container for instance, has a program of its own.
+	# shellcheck disable=SC3013 # dash, bash and busybox know -ef
 	[ "$process/root" -ef / ] || continue
 	# The link of a program whose file was replaced ends in " (deleted)".
 	case "$(readlink "$process/exe" 2>/dev/null)" in

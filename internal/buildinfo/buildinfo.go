@@ -17,7 +17,7 @@ import (
 const Unknown = "dev"
 
 // Set by the linker in a release: -X github.com/recalld/recalld/internal/buildinfo.version=v0.1.0
-var version, commit string
+var version string
 
 // Version returns the version of this program, or Unknown.
 func Version() string {
@@ -31,9 +31,6 @@ func Version() string {
 // Commit returns the commit that this program was built from, or nothing where none is
 // known.
 func Commit() string {
-	if commit != "" {
-		return commit
-	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
@@ -45,6 +42,9 @@ func Commit() string {
 	}
 	return ""
 }
+
+// Valid reports whether a text is the version of a build with a release or a commit.
+func Valid(version string) bool { return semver.IsValid(version) }
 
 // Newer reports whether a version is newer than another. It is not if either is unknown:
 // who acts upon it must not act upon a guess.

@@ -72,6 +72,8 @@ type Options struct {
 	Interactive bool
 	// Now is the clock; default time.Now.
 	Now func() time.Time
+	// Releases is the page of releases; default: the project's.
+	Releases string
 	// Poll is the pause between two looks at a task in the background; default
 	// 150 ms.
 	Poll time.Duration
@@ -197,6 +199,7 @@ func newApp(opts Options) (*App, error) {
 	if o.LookPath == nil {
 		o.LookPath = exec.LookPath
 	}
+	o.Releases = cmp.Or(o.Releases, releases)
 	if o.Check == nil {
 		o.Check = connect.Check
 	}

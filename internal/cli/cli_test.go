@@ -52,7 +52,7 @@ func newBench(t *testing.T, answers map[string]any) *bench {
 		},
 		LookPath: func(string) (string, error) { return "", exec.ErrNotFound },
 		Check:    func(context.Context, connect.Server, string) (int, error) { return 5, nil },
-		Poll:     time.Millisecond, Now: func() time.Time { return noon },
+		Poll:     time.Millisecond, Now: func() time.Time { return noon }, Releases: "http://127.0.0.1:1",
 		Connect: func(_ context.Context, _ config.Config, autostart bool) (Daemon, error) {
 			b.connects = append(b.connects, autostart)
 			if b.absent {

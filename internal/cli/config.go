@@ -167,7 +167,7 @@ checked first; comments and layout of the file stay. Lists are written with comm
 					result.Setting = s
 				}
 			}
-			result.Restart = args[0] != "daemon.autostart" && a.daemonRuns(c.Context())
+			result.Restart = config.OfDaemon(args[0]) && a.daemonRuns(c.Context())
 			return a.answer(result, func(w io.Writer) {
 				fmt.Fprintf(w, "%s is now %s in %s\n", args[0], memory.Quote(args[1]), render.Printable(file))
 				if result.Setting.Source == config.FromEnv {

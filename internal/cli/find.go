@@ -20,7 +20,8 @@ func (a *App) finds() bool {
 // find shows the interactive search. Settings that are wrong are told before the screen
 // is taken.
 func (a *App) find(ctx context.Context) error {
-	if _, err := a.Config(); err != nil {
+	cfg, err := a.Config()
+	if err != nil {
 		return err
 	}
 	screen, err := a.opts.Screen()
@@ -30,7 +31,7 @@ func (a *App) find(ctx context.Context) error {
 	// A notice of the daemon would be written across the screen; the next command shows it.
 	a.piped = true
 	return finder.Run(ctx, finder.Options{
-		Screen: screen, Edit: a.edit, Caller: a.caller(), Plain: !a.colours(), Now: a.opts.Now,
+		Screen: screen, Edit: a.edit, Caller: a.caller(), Keys: cfg.Search.Keys, Plain: !a.colours(), Now: a.opts.Now,
 		Connect: func(ctx context.Context) (service.Service, error) { return a.service(ctx) },
 	})
 }

@@ -25,7 +25,7 @@ type progress struct {
 	out      io.Writer
 	terminal bool
 	json     bool
-	unit     string // "files"; empty means bytes
+	unit     string // such as "files"; empty means bytes
 	now      func() time.Time
 
 	bar   *progressbar.ProgressBar
@@ -50,7 +50,7 @@ type progressLine struct {
 		Phase string `json:"phase"`
 		Done  int64  `json:"done"`
 		Total int64  `json:"total"` // 0 while it is not known
-		Unit  string `json:"unit"`  // "files" or "bytes"
+		Unit  string `json:"unit"`  // such as "files"; "bytes" for data
 	} `json:"progress"`
 }
 

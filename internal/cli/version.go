@@ -23,6 +23,8 @@ type versionInfo struct {
 	Platform string `json:"platform"`
 	// Daemon is the daemon that runs, if one answers.
 	Daemon *daemonVersion `json:"daemon,omitempty"`
+	// Newest is the newest release, if it was asked for.
+	Newest *newestVersion `json:"newest,omitempty"`
 }
 
 // daemonVersion is the version of a running daemon.
@@ -36,11 +38,15 @@ type daemonVersion struct {
 
 // versionCommand needs neither settings nor daemon: it must work when they do not.
 func versionCommand(a *App) *cobra.Command {
-	return &cobra.Command{
+	check := false
+	c := &cobra.Command{
 		Use:   "version",
 		Short: "Show this program's version",
 		Long: `Show the version of this program and of the protocol it speaks with the daemon, and the
-same of the daemon, if one runs. No daemon is started.`,
+same of the daemon, if one runs. No daemon is started.
+
+With --check it asks the project's page for the newest release, and says how to install it
+where it is newer. Nothing else of recalld asks for one.`,
 		Example: "  recalld version\n  recalld version --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -48,16 +54,32 @@ same of the daemon, if one runs. No daemon is started.`,
 				Version: buildinfo.Version(), Commit: buildinfo.Commit(), Protocol: service.Protocol, Go: runtime.Version(),
 				Platform: runtime.GOOS + "/" + runtime.GOARCH, Daemon: a.daemonVersion(c.Context()),
 			}
-			return a.answer(v, func(w io.Writer) {
-				fmt.Fprintf(w, "recalld %s (protocol %d, %s, %s)\n", v.Version, v.Protocol, v.Go, v.Platform)
-				if d := v.Daemon; d != nil {
-					fmt.Fprintf(w, "daemon  %s (protocol %d, pid %d)\n", d.Version, d.Protocol, d.PID)
-					if d.Note != "" {
-						fmt.Fprintln(w, "note:   "+d.Note)
-					}
+			if check {
+				var err error
+				if v.Newest, err = a.newest(c.Context()); err != nil {
+					return err
 				}
-			})
+			}
+			return a.answer(v, func(w io.Writer) { writeVersion(w, v) })
 		},
+	}
+	c.Flags().BoolVar(&check, "check", false, "ask "+releases+" for the newest release")
+	return c
+}
+
+func writeVersion(w io.Writer, v versionInfo) {
+	fmt.Fprintf(w, "recalld %s (protocol %d, %s, %s)\n", v.Version, v.Protocol, v.Go, v.Platform)
+	if d := v.Daemon; d != nil {
+		fmt.Fprintf(w, "daemon  %s (protocol %d, pid %d)\n", d.Version, d.Protocol, d.PID)
+		if d.Note != "" {
+			fmt.Fprintln(w, "note:   "+d.Note)
+		}
+	}
+	if n := v.Newest; n != nil {
+		fmt.Fprintln(w, "newest  "+n.Version)
+		if n.Newer {
+			fmt.Fprintln(w, "upgrade "+n.Upgrade)
+		}
 	}
 }
 

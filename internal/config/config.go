@@ -41,6 +41,7 @@ type Config struct {
 	Backup      Backup        `yaml:"backup"`
 	Limits      Limits        `yaml:"limits"`
 	MCP         MCP           `yaml:"mcp"`
+	Search      Search        `yaml:"search"`
 	// Notices name the former settings that Load ignored.
 	Notices []string `yaml:"-"`
 }
@@ -291,4 +292,13 @@ type MCP struct {
 	Project string `yaml:"project"`
 	// StructuredContent sends answers as structured content too, and lists its schemas.
 	StructuredContent string `yaml:"structured_content" default:"off" enum:"off,on"`
+}
+
+// SearchActions are what keys do in the interactive search.
+var SearchActions = []string{"up", "down", "open", "show", "scroll-up", "scroll-down", "next-kind", "former-kind", "next-project", "copy", "forget", "leave", "keys", "nothing"}
+
+// Search is the interactive search. It is no setting of the daemon.
+type Search struct {
+	// Keys are KEY=ACTION: keys that do something else than usually.
+	Keys []string `yaml:"keys"`
 }

@@ -281,6 +281,9 @@ func TestRefusedSettings(t *testing.T) {
 		"no toolset":             {file: "mcp: {toolsets: []}\n", field: "mcp.toolsets", want: "1–100"},
 		"empty toolset":          {file: "mcp: {toolsets: [core, \"\"]}\n", field: "mcp.toolsets[1]", want: "knowledge"},
 		"not a toolset":          {file: "mcp: {toolsets: [\"core,admin\"]}\n", field: "mcp.toolsets[0]", want: "name of a tool"},
+		"no such key":            {file: "search: {keys: [ctrl-m=up]}\n", field: "search.keys[0]", want: "ctrl-LETTER"},
+		"no action":              {file: "search: {keys: [ctrl-j]}\n", field: "search.keys[0]", want: "next-kind"},
+		"one key, two actions":   {file: "search: {keys: [f5=up, f6=up, f5=down]}\n", field: "search.keys[2]", want: "one action a key"},
 		"too many toolsets":      {file: "mcp: {toolsets: [" + strings.Repeat("core, ", 101) + "]}\n", field: "mcp.toolsets", want: "1–100"},
 
 		"environment":  {env: map[string]string{"RECALLD_QUEUE_DEPTH": "x"}, field: "queue.depth", want: "RECALLD_QUEUE_DEPTH"},

@@ -125,6 +125,10 @@ func TestChanged(t *testing.T) {
 	if diff := cmp.Diff([]string{"log.level", "tasks.overrides"}, config.Changed(a, b)); diff != "" {
 		t.Errorf("changed (-want +got):\n%s", diff)
 	}
+	b.Search.Keys, b.Daemon.Autostart = []string{"ctrl-j=down"}, !a.Daemon.Autostart
+	if got := config.Changed(a, b); len(got) != 2 {
+		t.Errorf("settings of commands are taken for the daemon's: %q", got)
+	}
 	if got := config.Changed(a, a); len(got) > 0 {
 		t.Errorf("nothing changed, got %v", got)
 	}

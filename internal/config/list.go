@@ -123,12 +123,18 @@ func walkKeys(n ast.Node, visit func(path string, n *ast.MappingValueNode)) {
 	}
 }
 
-// Changed names the settings that differ.
+// OfDaemon reports whether a daemon goes by a setting; the others are for commands, which
+// read them anew.
+func OfDaemon(name string) bool {
+	return name != "daemon.autostart" && !strings.HasPrefix(name, "search.")
+}
+
+// Changed names the settings of a daemon that differ.
 func Changed(a, b Config) []string {
 	var names []string
 	other := b.leaves()
 	for i, s := range a.leaves() {
-		if !reflect.DeepEqual(s.value.Interface(), other[i].value.Interface()) {
+		if OfDaemon(s.path) && !reflect.DeepEqual(s.value.Interface(), other[i].value.Interface()) {
 			names = append(names, s.path)
 		}
 	}

@@ -9,8 +9,10 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Error says what is wrong with one setting.
@@ -103,6 +105,7 @@ func (c *Config) Validate() error {
 	c.Tasks.validate(v)
 	c.Context.validate(v)
 	c.MCP.validate(v)
+	c.Search.validate(v)
 	if c.Lessons.Dir == "" {
 		v.fail("lessons.dir", "a folder", "is empty")
 	}
@@ -213,4 +216,27 @@ func isToolName(s string) bool {
 	return len(s) <= maxToolName && strings.IndexFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
 	}) < 0
+}
+
+// searchKey are the keys that can have an action. Ctrl-C always leaves; a terminal cannot tell
+// Ctrl-H, Ctrl-I and Ctrl-M from Backspace, Tab and Enter.
+var searchKey = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(ctrl-[abd-gj-ln-z]|alt-[a-z]|f([1-9]|1[0-2])|up|down|pgup|pgdn|tab|shift-tab|enter|esc|insert)$`)
+})
+
+func (s *Search) validate(v *checks) {
+	set := map[string]bool{}
+	for i, text := range s.Keys {
+		field := fmt.Sprintf("search.keys[%d]", i)
+		key, action, _ := strings.Cut(text, "=")
+		switch {
+		case !searchKey().MatchString(key):
+			v.fail(field, "ctrl-LETTER but c, h, i and m, alt-LETTER, f1–f12, up, down, pgup, pgdn, tab, shift-tab, enter, esc, insert; such as ctrl-j=down", "%q is none of these keys", key)
+		case !slices.Contains(SearchActions, action):
+			v.fail(field, strings.Join(SearchActions, ", "), "%q is none of these actions", action)
+		case set[key]:
+			v.fail(field, "one action a key", "%s is there twice", key)
+		}
+		set[key] = true
+	}
 }

@@ -50,7 +50,7 @@ func draw(screen tcell.Screen, m *model) {
 	}
 	p := painter{screen, stylesOf(m.plain), words(string(m.query))}
 	if m.mode == helping {
-		p.help(width, height)
+		p.help(m.keys, width, height)
 		return
 	}
 	foot := height - 1
@@ -282,45 +282,50 @@ func (p painter) foot(m *model, y, width int) {
 	case m.note != "":
 		put(p.screen, 0, y, width, m.note, p.bold)
 	case m.mode == reading:
-		p.keys(y, width, "PgUp PgDn", "scroll", "Ctrl-Y", "copy id", "Esc", "back")
+		p.keys(m.keys, y, width, "scroll-up scroll-down", "scroll", "copy", "copy id", "leave", "back")
 	case width < 100:
-		p.keys(y, width, "↑↓", "choose", "Enter", "open", "Tab", "kind", "Ctrl-T", "project", "F1", "keys", "Esc", "leave")
+		p.keys(m.keys, y, width, "up down", "choose", "open", "open", "next-kind", "kind", "next-project", "project", "keys", "keys", "leave", "leave")
 	default:
-		p.keys(y, width, "↑↓", "choose", "Enter", "open", "PgUp PgDn", "scroll", "Tab", "kind", "Ctrl-T", "project", "Ctrl-Y", "copy id", "Ctrl-X", "forget", "F1", "all keys", "Esc", "clear, leave")
+		p.keys(m.keys, y, width, "up down", "choose", "open", "open", "scroll-up scroll-down", "scroll", "next-kind", "kind", "next-project", "project",
+			"copy", "copy id", "forget", "forget", "keys", "all keys", "leave", "clear, leave")
 	}
 }
 
-func (p painter) keys(y, width int, pairs ...string) {
+// keys draws pairs of actions and what they are called, with the first key of each action.
+func (p painter) keys(keys keymap, y, width int, pairs ...string) {
 	x := 0
 	for i := 0; i+1 < len(pairs); i += 2 {
-		x = put(p.screen, x, y, width, pairs[i], p.bold)
-		x = put(p.screen, x, y, width, " "+pairs[i+1]+"   ", p.dim)
+		if labels := keys.labels(pairs[i], 1); labels != "" { // else the setting has taken the key away
+			x = put(p.screen, x, y, width, labels, p.bold)
+			x = put(p.screen, x, y, width, " "+pairs[i+1]+"   ", p.dim)
+		}
 	}
 }
 
 // help lists all keys.
-func (p painter) help(width, height int) {
+func (p painter) help(keys keymap, width, height int) {
 	lines := [][2]string{
 		{"type", "search; results follow every key"},
-		{"↑ ↓  Ctrl-P Ctrl-N", "choose a result"},
-		{"Enter", "open code in $VISUAL or $EDITOR at its line; show others in full"},
-		{"Ctrl-O", "show the result in full"},
-		{"PgUp PgDn", "scroll the preview"},
-		{"Tab  Shift-Tab", "next, former kind: all, lessons, code, steps, tasks"},
-		{"Ctrl-T", "next project"},
-		{"Ctrl-Y", "copy the id, for recalld show, forget and feedback"},
-		{"Ctrl-X", "forget the result for good, after a question"},
+		{keys.labels("up down", 3), "choose a result"},
+		{keys.labels("open", 3), "open code in $VISUAL or $EDITOR at its line; show others in full"},
+		{keys.labels("show", 3), "show the result in full"},
+		{keys.labels("scroll-up scroll-down", 3), "scroll the preview"},
+		{keys.labels("next-kind former-kind", 3), "next, former kind: all, lessons, code, steps, tasks"},
+		{keys.labels("next-project", 3), "next project"},
+		{keys.labels("copy", 3), "copy the id, for recalld show, forget and feedback"},
+		{keys.labels("forget", 3), "forget the result for good, after a question"},
 		{"Ctrl-U Ctrl-W Ctrl-K", "remove the line, the word, the rest"},
-		{"Esc", "clear the query; leave if there is none"},
+		{keys.labels("leave", 3), "clear the query; leave if there is none"},
 		{"Ctrl-C", "leave"},
 	}
 	put(p.screen, 1, 0, width, "Keys", p.mark)
 	for y, line := range lines {
-		if y+2 < height-1 {
-			put(p.screen, 1, y+2, width, line[0], p.bold)
-			put(p.screen, 24, y+2, width, line[1], p.plain)
+		if y+2 < height-2 {
+			x := put(p.screen, 1, y+2, width, line[0], p.bold)
+			put(p.screen, max(24, x+1), y+2, width, line[1], p.plain)
 		}
 	}
+	put(p.screen, 1, height-2, width, "Others: recalld config set search.keys ctrl-j=down,ctrl-k=up", p.dim)
 	put(p.screen, 1, height-1, width, "Any key goes back.", p.dim)
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// Options are what the finder works with. All are required but Query.
+// Options are what the finder works with. All are required but Query and Keys.
 type Options struct {
 	Screen tcell.Screen
 	// Connect returns the daemon; it is called once, after the first paint.
@@ -30,6 +30,8 @@ type Options struct {
 	Edit   func(file string, line int) error
 	Caller memory.Caller
 	Query  string
+	// Keys changes keys: texts such as ctrl-j=down, as the setting search.keys has them.
+	Keys []string
 	// Plain leaves out colours; bold and reversed text stay.
 	Plain bool
 	Now   func() time.Time

@@ -3,6 +3,7 @@ package finder
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
+	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/service/servicetest"
@@ -61,7 +63,7 @@ func contents(s tcell.SimulationScreen) string {
 	return b.String()
 }
 
-func newBench(t *testing.T, width, height int, fake *servicetest.Service) *bench {
+func newBench(t *testing.T, width, height int, fake *servicetest.Service, keys ...string) *bench {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &bench{t: t, screen: tcell.NewSimulationScreen("UTF-8"), fake: fake, painted: make(chan string), ended: make(chan error, 1), edited: make(chan string, 1), cancel: cancel}
@@ -74,7 +76,7 @@ func newBench(t *testing.T, width, height int, fake *servicetest.Service) *bench
 			Screen: watched{unset{b.screen}, b.painted, ctx.Done()}, Caller: memory.Caller{Dir: "/src/shop", Client: "cli"},
 			Connect: func(context.Context) (service.Service, error) { return fake, nil },
 			Edit:    func(file string, line int) error { b.edited <- file; return nil },
-			Now:     func() time.Time { return noon },
+			Now:     func() time.Time { return noon }, Keys: keys,
 		})
 	}()
 	t.Cleanup(func() {
@@ -293,6 +295,49 @@ func TestPaste(t *testing.T) {
 }
 
 // TestHostileTextIsShown: no cell of the screen holds what a terminal would act on.
+// TestActions: the setting takes the actions that there are.
+func TestActions(t *testing.T) {
+	actions := []string{"nothing"}
+	for _, b := range usual {
+		actions = append(actions, b.action)
+	}
+	slices.Sort(actions)
+	if known := slices.Sorted(slices.Values(config.SearchActions)); !slices.Equal(known, slices.Compact(actions)) {
+		t.Errorf("the setting search.keys takes %q, and the search knows %q", known, actions)
+	}
+}
+
+// TestKeysChanged: a key of the setting does what it says, no longer what it did, and is
+// named on the screen; the others stay.
+func TestKeysChanged(t *testing.T) {
+	b := newBench(t, 150, 24, fullService(), "ctrl-j=down", "alt-k=up", "f1=nothing", "ctrl-x=copy", "f8=forget")
+	if foot := b.until("1 newest"); !strings.Contains(foot, "Alt-K Ctrl-J choose") || !strings.Contains(foot, "F8 forget") || !strings.Contains(foot, "Ctrl-G all keys") {
+		t.Errorf("the last line does not name the keys of the setting:\n%s", foot)
+	}
+	b.write("npm")
+	b.until("3 results")
+	b.press(tcell.KeyCtrlJ)
+	b.until("▌ 0.81")
+	b.screen.InjectKey(tcell.KeyRune, 'k', tcell.ModAlt)
+	b.until("▌ 0.97")
+	b.press(tcell.KeyDown)
+	b.until("▌ 0.81")
+	b.press(tcell.KeyCtrlX)
+	b.until("Copied c-77d0e1f2aa")
+	b.press(tcell.KeyUp)
+	b.until("▌ 0.97")
+	b.press(tcell.KeyF8)
+	b.until("Forget l-4f2a9c00aa for good?")
+	b.press(tcell.KeyEscape)
+	b.until("Nothing was forgotten.")
+	b.press(tcell.KeyF1) // nothing; the next key has the next paint
+	if page := b.until("▌ 0.97"); strings.Contains(page, "Any key goes back.") {
+		t.Errorf("F1 does what it did:\n%s", page)
+	}
+	b.press(tcell.KeyCtrlG)
+	b.until("Alt-K ↑ Ctrl-P Ctrl-J ↓ Ctrl-N choose a result")
+}
+
 func TestHostileTextIsShown(t *testing.T) {
 	fake := servicetest.Full("x\x1b[2J\u202e\x9b\a\u200b\xff y", noon)
 	for _, width := range []int{80, 200} {

@@ -86,6 +86,7 @@ type model struct {
 	query  []rune
 	cursor int
 	mode   mode
+	keys   keymap
 	plain  bool
 	quit   bool
 	// pasting says that keys are pasted text: a line's end in it opens nothing.
@@ -117,7 +118,7 @@ type model struct {
 
 func newModel(o Options) *model {
 	return &model{
-		query: []rune(o.Query), cursor: len([]rune(o.Query)), plain: o.Plain, caller: o.Caller,
+		query: []rune(o.Query), cursor: len([]rune(o.Query)), keys: newKeymap(o.Keys), plain: o.Plain, caller: o.Caller,
 		projects: []project{{label: "this folder"}}, wholes: map[string][]string{}, askDue: true,
 	}
 }
@@ -200,6 +201,7 @@ func (m *model) key(e *tcell.EventKey) action {
 		m.line(e)
 		return actNone
 	}
+	action := m.keys.action(e)
 	switch m.mode {
 	case confirming:
 		m.mode = searching
@@ -212,46 +214,48 @@ func (m *model) key(e *tcell.EventKey) action {
 		m.mode = searching
 		return actNone
 	case reading:
-		if e.Key() == tcell.KeyEscape || e.Key() == tcell.KeyEnter {
+		if action == "leave" || action == "open" {
 			m.mode = searching
 			return actNone
 		}
 	}
-	switch e.Key() {
-	case tcell.KeyEscape:
+	switch action {
+	case "":
+		m.line(e)
+	case "leave":
 		if len(m.query) == 0 {
 			m.quit = true
 		} else {
 			m.edit(nil, 0)
 		}
-	case tcell.KeyUp, tcell.KeyCtrlP:
+	case "up":
 		m.move(-1)
-	case tcell.KeyDown, tcell.KeyCtrlN:
+	case "down":
 		m.move(1)
-	case tcell.KeyPgUp:
+	case "scroll-up":
 		m.scroll = max(0, m.scroll-max(1, m.previewHeight-1))
-	case tcell.KeyPgDn:
+	case "scroll-down":
 		m.scroll += max(1, m.previewHeight-1) // draw holds it at the end
-	case tcell.KeyTab:
+	case "next-kind":
 		m.kind = (m.kind + 1) % len(kinds)
 		m.changed()
-	case tcell.KeyBacktab:
+	case "former-kind":
 		m.kind = (m.kind + len(kinds) - 1) % len(kinds)
 		m.changed()
-	case tcell.KeyCtrlT:
+	case "next-project":
 		m.project = (m.project + 1) % len(m.projects)
 		m.changed()
-	case tcell.KeyEnter:
+	case "open":
 		return m.enter()
-	case tcell.KeyCtrlO:
+	case "show":
 		if m.row() != nil {
 			m.mode = reading
 		}
-	case tcell.KeyCtrlY:
+	case "copy":
 		if m.row() != nil {
 			return actCopy
 		}
-	case tcell.KeyCtrlX:
+	case "forget":
 		switch row := m.row(); {
 		case row == nil:
 		case row.item.Kind == memory.Chunk:
@@ -259,10 +263,8 @@ func (m *model) key(e *tcell.EventKey) action {
 		default:
 			m.mode = confirming
 		}
-	case tcell.KeyF1, tcell.KeyCtrlG:
+	case "keys":
 		m.mode = helping
-	default:
-		m.line(e)
 	}
 	return actNone
 }

@@ -3,6 +3,7 @@ package render
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -101,7 +102,8 @@ func (p *codePainter) next(line string) (n int, colour string) {
 	}
 	if n = wordLength(line); n == 0 {
 		_, n = utf8.DecodeRuneInString(line)
-		if strings.IndexByte(".$-@", line[0]) >= 0 { // x.type, $in and --for are no keywords
+		// x.type and $in are no keywords, nor is --for where a program's arguments are; <-chan is one.
+		if strings.IndexByte(".$@", line[0]) >= 0 || line[0] == '-' && p.remark == "#" {
 			n += wordLength(line[n:])
 		}
 	} else if strings.Contains(p.words, " "+line[:n]+" ") {
@@ -116,11 +118,11 @@ func (p *codePainter) next(line string) (n int, colour string) {
 	return n, ""
 }
 
-// wordLength is the length of the word of ASCII that a line begins with.
+// wordLength is the length of the word that a line begins with.
 func wordLength(line string) int {
-	n := 0
-	for n < len(line) && (line[n] == '_' || '0' <= line[n] && line[n] <= '9' || 'a' <= line[n]|0x20 && line[n]|0x20 <= 'z') {
-		n++
+	n := strings.IndexFunc(line, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if n < 0 {
+		return len(line)
 	}
 	return n
 }

@@ -27,6 +27,7 @@ func TestPaint(t *testing.T) {
 		"```go\nfunc `x` **y**\n```\nz\n": "    \x1b[35mfunc\x1b[0m \x1b[32m`x`\x1b[0m **y**\nz\n",
 		"```txt\nfunc `x` **y**\n```\n":   "    func `x` **y**\n",
 		"```sh\nfor x in $in; do a --for done.do\n":      "    \x1b[35mfor\x1b[0m x \x1b[35min\x1b[0m $in; \x1b[35mdo\x1b[0m a --for \x1b[35mdone\x1b[0m.do\n",
+		"```go\nx <-chan ifé éif\n```\n":                 "    x <-\x1b[35mchan\x1b[0m ifé éif\n",
 		"```rs\nlet a = 'b; // \"x\"\n```\n":             "    \x1b[35mlet\x1b[0m a = 'b; \x1b[2m// \"x\"\x1b[0m\n",
 		"```py\nx = a#1 if 'b\\'c' else \"d\n# e\n```\n": "    x = a#1 \x1b[35mif\x1b[0m \x1b[32m'b\\'c'\x1b[0m \x1b[35melse\x1b[0m \"d\n    \x1b[2m# e\x1b[0m\n",
 		"```c\na /* b\nc */ d /* e */\n```\n":            "    a \x1b[2m/* b\x1b[0m\n    \x1b[2mc */\x1b[0m d \x1b[2m/* e */\x1b[0m\n",
