@@ -101,7 +101,11 @@ func Create(ctx context.Context, x *store.Snapshot, opts Options, progress func(
 		return nil, err
 	}
 	b, err := create(ctx, x, opts, progress)
-	if err != nil && fsx.RefusesWrites(err) {
+	switch {
+	case fsx.FailsToRead(err):
+		err = &memory.Error{Code: memory.CodeUnavailable, Cause: err,
+			Message: fmt.Sprintf("the backup was not made: the disk fails: %v", err), Hint: "the backups made before are unchanged; copy them to another disk"}
+	case fsx.RefusesWrites(err):
 		err = &memory.Error{Code: memory.CodeReadOnly, Field: "path", Cause: err,
 			Message: fmt.Sprintf("the backup was not made: %s cannot be written: %v", opts.Dir, err),
 			Hint:    "make room there, or name another folder if that disk fails; the backups made before are unchanged"}
@@ -207,15 +211,19 @@ func expire(all []*manifest, now time.Time, keep time.Duration) (kept, expired [
 	return kept, expired
 }
 
-// nextName returns a name after all others.
+// nextName returns a name after all others, also where the clock has been set back: the last
+// name is the newest backup.
 func nextName(now time.Time, old []*manifest, damaged []string) string {
-	for {
-		name := now.UTC().Format(nameLayout)
-		if !slices.Contains(damaged, name) && !slices.ContainsFunc(old, func(m *manifest) bool { return m.Name == name }) {
-			return name
-		}
-		now = now.Add(time.Millisecond)
+	names := slices.Clone(damaged)
+	for _, m := range old {
+		names = append(names, m.Name)
 	}
+	for _, name := range names {
+		if at, err := time.Parse(nameLayout, name); err == nil && !at.Before(now.Truncate(time.Millisecond)) {
+			now = at.Add(time.Millisecond)
+		}
+	}
+	return now.UTC().Format(nameLayout)
 }
 
 // digest names a set of forgotten ids.
