@@ -122,8 +122,12 @@ func create(ctx context.Context, x *store.Snapshot, opts Options, progress func(
 	if err != nil {
 		return nil, err
 	}
+	name, err := nextName(dir, opts.Clock())
+	if err != nil {
+		return nil, fmt.Errorf("name backup: %w", err)
+	}
 	m := &manifest{Backup: memory.Backup{
-		Store: StoreName(x.Store), Name: nextName(opts.Clock(), old, damaged), Path: dir, Data: opts.Data, CreatedAt: opts.Clock().UTC(),
+		Store: StoreName(x.Store), Name: name, Path: dir, Data: opts.Data, CreatedAt: opts.Clock().UTC(),
 		Version: opts.Version, Schema: x.Schema, Seq: x.Seq, Records: x.Counts,
 	}, Forgotten: digest(x.Forgotten())}
 	old, expired := expire(old, m.CreatedAt, opts.Keep)
@@ -211,19 +215,24 @@ func expire(all []*manifest, now time.Time, keep time.Duration) (kept, expired [
 	return kept, expired
 }
 
-// nextName returns a name after all others, also where the clock has been set back: the last
-// name is the newest backup.
-func nextName(now time.Time, old []*manifest, damaged []string) string {
-	names := slices.Clone(damaged)
-	for _, m := range old {
-		names = append(names, m.Name)
+// nextName returns a name after those of all files in dir, also where the clock has been set
+// back: the last name is the newest backup. A pack may be older than the backups that use it,
+// or be left by a process that was killed.
+func nextName(dir string, now time.Time) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
 	}
-	for _, name := range names {
-		if at, err := time.Parse(nameLayout, name); err == nil && !at.Before(now.Truncate(time.Millisecond)) {
+	for _, e := range entries {
+		if len(e.Name()) < len(nameLayout) {
+			continue
+		}
+		at, err := time.Parse(nameLayout, e.Name()[:len(nameLayout)])
+		if err == nil && !at.Before(now.Truncate(time.Millisecond)) {
 			now = at.Add(time.Millisecond)
 		}
 	}
-	return now.UTC().Format(nameLayout)
+	return now.UTC().Format(nameLayout), nil
 }
 
 // digest names a set of forgotten ids.

@@ -411,9 +411,16 @@ func TestClockSetBack(t *testing.T) {
 	r.add(100)
 	r.backedUp()
 	r.now = r.now.Add(-30 * 24 * time.Hour)
-	for range 2 {
+	left := ""
+	for range 3 {
 		r.add(100)
+		if left != "" { // by a process that was killed
+			r.must(os.WriteFile(left, []byte("half"), 0o600))
+		}
 		last := r.backedUp(func(o *Options) { o.MaxSize = 1 })
+		at, err := time.Parse(nameLayout, last.Name)
+		r.must(err)
+		left = filepath.Join(last.Path, at.Add(time.Millisecond).Format(nameLayout)+"-001"+packSuffix)
 		found, err := Find(r.to, last.Store, "")
 		if err != nil || found.Name != last.Name || !last.CreatedAt.Equal(r.now) {
 			t.Errorf("the newest is %+v, %v; want %s of %v", found, err, last.Name, r.now)
