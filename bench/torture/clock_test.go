@@ -235,9 +235,11 @@ func (w *world) turnedClock(program string) []string {
 	for range 2 + w.random.IntN(4) {
 		l.more(1 + w.random.IntN(100))
 		k.turn(w.t, c, k.offset+by(w.random))
-		w.turnedBackup(l)
 	}
 	indexed()
+	if w.random.IntN(3) == 0 { // it waits for clients, too
+		w.turnedBackup(l)
+	}
 	l.more(w.random.IntN(500))
 	if c.isOver() {
 		w.t.Errorf("the daemon ended by itself:\n%s", c.log)
