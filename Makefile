@@ -11,6 +11,7 @@ BENCHTIME   ?= 1s
 STEPS       ?= 1000
 HOURS       ?= 0.05
 CUTS        ?= 100
+DAMAGES     ?= 600
 QUESTIONS   ?= 10000
 EVENTS      ?= 10000
 DAYS        ?= 7
@@ -127,8 +128,8 @@ busy: ## ask QUESTIONS times during a start while all cores are busy
 hooks: ## send EVENTS by hooks, six at a time, while the daemon is stopped, frozen and killed
 	RECALLD_TEST_LONG=1 RECALLD_HOOK_EVENTS=$(EVENTS) $(GO) test -count 1 -run '^TestE2EHooksLoseNothing$$' -v -timeout 60m ./cmd/recalld
 
-damage: ## damage stores in every known way, open and repair them
-	RECALLD_TEST_DAMAGE=1 $(GO) test -count 1 -run '^TestDamageTable$$' -v -timeout 30m ./internal/store
+damage: ## damage stores in every known way and in DAMAGES others by chance, open and repair them: make damage [DAMAGES=n] [SEED=n]
+	RECALLD_TEST_DAMAGE=$(DAMAGES) RECALLD_TEST_DAMAGE_SEED=$(SEED) $(GO) test -count 1 -run '^TestDamageTable$$' -v -timeout 60m ./internal/store
 
 fuzz: ## fuzz every parser of foreign input, and indexes against brute force, FUZZTIME each: make fuzz [FUZZ=pattern] [FUZZTIME="in 1200s" for all] [SHARES=n]
 	SHARES=$(SHARES) .ci/fuzz "$(FUZZTIME)" $(FUZZ)

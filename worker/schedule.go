@@ -231,7 +231,7 @@ func (s *Schedule) Lease(now time.Time, kinds []string) (Job, error) {
 	s.looked = now
 	var best *entry
 	for e := range s.leasable {
-		if !slices.Contains(kinds, e.job.Kind) || e.job.NotBefore.After(now) {
+		if !slices.Contains(kinds, e.job.Kind) || pauses(e.job, now) {
 			continue
 		}
 		if best == nil || e.job.Priority > best.job.Priority ||
@@ -252,6 +252,16 @@ func (s *Schedule) Lease(now time.Time, kinds []string) (Job, error) {
 	job.NotBefore = time.Time{}
 	s.set(best, running, job)
 	return job, nil
+}
+
+// maxPause is the longest pause after a failure. One that has longer to go was written before
+// the clock was set back: it ends now.
+const maxPause = 2 * time.Hour
+
+// pauses reports whether a job waits for the end of a pause.
+func pauses(job Job, now time.Time) bool {
+	left := job.NotBefore.Sub(now)
+	return left > 0 && left <= maxPause
 }
 
 // leasable yields the waiting jobs, without those whose twin runs.
@@ -283,7 +293,7 @@ func (s *Schedule) Settle(now time.Time, id string, end Settlement) error {
 	case Done:
 		s.remove(e)
 	case Retry:
-		job.LastError, job.NotBefore = clip(end.Error), now.Add(end.Pause)
+		job.LastError, job.NotBefore = clip(end.Error), now.Add(min(end.Pause, maxPause))
 		s.giveBack(e, job)
 	case Dead:
 		job.LastError = clip(end.Error)
@@ -367,7 +377,8 @@ func (s *Schedule) Dead() []Job {
 func (s *Schedule) NextDue() time.Time {
 	var due time.Time
 	for e := range s.leasable {
-		if t := e.job.NotBefore; t.After(s.looked) && (due.IsZero() || t.Before(due)) {
+		t := e.job.NotBefore
+		if t.After(s.looked) && (s.looked.IsZero() || pauses(e.job, s.looked)) && (due.IsZero() || t.Before(due)) {
 			due = t
 		}
 	}

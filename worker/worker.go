@@ -93,7 +93,7 @@ const (
 // Settlement ends a lease.
 type Settlement struct {
 	Outcome Outcome
-	Pause   time.Duration
+	Pause   time.Duration // at most two hours
 	Error   string
 }
 

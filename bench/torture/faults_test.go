@@ -41,8 +41,8 @@ func everywhere() []fault {
 }
 
 // faults are those of an ordinary disk.
-func faults() []fault {
-	return append(everywhere(),
+func faults(t *testing.T) []fault {
+	return append(append(everywhere(), fewWatches(t)...),
 		fault{"frozen and thawed (SIGSTOP, SIGCONT), then killed", func(w *world) []string {
 			return w.killed("", func(c *child, _ *load) {
 				for range 3 {
@@ -137,10 +137,25 @@ func (w *world) killedInBackup() []string {
 	return l.wrong
 }
 
+// slowConnections is how many connections slow clients open: as many as this process may have,
+// to 4,000. Of so many the daemon closes the oldest.
+func slowConnections(t *testing.T) int {
+	t.Helper()
+	const most, others = 4000, 200
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		t.Fatal(err)
+	}
+	return max(1, int(min(most+others, files.Cur))-others) // Go has raised it as far as it goes
+}
+
+// maxSlow bounds what the daemon takes for slow clients and the writes beside them.
+const maxSlow = 100 << 20
+
 // slowClients opens connections that send half a request or close half of themselves, and
-// keeps them: the others are served.
+// keeps them: the others are served, and the daemon takes little memory for it.
 func (w *world) slowClients() []string {
-	const connections = 600
+	connections := slowConnections(w.t)
 	var open []net.Conn
 	defer func() {
 		for _, c := range open {
@@ -148,6 +163,7 @@ func (w *world) slowClients() []string {
 		}
 	}()
 	return w.killed("", func(c *child, l *load) {
+		had, began := resident(w.t, c.cmd.Process.Pid), time.Now()
 		for i := range connections {
 			conn, err := net.Dial("unix", w.home.socket())
 			if err != nil {
@@ -169,10 +185,18 @@ func (w *world) slowClients() []string {
 				w.t.Errorf("connection %d: %v", i, err)
 			}
 		}
-		before := w.o.writes()
+		opened, before := time.Since(began), w.o.writes()
+		began = time.Now()
 		l.more(100)
 		if w.o.writes() < before+100 {
 			w.t.Errorf("beside %d slow clients nothing is written", connections)
+			return
+		}
+		grew := resident(w.t, c.cmd.Process.Pid) - had
+		w.t.Logf("%d slow clients came in %v; beside them 100 writes took %v, and the daemon grew by %d MB",
+			connections, opened.Round(time.Millisecond), time.Since(began).Round(time.Millisecond), grew>>20)
+		if grew > maxSlow {
+			w.t.Errorf("beside %d slow clients the daemon grew by %d bytes, more than %d", connections, grew, maxSlow)
 		}
 	})
 }
@@ -274,21 +298,35 @@ func (w *world) spoil(dir string) (what string) {
 	return what
 }
 
-// media are the disks that this machine can have. TestTorture says which it cannot.
-func media(t *testing.T) []medium {
+// turnedClockName is the only fault that needs another build of the program, which takes minutes.
+const turnedClockName = "the clock jumps, then killed"
+
+// media are the disks that this machine can have. TestTorture says which it cannot. A short
+// run has no fault that needs another build, unless it is named.
+func media(t *testing.T, short bool) []medium {
 	t.Helper()
+	only := os.Getenv(faultEnv)
 	ordinary := func(*testing.T, *world) (string, func(), error) {
 		dir, err := os.MkdirTemp("", "torture")
 		return dir, func() { _ = os.RemoveAll(dir) }, err
 	}
-	all := []medium{{name: "an ordinary disk", mount: ordinary, usage: mixed, faults: faults()}}
+	all := []medium{{name: "an ordinary disk", mount: ordinary, usage: mixed, faults: faults(t)}}
+	if !short || only != "" && strings.Contains(turnedClockName, only) {
+		dir := t.TempDir()
+		program := sync.OnceValues(func() (string, error) { return filepath.Join(dir, "recalld"), buildTurning(dir) })
+		all[0].faults = append(all[0].faults, fault{turnedClockName, func(w *world) []string {
+			path, err := program()
+			w.must(err)
+			return w.turnedClock(path)
+		}})
+	}
 	if runtime.GOOS == "linux" {
 		all = append(all, smallMedia()...)
 	}
 	all = append(all, medium{name: "an ordinary disk, with much written", mount: ordinary, usage: bulk, faults: []fault{
 		{"killed under 64 writers and imports (SIGKILL)", func(w *world) []string { return w.killed("", nil) }},
 	}})
-	if only := os.Getenv(faultEnv); only != "" {
+	if only != "" {
 		for i := range all {
 			all[i].faults = slices.DeleteFunc(all[i].faults, func(f fault) bool { return !strings.Contains(f.name, only) })
 		}

@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -185,4 +186,82 @@ func (w *world) failingSyncs() []string {
 		w.t.Errorf("the log does not say why the daemon ended:\n%s", c.log)
 	}
 	return l.wrong
+}
+
+// limitWatches is a shell's command that runs serve with so many watches and connections to
+// the system's events: a user namespace has limits of its own.
+func limitWatches(watches, connections int) string {
+	return fmt.Sprintf("exec unshare --user --map-root-user /bin/sh -c 'echo %d >/proc/sys/user/max_inotify_watches && "+
+		"echo %d >/proc/sys/user/max_inotify_instances && exec \"$0\" serve' \"$0\"", watches, connections)
+}
+
+// fewWatches is the fault of few watches, if this machine can limit them.
+func fewWatches(t *testing.T) []fault {
+	t.Helper()
+	limit := exec.Command("/bin/sh", "-c", limitWatches(1, 1), "/bin/true") // which ignores its arguments
+	if out, err := limit.CombinedOutput(); err != nil {
+		t.Logf("left out: few watches: user namespaces and unshare are needed: %v %s", err, out)
+		return nil
+	}
+	return []fault{{"few watches of files, then killed", (*world).fewWatches}}
+}
+
+// fewWatches lets the daemon watch fewer folders than the repository has. It looks for changes
+// from time to time, finds them, and says so.
+func (w *world) fewWatches() []string {
+	for i := range 20 {
+		dir := filepath.Join(w.repo, fmt.Sprintf("folder%d", i))
+		w.must(os.MkdirAll(dir, 0o700))
+		w.must(os.WriteFile(filepath.Join(dir, "first.go"), []byte("package folder\n"), 0o600))
+	}
+	watches, connections := w.random.IntN(8), w.random.IntN(3)
+	return w.killed(limitWatches(watches, connections), func(c *child, l *load) {
+		ctx, cancel := l.ctx()
+		defer cancel()
+		if _, err := service.IndexRepo.Do(ctx, c, memory.IndexRequest{Path: w.repo, Wait: true}); err != nil {
+			l.answered("indexing with %d watches: %v", watches, err)
+			return
+		}
+		l.until("changes are noticed without watches", func() bool { return strings.HasPrefix(w.watched(c), "polling: ") })
+		out, err := w.home.command("doctor").CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "polling: ") {
+			l.answered("doctor does not say that changes are noticed by polling: %v\n%s", err, out)
+		}
+		for range 3 {
+			name := fmt.Sprintf("unasked%d.go", w.random.Uint32())
+			w.must(os.WriteFile(filepath.Join(w.repo, fmt.Sprintf("folder%d", w.random.IntN(20)), name), []byte("package folder\n\nfunc unasked() {}\n"), 0o600))
+			l.until("a change is indexed that nobody asked for", func() bool {
+				found, err := service.Files.Do(context.Background(), c, memory.FilesRequest{Pattern: name, Project: w.repo})
+				return err == nil && len(found.Files) > 0
+			})
+		}
+	})
+}
+
+// watched is how changes of the repository are noticed.
+func (w *world) watched(c *child) string {
+	list, err := service.Repos.Do(context.Background(), c, service.None{})
+	if err != nil {
+		return ""
+	}
+	for _, r := range list.Repos {
+		if r.Root == w.repo {
+			return r.Watch
+		}
+	}
+	return ""
+}
+
+// resident is what a process has in memory, in bytes.
+func resident(t *testing.T, pid int) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size, pages int64
+	if _, err := fmt.Sscan(string(text), &size, &pages); err != nil {
+		t.Fatal(err)
+	}
+	return pages * int64(os.Getpagesize())
 }

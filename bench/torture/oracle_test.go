@@ -153,6 +153,15 @@ func (o *oracle) backedUp(name string) {
 	o.backups = append(o.backups, named{name, o.now()})
 }
 
+// expired notes that the clock went far: what is kept by the clock may be gone, but for the
+// newest backup.
+func (o *oracle) expired() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.receipts = nil
+	o.backups = o.backups[max(0, len(o.backups)-1):]
+}
+
 // writes is how many writes were acknowledged.
 func (o *oracle) writes() int {
 	o.mu.Lock()

@@ -43,10 +43,11 @@ func TestTorture(t *testing.T) {
 	defer func() {
 		t.Logf("%v, seed %d, %d kills\n%s", time.Since(began).Round(time.Second), seed, kills.Load(), table(results))
 	}()
-	available := media(t)
+	short := length < 10*time.Minute
+	available := media(t, short)
 	// Short runs see every medium: a home has fewer rounds.
 	perHome := 12
-	if length < 10*time.Minute {
+	if short {
 		perHome = 5
 	}
 	for n := 0; time.Since(began) < length && !t.Failed(); n++ {

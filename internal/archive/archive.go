@@ -122,7 +122,10 @@ func Write(ctx context.Context, x *store.Snapshot, path string, opts WriteOption
 		return w.out.Flush()
 	})
 	if err != nil {
-		if fsx.RefusesWrites(err) {
+		switch {
+		case fsx.FailsToRead(err):
+			err = &memory.Error{Code: memory.CodeUnavailable, Cause: err, Message: fmt.Sprintf("the disk fails: %v", err), Hint: "restore the last backup on another disk"}
+		case fsx.RefusesWrites(err):
 			err = &memory.Error{Code: memory.CodeReadOnly, Field: "path", Cause: err, Message: fmt.Sprintf("%s cannot be written: %v", path, err), Hint: "make room there, or name another file"}
 		}
 		return nil, fmt.Errorf("export: %w", err)

@@ -101,7 +101,11 @@ func Create(ctx context.Context, x *store.Snapshot, opts Options, progress func(
 		return nil, err
 	}
 	b, err := create(ctx, x, opts, progress)
-	if err != nil && fsx.RefusesWrites(err) {
+	switch {
+	case fsx.FailsToRead(err):
+		err = &memory.Error{Code: memory.CodeUnavailable, Cause: err,
+			Message: fmt.Sprintf("the backup was not made: the disk fails: %v", err), Hint: "the backups made before are unchanged; copy them to another disk"}
+	case fsx.RefusesWrites(err):
 		err = &memory.Error{Code: memory.CodeReadOnly, Field: "path", Cause: err,
 			Message: fmt.Sprintf("the backup was not made: %s cannot be written: %v", opts.Dir, err),
 			Hint:    "make room there, or name another folder if that disk fails; the backups made before are unchanged"}
@@ -118,8 +122,12 @@ func create(ctx context.Context, x *store.Snapshot, opts Options, progress func(
 	if err != nil {
 		return nil, err
 	}
+	name, err := nextName(dir, opts.Clock())
+	if err != nil {
+		return nil, fmt.Errorf("name backup: %w", err)
+	}
 	m := &manifest{Backup: memory.Backup{
-		Store: StoreName(x.Store), Name: nextName(opts.Clock(), old, damaged), Path: dir, Data: opts.Data, CreatedAt: opts.Clock().UTC(),
+		Store: StoreName(x.Store), Name: name, Path: dir, Data: opts.Data, CreatedAt: opts.Clock().UTC(),
 		Version: opts.Version, Schema: x.Schema, Seq: x.Seq, Records: x.Counts,
 	}, Forgotten: digest(x.Forgotten())}
 	old, expired := expire(old, m.CreatedAt, opts.Keep)
@@ -207,15 +215,24 @@ func expire(all []*manifest, now time.Time, keep time.Duration) (kept, expired [
 	return kept, expired
 }
 
-// nextName returns a name after all others.
-func nextName(now time.Time, old []*manifest, damaged []string) string {
-	for {
-		name := now.UTC().Format(nameLayout)
-		if !slices.Contains(damaged, name) && !slices.ContainsFunc(old, func(m *manifest) bool { return m.Name == name }) {
-			return name
-		}
-		now = now.Add(time.Millisecond)
+// nextName returns a name after those of all files in dir, also where the clock has been set
+// back: the last name is the newest backup. A pack may be older than the backups that use it,
+// or be left by a process that was killed.
+func nextName(dir string, now time.Time) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
 	}
+	for _, e := range entries {
+		if len(e.Name()) < len(nameLayout) {
+			continue
+		}
+		at, err := time.Parse(nameLayout, e.Name()[:len(nameLayout)])
+		if err == nil && !at.Before(now.Truncate(time.Millisecond)) {
+			now = at.Add(time.Millisecond)
+		}
+	}
+	return now.UTC().Format(nameLayout), nil
 }
 
 // digest names a set of forgotten ids.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -387,6 +388,45 @@ func TestMaxSize(t *testing.T) {
 		t.Errorf("left are %+v, %v; want only %s", all, err, last.Name)
 	}
 	r.must(Verify(t.Context(), last, func(int64) {}))
+}
+
+// TestUnreadableDisk: a disk that fails to read is not said to refuse writes.
+func TestUnreadableDisk(t *testing.T) {
+	r := newRig(t, 7)
+	r.add(10)
+	_, err := r.backup(func(o *Options) {
+		o.Turn = func(context.Context, func() error) error {
+			return &fs.PathError{Op: "read", Path: "the-pack", Err: syscall.EIO}
+		}
+	})
+	if memory.CodeOf(err) != memory.CodeUnavailable || !strings.Contains(err.Error(), "the disk fails: ") || !strings.Contains(err.Error(), "read the-pack") {
+		t.Errorf("a disk that fails to read is called %v", err)
+	}
+}
+
+// TestClockSetBack: the newest backup is the last one that was made, also if an older one has a
+// time to come, and is not the one that gives way.
+func TestClockSetBack(t *testing.T) {
+	r := newRig(t, 7)
+	r.add(100)
+	r.backedUp()
+	r.now = r.now.Add(-30 * 24 * time.Hour)
+	left := ""
+	for range 3 {
+		r.add(100)
+		if left != "" { // by a process that was killed
+			r.must(os.WriteFile(left, []byte("half"), 0o600))
+		}
+		last := r.backedUp(func(o *Options) { o.MaxSize = 1 })
+		at, err := time.Parse(nameLayout, last.Name)
+		r.must(err)
+		left = filepath.Join(last.Path, at.Add(time.Millisecond).Format(nameLayout)+"-001"+packSuffix)
+		found, err := Find(r.to, last.Store, "")
+		if err != nil || found.Name != last.Name || !last.CreatedAt.Equal(r.now) {
+			t.Errorf("the newest is %+v, %v; want %s of %v", found, err, last.Name, r.now)
+		}
+		r.must(Verify(t.Context(), last, func(int64) {}))
+	}
 }
 
 // TestForgottenStaysForgotten: a backup made before does not bring it back, and the next

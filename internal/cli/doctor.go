@@ -252,15 +252,17 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 	return a.checkQueue(ctx, d, running, requeue)
 }
 
-// checkIndex says what keeps the index of a sandbox from being up to date.
+// checkIndex says what keeps the index of a sandbox from being up to date at once.
 func (d *diagnosis) checkIndex(r memory.SandboxState, label string) {
 	switch {
 	case !r.GoneAt.IsZero():
 		d.add("index "+label, FindingNote, "", "%s: %s", render.Printable(r.Root), goneText(&r))
 	case r.Paused:
 		d.add("index "+label, FindingNote, "run "+commandWith("recalld resume", r.Root)+" to resume it", "indexing of %s is paused", render.Printable(r.Root))
-	case r.LastErrorAt.After(r.IndexedAt):
+	case r.Failed():
 		d.add("index "+label, FindingFailed, "run "+commandWith("recalld index --wait", r.Root)+" to try again", "%s", r.LastError)
+	case isPolled(r):
+		d.add("index "+label, FindingNote, "", "%s", polledText(r))
 	}
 }
 

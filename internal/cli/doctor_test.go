@@ -78,6 +78,13 @@ func TestDoctorIndexes(t *testing.T) {
 	if f := found["index demo"]; code != ExitOK || f.Level != FindingNote || f.Hint != "run recalld resume '/src/demo worktree' to resume it" {
 		t.Errorf("held: exit %d, %+v, want a note with how it goes on", code, f)
 	}
+	answers[service.Repos.Name] = &memory.RepoList{Repos: []memory.SandboxState{{
+		ProjectName: "demo", Sandbox: memory.Sandbox{ID: "s", Root: "/src/demo", IndexedAt: noon}, Watch: "polling: no watches are left",
+	}}}
+	found, _, code = diagnose(t, newBench(t, answers), "--set", "embedding.ollama.enabled=off")
+	if f := found["index demo"]; code != ExitOK || f.Level != FindingNote || !strings.Contains(f.Detail, "polling: no watches are left") {
+		t.Errorf("polled: exit %d, %+v, want a note with the reason", code, f)
+	}
 }
 
 func TestDoctorDeadJobs(t *testing.T) {

@@ -149,7 +149,7 @@ func (a *App) askHooked(ctx context.Context, cfg config.Config, req hook.Request
 	case behind:
 		err = keep(nil)
 	case records:
-		if advice, err = event.Apply(ctx, daemon); err != nil && !hook.IsFinal(err) {
+		if advice, err = event.Apply(ctx, daemon, a.opts.Now()); err != nil && !hook.IsFinal(err) {
 			err = keep(err)
 		}
 	}

@@ -110,9 +110,9 @@ func paused(r *memory.SandboxState) *memory.Error {
 // forgotten meanwhile or its folder is gone, CodeUnavailable when its run gave way
 // to others, CodeConflict when it is paused.
 func (a *App) waitIndexed(ctx context.Context, sandbox string, asked time.Time) (*memory.SandboxState, error) {
-	asked = asked.Truncate(time.Millisecond) // no stored time is finer
 	shown := a.newProgress("files")
 	defer shown.done()
+	var run *memory.IndexWait
 	for idle := 0; ; {
 		list, err := ask(ctx, a, service.Repos, service.None{})
 		if err != nil {
@@ -124,18 +124,21 @@ func (a *App) waitIndexed(ctx context.Context, sandbox string, asked time.Time) 
 			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: "the repository was forgotten while it was indexed"}
 		}
 		r := repos[at]
+		if run == nil {
+			run = memory.NewIndexWait(asked, &r)
+		}
 		if p := r.Progress; p != nil {
 			shown.show(p.Phase, int64(p.FilesDone), int64(p.FilesTotal))
 		}
 		// An older run's end says nothing about this one.
 		switch {
-		case !r.IndexedAt.Before(asked) && missing(r.Root):
+		case run.Indexed(&r) && missing(r.Root):
 			// Its files went while they were read, one after the other.
 			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("the folder %s vanished while it was indexed", render.Printable(r.Root)),
 				Hint: "its files are not shown; when it is back, run " + commandWith("recalld index", r.Root)}
-		case !r.IndexedAt.Before(asked):
+		case run.Indexed(&r):
 			return &r, nil
-		case !r.LastErrorAt.Before(asked):
+		case run.Failed(&r):
 			return nil, runError(&r)
 		case !r.GoneAt.IsZero() && missing(r.Root):
 			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("the folder %s is missing", render.Printable(r.Root)),

@@ -148,14 +148,21 @@ func remarks(r memory.SandboxState, now time.Time) []string {
 	if r.Pruned > 0 {
 		out = append(out, memory.Count(r.Pruned, "file")+" pruned, found by name only")
 	}
-	if strings.HasPrefix(r.Watch, "polling") {
-		out = append(out, "changes are noticed by "+r.Watch)
+	if isPolled(r) {
+		out = append(out, polledText(r))
 	}
 	if r.Note != "" {
 		out = append(out, noteText(&r))
 	}
 	return out
 }
+
+// isPolled reports whether the files of a sandbox are looked at from time to time, for want of
+// the system's events.
+func isPolled(r memory.SandboxState) bool { return strings.HasPrefix(r.Watch, "polling") }
+
+// polledText says how changes are noticed, and why so.
+func polledText(r memory.SandboxState) string { return "changes are noticed by " + r.Watch }
 
 // maxNote bounds what is shown of a note, in characters: git says in as much what
 // it refuses and what to do.
@@ -175,7 +182,7 @@ func trouble(r memory.SandboxState, now time.Time) []string {
 	if r.Paused {
 		out = append(out, "indexing is paused; run "+commandWith("recalld resume", r.Root)+" to resume it")
 	}
-	if r.GoneAt.IsZero() && r.LastErrorAt.After(r.IndexedAt) { // else that is why it failed
+	if r.GoneAt.IsZero() && r.Failed() { // else that is why it failed
 		out = append(out, fmt.Sprintf("failed %s: %s", render.Ago(r.LastErrorAt, now, "?"), r.LastError))
 	}
 	return out

@@ -105,5 +105,9 @@ func (d *Daemon) backupDue(now time.Time) bool {
 	}
 	id := backup.StoreName(d.core.Store.ID())
 	last, err := backup.Find(d.opts.Config.Paths().Backups, id, "")
-	return err != nil || now.Sub(last.CreatedAt) >= backupEvery && last.Seq != d.core.Store.Seq()
+	if err != nil {
+		return true
+	}
+	age := now.Sub(last.CreatedAt) // below zero if the clock was set back
+	return (age >= backupEvery || age <= -backupEvery) && last.Seq != d.core.Store.Seq()
 }

@@ -95,6 +95,13 @@ func TestDailyBackup(t *testing.T) {
 	s.keep(t.TempDir(), "Drain the queue before the deploy")
 	tick(now.Add(time.Hour), 1)
 	tick(now.Add(25*time.Hour), 2)
+	// The clock is set back: the last backup has a time to come.
+	s.keep(t.TempDir(), "Ask the harbour before the crane turns")
+	back := now.Add(-30 * 24 * time.Hour)
+	tick(back, 3)
+	s.keep(t.TempDir(), "Grease the crane before the winter")
+	tick(back.Add(time.Hour), 3)
+	tick(back.Add(25*time.Hour), 4)
 }
 
 func errorOf[T any](_ T, err error) error { return err }

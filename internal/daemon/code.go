@@ -15,7 +15,7 @@ func (d *Daemon) IndexRepo(ctx context.Context, req memory.IndexRequest, report 
 	if err := d.roomFor("indexing"); err != nil {
 		return nil, err
 	}
-	asked := time.Now().Truncate(time.Millisecond) // no stored time is finer
+	asked := time.Now()
 	queued, err := d.sandboxes.IndexRepo(ctx, req)
 	d.files.Wake() // it may be one that it has not looked at
 	if err == nil && req.Wait {
@@ -36,6 +36,7 @@ const (
 
 // waitIndexed waits for the end of a run that began after it was asked for.
 func (d *Daemon) waitIndexed(ctx context.Context, queued *memory.IndexQueued, asked time.Time, report func(memory.Progress)) (*memory.IndexedSize, error) {
+	var run *memory.IndexWait
 	for idle := 0; ; {
 		repos, err := d.sandboxes.Repos(ctx)
 		if err != nil {
@@ -46,10 +47,13 @@ func (d *Daemon) waitIndexed(ctx context.Context, queued *memory.IndexQueued, as
 			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: "the repository was forgotten while it was indexed"}
 		}
 		r := repos[at]
+		if run == nil {
+			run = memory.NewIndexWait(asked, &r)
+		}
 		switch {
-		case !r.IndexedAt.Before(asked):
+		case run.Indexed(&r):
 			return &memory.IndexedSize{Files: r.Files, Chunks: r.Chunks}, nil
-		case !r.LastErrorAt.Before(asked):
+		case run.Failed(&r):
 			return nil, &memory.Error{Code: memory.CodeUnavailable, Message: fmt.Sprintf("indexing %s failed: %s", r.Root, r.LastError), Hint: "it is tried again in the background; status shows it"}
 		case r.Progress != nil && r.Progress.Phase == "paused":
 			return nil, &memory.Error{Code: memory.CodeConflict, Message: "indexing is paused", Hint: "'recalld resume' resumes it"}

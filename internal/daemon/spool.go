@@ -25,7 +25,7 @@ func (d *Daemon) drainSpool(ctx context.Context) {
 	take := func(text []byte) spool.Verdict {
 		event, err := hook.Decode(text)
 		if err == nil {
-			_, err = event.Apply(ctx, d)
+			_, err = event.Apply(ctx, d, time.Now())
 		}
 		switch {
 		case err == nil:

@@ -34,7 +34,8 @@ func spooled(t *testing.T, s spool.Spool, at time.Time, e hook.Event) {
 }
 
 // TestSpoolIsDrained: what waits is recorded in its order, and once even if it was recorded
-// before; what is no event is set aside and counted.
+// before, also a step with a time to come, made before the clock was set back; what is no event
+// is set aside and counted.
 func TestSpoolIsDrained(t *testing.T) {
 	cfg, dir := newConfig(t), shop(t)
 	waiting := spool.In(cfg.Paths().Spool)
@@ -58,19 +59,24 @@ func TestSpoolIsDrained(t *testing.T) {
 	}
 	// The hooks whose calls came through late.
 	for _, e := range live[:10] {
-		if _, err := e.Apply(t.Context(), s); err != nil {
+		if _, err := e.Apply(t.Context(), s, time.Now()); err != nil {
 			t.Errorf("again: %v", err)
 		}
 		spooled(t, waiting, time.Now(), e)
 	}
+	ahead := hookEvent(t, dir, "PostToolUse", `,"tool_name":"Bash","tool_input":{"command":"make ahead"},"tool_response":{"stdout":"ok"}`, time.Now().Add(48*time.Hour))
+	spooled(t, waiting, time.Now(), ahead)
 	spooled(t, waiting, time.Now(), hookEvent(t, dir, "SessionEnd", "", time.Now()))
 	s.until("drained again", func(st *memory.Status) bool { return st.Hooks.Waiting == 0 })
 	list, err := service.LastSteps.Do(t.Context(), s, memory.LastStepsRequest{N: 100, Scope: &memory.Scope{Session: spoolSession}, Caller: memory.Caller{Dir: dir}})
 	must(t, err)
-	if len(list.Steps) != steps {
-		t.Fatalf("%d steps, want %d", len(list.Steps), steps)
+	if len(list.Steps) != steps+1 {
+		t.Fatalf("%d steps, want %d", len(list.Steps), steps+1)
 	}
-	for i, step := range list.Steps { // newest first
+	if newest := list.Steps[0].Timestamp; newest.After(time.Now()) {
+		t.Errorf("the step with a time to come is of %v", newest)
+	}
+	for i, step := range list.Steps[1:] { // newest first
 		if want := begin.Add(time.Duration(steps-i+1) * time.Second); !step.Timestamp.Equal(want) {
 			t.Errorf("step %d is of %v, want %v", i, step.Timestamp, want)
 		}

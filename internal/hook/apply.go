@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/strict"
@@ -55,8 +56,9 @@ func Decode(text []byte) (Event, error) {
 }
 
 // Apply records an event. For a step it returns the lessons about its error, if it asks for
-// them. Sessions that have ended are continued by a further run.
-func (e Event) Apply(ctx context.Context, daemon service.Service) (*memory.RecallResponse, error) {
+// them. Sessions that have ended are continued by a further run. A step later than now was
+// made before the clock was set back: the daemon would refuse it, so it gets the time now.
+func (e Event) Apply(ctx context.Context, daemon service.Service, now time.Time) (*memory.RecallResponse, error) {
 	if e.Start != nil {
 		// Of one that has ended, the next step opens the next run.
 		if _, err := service.StartSession.Do(ctx, daemon, *e.Start); err != nil && !isOver(err) {
@@ -65,7 +67,7 @@ func (e Event) Apply(ctx context.Context, daemon service.Service) (*memory.Recal
 	}
 	switch {
 	case e.Step != nil:
-		return e.step(ctx, daemon)
+		return e.step(ctx, daemon, now)
 	case e.End != nil:
 		return nil, e.end(ctx, daemon)
 	}
@@ -74,8 +76,11 @@ func (e Event) Apply(ctx context.Context, daemon service.Service) (*memory.Recal
 
 // step records a step in the run of its session that is open. Each run has a request id of
 // its own: a refusal is an answer, too.
-func (e Event) step(ctx context.Context, daemon service.Service) (*memory.RecallResponse, error) {
+func (e Event) step(ctx context.Context, daemon service.Service, now time.Time) (*memory.RecallResponse, error) {
 	step := *e.Step
+	if step.Timestamp.After(now) {
+		step.Timestamp = now.UTC()
+	}
 	for n := 1; ; n++ {
 		step.SessionID = Run(e.Step.SessionID, n)
 		step.Caller.Session = step.SessionID

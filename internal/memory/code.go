@@ -141,6 +141,36 @@ type Location struct {
 	Head string `json:"head,omitempty"`
 }
 
+// Failed reports whether the last run failed. The times do not tell: the clock may be set.
+func (s *Sandbox) Failed() bool { return s.LastError != "" }
+
+// IndexWait tells which end of a run over a sandbox is that of one that began after it was asked
+// for. The clock may be set before and meanwhile.
+type IndexWait struct {
+	asked, looked      time.Time
+	indexedAt, errorAt time.Time // at the first look
+}
+
+// NewIndexWait is for a run that was asked for at a time; r is the sandbox after that.
+func NewIndexWait(asked time.Time, r *SandboxState) *IndexWait {
+	return &IndexWait{asked: asked, looked: time.Now(), indexedAt: r.IndexedAt, errorAt: r.LastErrorAt}
+}
+
+// Indexed reports whether such a run has ended well.
+func (w *IndexWait) Indexed(r *SandboxState) bool { return w.isNew(r.IndexedAt, w.indexedAt) }
+
+// Failed reports whether such a run has failed.
+func (w *IndexWait) Failed(r *SandboxState) bool { return w.isNew(r.LastErrorAt, w.errorAt) }
+
+func (w *IndexWait) isNew(at, first time.Time) bool {
+	after := !at.Before(w.asked.Truncate(time.Millisecond)) // no stored time is finer
+	if at.Equal(first) {
+		return after && !at.After(w.looked) // else it is of before the clock was set back
+	}
+	passed := time.Now().Round(0).Sub(w.asked.Round(0)) // by the clock that may be set
+	return after || passed < time.Since(w.asked)-time.Second
+}
+
 // IndexState says in a word or two how far the index of a sandbox is: gone, paused,
 // queued, walking, "indexing 45 %", failed, "not indexed yet", stale or ready.
 func (s SandboxState) IndexState() string {
@@ -153,7 +183,7 @@ func (s SandboxState) IndexState() string {
 		return "indexing " + Percent(p.FilesDone, p.FilesTotal)
 	case p != nil && p.Phase != "done" && p.Phase != "failed":
 		return p.Phase
-	case s.LastErrorAt.After(s.IndexedAt):
+	case s.Failed():
 		return "failed"
 	case s.IndexedAt.IsZero():
 		return "not indexed yet"

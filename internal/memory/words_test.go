@@ -22,7 +22,7 @@ func TestWords(t *testing.T) {
 		"gone":            memory.SandboxState{Sandbox: memory.Sandbox{GoneAt: now, Paused: true}}.IndexState(),
 		"paused":          memory.SandboxState{Sandbox: memory.Sandbox{Paused: true}, Progress: &memory.Progress{Phase: "queued"}}.IndexState(),
 		"walking":         memory.SandboxState{Sandbox: indexed, Progress: &memory.Progress{Phase: "walking"}}.IndexState(),
-		"failed":          memory.SandboxState{Sandbox: memory.Sandbox{IndexedAt: now, LastErrorAt: now.Add(1)}, Progress: &memory.Progress{Phase: "done"}}.IndexState(),
+		"failed":          memory.SandboxState{Sandbox: memory.Sandbox{IndexedAt: now, LastError: "disk full", LastErrorAt: now.Add(-1)}, Progress: &memory.Progress{Phase: "done"}}.IndexState(),
 		"not indexed yet": memory.SandboxState{}.IndexState(),
 		"stale":           memory.SandboxState{Sandbox: indexed, Stale: true}.IndexState(),
 		"ready":           memory.SandboxState{Sandbox: indexed}.IndexState(),

@@ -157,7 +157,7 @@ func sandboxes(p *page, boxes []memory.SandboxState) {
 		{"recalld_sandbox_pruned_files", "Files of a folder whose chunks gave way to the limit.", func(b *memory.SandboxState) float64 { return float64(b.Pruned) }},
 		{"recalld_sandbox_stale", "Whether the index of a folder may lag behind the disk.", func(b *memory.SandboxState) float64 { return boolean(b.Stale) }},
 		{"recalld_sandbox_paused", "Whether indexing of a folder is held.", func(b *memory.SandboxState) float64 { return boolean(b.Paused) }},
-		{"recalld_sandbox_failed", "Whether the last run over a folder failed.", func(b *memory.SandboxState) float64 { return boolean(b.LastErrorAt.After(b.IndexedAt)) }},
+		{"recalld_sandbox_failed", "Whether the last run over a folder failed.", func(b *memory.SandboxState) float64 { return boolean(b.Failed()) }},
 		{"recalld_sandbox_gone", "Whether a folder is missing on disk.", func(b *memory.SandboxState) float64 { return boolean(!b.GoneAt.IsZero()) }},
 		{"recalld_sandbox_last_run_seconds", "How long the last run over a folder took.", func(b *memory.SandboxState) float64 { return b.LastRun.Duration().Seconds() }},
 	} {

@@ -37,7 +37,7 @@ func full() *memory.Status {
 		Projects: []memory.SandboxState{
 			{ProjectName: "demo", IndexBytes: 5000, Sandbox: memory.Sandbox{Project: "p1", Root: "/src/demo", IndexedAt: noon, Files: 12, Chunks: 345, LastRun: memory.Millis(time.Second)}},
 			// A worktree of the same project.
-			{ProjectName: "demo", Stale: true, Pruned: 12, Sandbox: memory.Sandbox{Project: "p1", Root: "/src/demo-2", Paused: true, LastErrorAt: noon}},
+			{ProjectName: "demo", Stale: true, Pruned: 12, Sandbox: memory.Sandbox{Project: "p1", Root: "/src/demo-2", Paused: true, LastError: "disk full", LastErrorAt: noon}},
 			{Sandbox: memory.Sandbox{Project: "p2", Root: "C:\\src\\a \"b\"\nc", GoneAt: noon}},
 			{ProjectName: "not UTF-8", Sandbox: memory.Sandbox{Project: "p3", Root: "/src/\xff"}},
 		},

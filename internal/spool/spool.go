@@ -122,7 +122,7 @@ func (s Spool) Waiting() int {
 // Refused returns how many events found no room, ever.
 func (s Spool) Refused() int64 {
 	info, err := os.Lstat(filepath.Join(s.dir, refusedName))
-	if err != nil {
+	if err != nil || !info.Mode().IsRegular() {
 		return 0
 	}
 	return info.Size()

@@ -84,7 +84,7 @@ func findings(p *healthPage, repos []memory.SandboxState) []finding {
 			add("index "+label, "note", "", "the folder %s is gone", r.Root)
 		case r.Paused:
 			add("index "+label, "note", "run 'recalld resume' there", "indexing of %s is paused", r.Root)
-		case r.LastErrorAt.After(r.IndexedAt):
+		case r.Failed():
 			add("index "+label, "failed", "index it again on the page Code", "%s", r.LastError)
 		}
 	}

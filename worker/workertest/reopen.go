@@ -94,3 +94,13 @@ func testReopenPoison(t *testing.T, b *bench) {
 	b.wantDead("poison")
 	b.wantStats(worker.KindStats{Dead: 1})
 }
+
+// testClockSetBack: a pause that seems to last for days was written before the clock was set
+// back, and has ended.
+func testClockSetBack(t *testing.T, b *bench) {
+	b.named("paused", worker.Job{})
+	b.settle(b.lease(), worker.Settlement{Outcome: worker.Retry, Pause: time.Hour, Error: "no luck"})
+	b.none()
+	b.clock.Advance(-48 * time.Hour)
+	b.wantRun("paused")
+}

@@ -49,6 +49,7 @@ func Run(t *testing.T, open func(t *testing.T, setup Setup) Opened) {
 		"Stress":           testStress,
 		"Reopen":           testReopen,
 		"ReopenIDs":        testReopenIDs,
+		"ClockSetBack":     testClockSetBack,
 		"ReopenLeased":     testReopenLeased,
 		"ReopenPoison":     testReopenPoison,
 	}
