@@ -18,6 +18,7 @@ DAYS        ?= 7
 DAY         ?= 60s
 CLIENTS     ?= 64
 MINUTES     ?= 10
+SIZES       ?= 1000 10000 100000
 # The packages that start goroutines, in their code or their tests: the race detector would
 # only slow the rest down.
 STARTS       = '[.]Go[(]|\<go (func|[a-z][A-Za-z.]*)[(]'
@@ -51,7 +52,7 @@ ANSWERS     ?=
 QEMU        ?= $(shell command -v qemu-aarch64 || command -v qemu-aarch64-static)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture power changes busy hooks damage fuzz agents agentlogs conformance team openapi soak crowd store-fixture snapshot release-check artefacts release-test picture browser screenshots golden ollama test-ollama ci clean
+.PHONY: help build growth test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture power changes busy hooks damage fuzz agents agentlogs conformance team openapi soak crowd store-fixture snapshot release-check artefacts release-test picture browser screenshots golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -217,6 +218,9 @@ artefacts: ## build archives, packages, npm packages and bundles of VERSION for 
 
 release-test: ## install, upgrade and remove a release on an empty machine (root, busybox-static, npm)
 	RECALLD_TEST_RELEASE=1 $(GO) test -count 1 -v -timeout 15m ./bench/release
+
+growth: ## measure what a daemon costs with SIZES lessons, and draw it (a million: some twenty minutes)
+	RECALLD_GROWTH="$(SIZES)" RECALLD_GROWTH_PICTURE="$(CURDIR)/docs/images/growth.svg" $(GO) test ./cmd/recalld -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 1x -timeout 90m
 
 picture: build ## draw the terminal of the README from what the program prints (script, of util-linux)
 	$(GO) run ./deploy/picture -recalld bin/recalld -out docs/terminal.svg

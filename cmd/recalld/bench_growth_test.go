@@ -265,7 +265,8 @@ func growthPicture(all []growth) string {
 		for k, g := range all {
 			px, py := x(g.lessons), y(quantity.of(g))
 			points[k] = fmt.Sprintf("%.1f,%.1f", px, py)
-			fmt.Fprintf(&out, `<circle cx="%.1f" cy="%.1f" r="3" fill="#0b62a4"/><text x="%[1].1f" y="%[3]d" text-anchor="middle" fill="#555">%[4]s</text>`+"\n", px, py, height-bottom+16, shortCount(g.lessons))
+			fmt.Fprintf(&out, `<circle cx="%.1f" cy="%.1f" r="3" fill="#0b62a4"/>`, px, py)
+			fmt.Fprintf(&out, `<text x="%.1f" y="%d" text-anchor="middle" fill="#555">%s</text>`+"\n", px, height-bottom+16, shortCount(g.lessons))
 		}
 		fmt.Fprintf(&out, `<polyline points="%s" fill="none" stroke="#0b62a4" stroke-width="2"/>`+"\n</g>\n", strings.Join(points, " "))
 	}
