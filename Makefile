@@ -18,7 +18,7 @@ DAYS        ?= 7
 DAY         ?= 60s
 CLIENTS     ?= 64
 MINUTES     ?= 10
-SIZES       ?= 1000 10000 100000
+SIZES       ?= 1000 10000 100000 1000000
 # The packages that start goroutines, in their code or their tests: the race detector would
 # only slow the rest down.
 STARTS       = '[.]Go[(]|\<go (func|[a-z][A-Za-z.]*)[(]'
@@ -52,7 +52,7 @@ ANSWERS     ?=
 QEMU        ?= $(shell command -v qemu-aarch64 || command -v qemu-aarch64-static)
 
 .DEFAULT_GOAL := help
-.PHONY: help build growth test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture power changes busy hooks damage fuzz agents agentlogs conformance team openapi soak crowd store-fixture snapshot release-check artefacts release-test picture browser screenshots golden ollama test-ollama ci clean
+.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture power changes busy hooks damage fuzz agents agentlogs conformance team openapi soak crowd store-fixture snapshot release-check artefacts release-test growth picture browser screenshots golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

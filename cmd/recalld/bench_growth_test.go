@@ -89,8 +89,6 @@ var growthQuantities = []struct {
 	{"disk", "MB", func(g growth) float64 { return megabytes(g.disk) }},
 }
 
-func milliseconds(d time.Duration) float64 { return d.Seconds() * 1e3 }
-
 func measureGrowth(b *testing.B, d *benchDaemon, w *lessonWriter, dir string, stored, size int) growth {
 	b.Helper()
 	g := growth{lessons: size, imported: size - stored}

@@ -80,11 +80,10 @@ func BenchmarkSearchOnTerminal(b *testing.B) {
 		}
 		tty.Close()
 	}
-	ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
 	for name, took := range map[string][]time.Duration{"paint": paints, "rows": rows, "key": keys} {
-		b.ReportMetric(ms(percentile(took, 0)), name+"-min-ms") // on a busy machine the others say how busy
-		b.ReportMetric(ms(median(took)), name+"-p50-ms")
-		b.ReportMetric(ms(percentile(took, 95)), name+"-p95-ms")
+		b.ReportMetric(milliseconds(percentile(took, 0)), name+"-min-ms") // on a busy machine the others say how busy
+		b.ReportMetric(milliseconds(median(took)), name+"-p50-ms")
+		b.ReportMetric(milliseconds(percentile(took, 95)), name+"-p95-ms")
 	}
 	b.ReportMetric(0, "ns/op") // the percentiles say more
 }

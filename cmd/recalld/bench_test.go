@@ -70,7 +70,7 @@ func Benchmark100k(b *testing.B) {
 			d.stop(b)
 			b.StartTimer()
 		}
-		b.ReportMetric(median(took).Seconds()*1e3, "p50-ms")
+		b.ReportMetric(milliseconds(median(took)), "p50-ms")
 		b.ReportMetric(cpu.Seconds()/float64(len(took)), "cpu-s/op")
 		b.ReportMetric(float64(box.Chunks), "chunks")
 	})
@@ -106,12 +106,11 @@ func Benchmark100k(b *testing.B) {
 		if items == 0 {
 			b.Fatalf("%d questions found nothing", len(recalls))
 		}
-		ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
-		b.ReportMetric(ms(median(recalls)), "p50-ms")
-		b.ReportMetric(ms(percentile(recalls, 99)), "p99-ms")
-		b.ReportMetric(ms(median(statuses)), "status-p50-ms")
+		b.ReportMetric(milliseconds(median(recalls)), "p50-ms")
+		b.ReportMetric(milliseconds(percentile(recalls, 99)), "p99-ms")
+		b.ReportMetric(milliseconds(median(statuses)), "status-p50-ms")
 		b.ReportMetric(float64(median(recalls))/float64(median(statuses)), "x_status")
-		b.ReportMetric(ms(cpu)/float64(len(recalls)), "cpu-ms/recall")
+		b.ReportMetric(milliseconds(cpu)/float64(len(recalls)), "cpu-ms/recall")
 		b.ReportMetric(float64(items)/float64(len(recalls)), "items/recall")
 		b.ReportMetric(megabytes(resident), "MB-after-200")
 	})
@@ -258,6 +257,8 @@ func diskUsage(b *testing.B, dir string) int64 {
 }
 
 func megabytes(bytes int64) float64 { return float64(bytes) / 1e6 }
+
+func milliseconds(d time.Duration) float64 { return d.Seconds() * 1e3 }
 
 func median(times []time.Duration) time.Duration { return percentile(times, 50) }
 

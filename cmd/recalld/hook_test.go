@@ -109,10 +109,9 @@ func BenchmarkHook(b *testing.B) {
 				_, took = runHook(b, command("version"), "")
 				versions = append(versions, took)
 			}
-			ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
-			b.ReportMetric(ms(median(hooks)), "p50-ms")
-			b.ReportMetric(ms(percentile(hooks, 95)), "p95-ms")
-			b.ReportMetric(ms(median(versions)), "version-p50-ms")
+			b.ReportMetric(milliseconds(median(hooks)), "p50-ms")
+			b.ReportMetric(milliseconds(percentile(hooks, 95)), "p95-ms")
+			b.ReportMetric(milliseconds(median(versions)), "version-p50-ms")
 			b.ReportMetric(float64(median(hooks))/float64(median(versions)), "x_version")
 		})
 	}

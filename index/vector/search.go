@@ -19,8 +19,8 @@ const (
 	// estimated from when not all are scored. The deviation then has a standard error of 4
 	// % (1/√(2n)).
 	sampleSize = 256
-	// To score inOrder vectors one after the other takes as long as to score as many as
-	// anywhere, where the memory is not in the processor's caches.
+	// To score so many vectors inOrder of their slots takes about as long as to score so many
+	// anywhere among them, where the processor waits for memory.
 	inOrder, anywhere = 5, 2
 )
 
@@ -58,7 +58,7 @@ func newScratch(c *coder) *scratch {
 // and is not modified. Scores are cosines, -1 to 1.
 //
 // Results are exact for the vectors as rows keep them, up to Options.ExactUpTo allowed
-// documents. Beyond that, a hit whose code is far from the query may be missing, but scores
+// documents, and beyond while a shortlist would save nothing. Else a hit whose code is far from the query may be missing, but scores
 // and order are exact, and equal searches of an unchanged collection give equal results.
 // Search returns ctx's error if ctx ends first, and a *RefusedError for an unusable query.
 func (s *Collection) Search(ctx context.Context, query []float32, allow *roaring.Bitmap, k int) ([]index.Hit, error) {

@@ -294,7 +294,6 @@ func TestPaste(t *testing.T) {
 	}
 }
 
-// TestHostileTextIsShown: no cell of the screen holds what a terminal would act on.
 // TestActions: the setting takes the actions that there are.
 func TestActions(t *testing.T) {
 	actions := []string{"nothing"}
@@ -338,6 +337,7 @@ func TestKeysChanged(t *testing.T) {
 	b.until("Alt-K ↑ Ctrl-P Ctrl-J ↓ Ctrl-N choose a result")
 }
 
+// TestHostileTextIsShown: no cell of the screen holds what a terminal would act on.
 func TestHostileTextIsShown(t *testing.T) {
 	fake := servicetest.Full("x\x1b[2J\u202e\x9b\a\u200b\xff y", noon)
 	for _, width := range []int{80, 200} {

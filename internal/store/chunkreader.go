@@ -1,8 +1,6 @@
 package store
 
-import (
-	"github.com/recalld/recalld/internal/memory"
-)
+import "github.com/recalld/recalld/internal/memory"
 
 // readChunks decodes a list of storedChunk. A question reads those of a hundred files, which by
 // reflection was the largest part of its processor time. It returns false for what encodeChunks

@@ -10,7 +10,7 @@ import (
 // reads all of them, and a question those of its hits. It returns false for what encode does
 // not write.
 func readRecord(payload []byte, to *memory.Record) bool {
-	r := recordReader{cborReader{rest: payload}}
+	r := cborReader{rest: payload}
 	var record memory.Record
 	r.fields(func(key []byte) { r.record(&record, key) })
 	if r.bad || len(r.rest) > 0 {
@@ -20,10 +20,9 @@ func readRecord(payload []byte, to *memory.Record) bool {
 	return true
 }
 
-// recordReader reads the values of fields. Each method reads the one of a key into a value.
-type recordReader struct{ cborReader }
+// The methods below read the value of a field, by its key, into what has it.
 
-func (r *recordReader) record(to *memory.Record, key []byte) {
+func (r *cborReader) record(to *memory.Record, key []byte) {
 	switch string(key) {
 	case "id":
 		to.ID = r.text()
@@ -48,25 +47,25 @@ func (r *recordReader) record(to *memory.Record, key []byte) {
 	case "text":
 		to.Text = r.text()
 	case "event":
-		to.Event = readObject(&r.cborReader, r.event)
+		to.Event = readObject(r, r.event)
 	case "step":
-		to.Step = readObject(&r.cborReader, r.step)
+		to.Step = readObject(r, r.step)
 	case "reference":
-		to.Reference = readRare[*memory.RefContent](&r.cborReader)
+		to.Reference = readRare[*memory.RefContent](r)
 	case "entry":
-		to.Entry = readRare[*memory.Entry](&r.cborReader)
+		to.Entry = readRare[*memory.Entry](r)
 	case "task":
-		to.Task = readRare[*memory.TaskContent](&r.cborReader)
+		to.Task = readRare[*memory.TaskContent](r)
 	case "verdicts":
-		to.Verdicts = readRare[*memory.VerdictCounts](&r.cborReader)
+		to.Verdicts = readRare[*memory.VerdictCounts](r)
 	case "extra":
-		to.Extra = readRare[map[string]json.RawMessage](&r.cborReader)
+		to.Extra = readRare[map[string]json.RawMessage](r)
 	default:
 		r.bad = true
 	}
 }
 
-func (r *recordReader) provenance(to *memory.Provenance, key []byte) {
+func (r *cborReader) provenance(to *memory.Provenance, key []byte) {
 	switch string(key) {
 	case "origin":
 		to.Origin = memory.Origin(r.text())
@@ -81,7 +80,7 @@ func (r *recordReader) provenance(to *memory.Provenance, key []byte) {
 	}
 }
 
-func (r *recordReader) event(to *memory.Event, key []byte) {
+func (r *cborReader) event(to *memory.Event, key []byte) {
 	switch string(key) {
 	case "agent_id":
 		to.AgentID = r.text()
@@ -94,34 +93,34 @@ func (r *recordReader) event(to *memory.Event, key []byte) {
 	case "lesson":
 		to.Lesson = r.text()
 	case "rate":
-		to.Rate = readObject(&r.cborReader, r.rate)
+		to.Rate = readObject(r, r.rate)
 	case "rate_at":
 		to.RateAt = r.time()
 	case "seen":
 		to.Seen = r.number()
 	case "tellings":
-		to.Observations = readList(&r.cborReader, func() (o memory.Observation) {
+		to.Observations = readList(r, func() (o memory.Observation) {
 			r.fields(func(key []byte) { r.observation(&o, key) })
 			return o
 		})
 	case "fingerprints":
 		to.Fingerprints = r.texts()
 	case "anchors":
-		to.Anchors = readRare[[]memory.Anchor](&r.cborReader)
+		to.Anchors = readRare[[]memory.Anchor](r)
 	case "aside":
-		to.Withdrawn = readRare[*memory.Withdrawal](&r.cborReader)
+		to.Withdrawn = readRare[*memory.Withdrawal](r)
 	case "private":
 		to.Private = r.bool()
 	case "pinned":
 		to.Pinned = r.bool()
 	case "team":
-		to.Team = readRare[[]memory.TeamShare](&r.cborReader)
+		to.Team = readRare[[]memory.TeamShare](r)
 	default:
 		r.bad = true
 	}
 }
 
-func (r *recordReader) observation(to *memory.Observation, key []byte) {
+func (r *cborReader) observation(to *memory.Observation, key []byte) {
 	switch string(key) {
 	case "at":
 		to.At = r.time()
@@ -130,7 +129,7 @@ func (r *recordReader) observation(to *memory.Observation, key []byte) {
 	case "session":
 		to.Session = r.text()
 	case "rate":
-		to.Rate = readObject(&r.cborReader, r.rate)
+		to.Rate = readObject(r, r.rate)
 	case "line":
 		to.Line = r.doc()
 	default:
@@ -138,7 +137,7 @@ func (r *recordReader) observation(to *memory.Observation, key []byte) {
 	}
 }
 
-func (r *recordReader) rate(to *memory.Rate, key []byte) {
+func (r *cborReader) rate(to *memory.Rate, key []byte) {
 	switch string(key) {
 	case "successes":
 		to.Successes = r.number()
@@ -149,7 +148,7 @@ func (r *recordReader) rate(to *memory.Rate, key []byte) {
 	}
 }
 
-func (r *recordReader) step(to *memory.StepContent, key []byte) {
+func (r *cborReader) step(to *memory.StepContent, key []byte) {
 	switch string(key) {
 	case "tool":
 		r.fields(func(key []byte) { r.tool(&to.Tool, key) })
@@ -162,7 +161,7 @@ func (r *recordReader) step(to *memory.StepContent, key []byte) {
 	case "build":
 		to.Build = r.bytes()
 	case "git":
-		to.Git = readRare[*memory.Git](&r.cborReader)
+		to.Git = readRare[*memory.Git](r)
 	case "durationMs":
 		to.DurationMs = int64(r.number())
 	case "screenshot":
@@ -174,13 +173,13 @@ func (r *recordReader) step(to *memory.StepContent, key []byte) {
 	case "fingerprints":
 		to.Fingerprints = r.texts()
 	case "extra":
-		to.Extra = readRare[map[string]json.RawMessage](&r.cborReader)
+		to.Extra = readRare[map[string]json.RawMessage](r)
 	default:
 		r.bad = true
 	}
 }
 
-func (r *recordReader) tool(to *memory.StepTool, key []byte) {
+func (r *cborReader) tool(to *memory.StepTool, key []byte) {
 	switch string(key) {
 	case "name":
 		to.Name = r.text()
@@ -193,22 +192,22 @@ func (r *recordReader) tool(to *memory.StepTool, key []byte) {
 	}
 }
 
-func (r *recordReader) outcome(to *memory.Outcome, key []byte) {
+func (r *cborReader) outcome(to *memory.Outcome, key []byte) {
 	switch string(key) {
 	case "ok":
 		to.OK = r.bool()
 	case "error":
-		to.Error = readRare[*memory.StepError](&r.cborReader)
+		to.Error = readRare[*memory.StepError](r)
 	default:
 		r.bad = true
 	}
 }
 
-func (r *recordReader) texts() []string { return readList(&r.cborReader, r.text) }
+func (r *cborReader) texts() []string { return readList(r, r.text) }
 
-func (r *recordReader) number() int { return int(r.head(cborUint)) }
+func (r *cborReader) number() int { return int(r.head(cborUint)) }
 
-func (r *recordReader) doc() (id memory.DocID) {
+func (r *cborReader) doc() (id memory.DocID) {
 	copy(id[:], r.take(cborBytes, len(id)))
 	return id
 }
