@@ -365,12 +365,17 @@ func sizeUnder(t *testing.T, dir string) (size int64) {
 	return size
 }
 
+// afterStart is how long a daemon works after its start besides its jobs: it compares the
+// indexes with the store, and the database stops its compactions.
+const afterStart = 30 * time.Second
+
 // idle serves the data folder as usual and measures the processor that the daemon takes in a
 // minute in which nobody asks. The figure is printed only: a busy machine makes it larger.
 func idle(t *testing.T, cfg config.Config) {
 	t.Helper()
 	c := startChild(t, cfg)
 	c.until("at rest", func(st *memory.Status) bool { return st.State == stateReady && st.Queue.Waiting+st.Queue.Running == 0 })
+	<-time.After(afterStart)
 	before, began := processor(t, c.cmd.Process.Pid), time.Now()
 	<-time.After(time.Minute)
 	used, took := processor(t, c.cmd.Process.Pid)-before, time.Since(began)
