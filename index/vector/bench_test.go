@@ -172,13 +172,24 @@ func BenchmarkUpsert(b *testing.B) {
 	}
 }
 
-func BenchmarkDot(b *testing.B) {
-	c := newCorpus(benchDim, 1, 1)
-	x, y := c.vector(), c.vector()
-	for name, f := range map[string]func(a, b []float32) float32{"plain": dot, "fastest": fastestDot()} {
-		b.Run(name, func(b *testing.B) {
+// BenchmarkKernels measures what a search does for each document, for this processor and for
+// any.
+func BenchmarkKernels(b *testing.B) {
+	random := rand.New(rand.NewPCG(1, 2))
+	row, query := randomRow(random, benchDim)
+	for name, f := range map[string]func([]int8, []int16) int64{"plain": dotRowPlain, "fastest": dotRow} {
+		b.Run("row/"+name, func(b *testing.B) {
 			for b.Loop() {
-				f(x, y)
+				f(row, query)
+			}
+		})
+	}
+	codes, slots, planes := randomCodes(random, blockSize)
+	var out [blockSize]uint32
+	for name, f := range map[string]func([]uint64, []uint32, *[4 * queryBits]uint64, []uint32){"plain": distances256Plain, "fastest": distances256} {
+		b.Run("1024-codes/"+name, func(b *testing.B) {
+			for b.Loop() {
+				f(codes, slots, planes, out[:])
 			}
 		})
 	}

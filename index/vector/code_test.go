@@ -6,6 +6,13 @@ import (
 	"testing"
 )
 
+func dot(a, b []float32) (sum float32) {
+	for i, x := range a {
+		sum += x * b[i]
+	}
+	return sum
+}
+
 func TestRotationKeepsAngles(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 4))
 	for _, dim := range []int{1, 2, 48, 64, 256, 384, 768} {

@@ -18,7 +18,6 @@ import (
 // sees all of a change or nothing of it.
 type Collection struct {
 	options Options
-	dot     func(a, b []float32) float32
 	scratch sync.Pool // of *scratch
 
 	mu sync.RWMutex // guards all below
@@ -57,7 +56,6 @@ func NewCollection(options Options) (*Collection, error) {
 	}
 	s := &Collection{
 		options: options,
-		dot:     fastestDot(),
 		small:   small,
 		held:    roaring.New(),
 		rows:    newRows(options.Dim),

@@ -61,7 +61,7 @@ func FuzzAgainstBruteForce(f *testing.F) {
 			}
 			for _, h := range got {
 				at := slices.IndexFunc(all, func(w index.Hit) bool { return w.Doc == h.Doc })
-				if at < 0 || math.Abs(float64(all[at].Score-h.Score)) > 1e-5 {
+				if at < 0 || math.Abs(float64(all[at].Score-h.Score)) > rounding {
 					t.Errorf("the hit %v is not among %v", h, all)
 				}
 			}

@@ -75,16 +75,35 @@ func (r *rows) vector(slot uint32, out []float32) {
 	}
 }
 
-// widen writes the components of a row to out, without its scale.
-func widen(row []int8, out []float32) {
-	out = out[:len(row)]
-	for len(row) >= 8 {
-		c, o := (*[8]int8)(row), (*[8]float32)(out)
-		o[0], o[1], o[2], o[3] = float32(c[0]), float32(c[1]), float32(c[2]), float32(c[3])
-		o[4], o[5], o[6], o[7] = float32(c[4]), float32(c[5]), float32(c[6]), float32(c[7])
-		row, out = row[8:], out[8:]
+// steps are a query as rows are compared with it: signed whole numbers, in steps of size.
+// Their products with rows are whole numbers, too, so the sums are the same on any processor,
+// in whatever order they are made.
+type steps struct {
+	of   []int16
+	size float32
+}
+
+// mostStep is the largest step. A cosine is off by less than 10⁻⁵ for it.
+const mostStep = 1<<15 - 1
+
+// set rounds a query, which must not be zero.
+func (s *steps) set(query []float32) {
+	var most float64
+	for _, x := range query {
+		most = max(most, math.Abs(float64(x)))
 	}
+	s.of = s.of[:0]
+	for _, x := range query {
+		s.of = append(s.of, int16(math.Round(float64(x)/most*mostStep)))
+	}
+	s.size = float32(most / mostStep)
+}
+
+// dotRowPlain is dotRow on any processor.
+func dotRowPlain(row []int8, query []int16) (sum int64) {
+	query = query[:len(row)]
 	for i, c := range row {
-		out[i] = float32(c)
+		sum += int64(c) * int64(query[i])
 	}
+	return sum
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -22,6 +23,10 @@ const (
 	// To score so many vectors inOrder of their slots takes about as long as to score so many
 	// anywhere among them, where the processor waits for memory.
 	inOrder, anywhere = 5, 2
+	// scoredAtOnce is how many rows of the shortlist are read together.
+	scoredAtOnce = 16
+	// cacheLine is what a processor reads at once, in bytes.
+	cacheLine = 64
 )
 
 // answer is the hits of a search, and the moments of the scores of all documents searched.
@@ -34,7 +39,8 @@ type answer struct {
 // scratch is the memory of one search, reused between searches.
 type scratch struct {
 	query   []float32 // the unit query
-	vector  []float32 // the stored one that it is compared with
+	steps   steps     // the query in the form that rows are compared with
+	vector  []float32 // a stored one
 	rotated []float32
 	planes  []uint64 // the query in the form that codes are compared with
 	near    keeper   // the shortlist
@@ -42,6 +48,7 @@ type scratch struct {
 
 	// One block of documents, their slots and the distances of their codes.
 	docs, slots, distances [blockSize]uint32
+	touched                int8 // see touch
 }
 
 func newScratch(c *coder) *scratch {
@@ -57,9 +64,11 @@ func newScratch(c *coder) *scratch {
 // allows all), best first and ties by document number. The query need not have unit length
 // and is not modified. Scores are cosines, -1 to 1.
 //
-// Results are exact for the vectors as rows keep them, up to Options.ExactUpTo allowed
-// documents, and beyond while a shortlist would save nothing. Else a hit whose code is far from the query may be missing, but scores
-// and order are exact, and equal searches of an unchanged collection give equal results.
+// Results are exact for the vectors as rows keep them and the query as steps keep it, up to
+// Options.ExactUpTo allowed documents, and beyond while a shortlist would save nothing. Else a
+// hit whose code is far from the query may be missing, but scores and order are exact, and
+// equal searches of an unchanged collection give equal results.
+//
 // Search returns ctx's error if ctx ends first, and a *RefusedError for an unusable query.
 func (s *Collection) Search(ctx context.Context, query []float32, allow *roaring.Bitmap, k int) ([]index.Hit, error) {
 	a, err := s.search(ctx, query, allow, k, 0)
@@ -78,6 +87,7 @@ func (s *Collection) search(ctx context.Context, query []float32, allow *roaring
 	defer s.scratch.Put(room)
 	copy(room.query, query)
 	normalise(room.query, long)
+	room.steps.set(room.query)
 
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -170,18 +180,35 @@ func (s *Collection) scoreShortlist(ctx context.Context, room *scratch, allow *r
 			}
 		}
 	}
-	for _, key := range near.kept() {
-		doc := uint32(key)
-		slot, _ := s.slots.Get(doc)
-		room.best.add(scoreKey(index.Hit{Doc: doc, Score: cosine(s.score(slot, room))}))
+	for keys := range slices.Chunk(near.kept(), scoredAtOnce) {
+		slots := room.slots[:len(keys)]
+		for i, key := range keys {
+			slots[i], _ = s.slots.Get(uint32(key))
+		}
+		s.touch(slots, room)
+		for i, slot := range slots {
+			room.best.add(scoreKey(index.Hit{Doc: uint32(keys[i]), Score: cosine(s.score(slot, room))}))
+		}
 	}
 	return ctx.Err()
 }
 
+// touch reads the rows of some slots. Rows lie anywhere in memory, and the processor waits for
+// all that it is asked for together, but for each in turn while it computes between them.
+func (s *Collection) touch(slots []uint32, room *scratch) {
+	var sum int8
+	for _, slot := range slots {
+		row := s.rows.row(slot)
+		for at := 0; at < len(row); at += cacheLine {
+			sum += row[at]
+		}
+	}
+	room.touched = sum // else the compiler would leave out the reads
+}
+
 // score is the product of the query with the unit vector of a slot.
 func (s *Collection) score(slot uint32, room *scratch) float32 {
-	widen(s.rows.row(slot), room.vector)
-	return s.dot(room.query, room.vector) * s.rows.scales[slot]
+	return float32(dotRow(s.rows.row(slot), room.steps.of)) * room.steps.size * s.rows.scales[slot]
 }
 
 // blocks yields the slots of the allowed documents, up to blockSize at a time. They are in
