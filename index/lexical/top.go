@@ -39,9 +39,16 @@ func (s *search) top() (hits []index.Hit, content int) {
 	return hits, content
 }
 
-// compareHits orders hits by score, highest first, then by number.
+// compareHits orders hits by score, highest first, then by number. Scores are numbers, so
+// they are compared without cmp.Compare's order of NaN.
 func compareHits(a, b index.Hit) int {
-	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
+	switch {
+	case a.Score > b.Score:
+		return -1
+	case a.Score < b.Score:
+		return 1
+	}
+	return cmp.Compare(a.Doc, b.Doc)
 }
 
 // worstFirst is a heap of hits with the worst at its root, written out because
