@@ -60,7 +60,7 @@ func evalCommand(a *App) *cobra.Command {
   queries.jsonl     {"id", "text", "group"?, "kind"?, "split"?} a line
   qrels.tsv         question, document and grade, with tabs between them
   unanswered.jsonl  further questions, which no document answers, if there are any
-  code/             files that are indexed as code, if there are any
+  code/             code to index and to ask for, or a link to its folder, if there is any
 
 each file plain or with .gz. A document is a reference, or by its kind
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/eval"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/recall"
 )
@@ -61,7 +62,7 @@ func readCodeQuestions(t *testing.T, file string) (q codeQuestions) {
 
 // answers says whether an item shows a place that defines what the question asks about.
 func (q codeQuestion) answers(item memory.Item) bool {
-	return slices.ContainsFunc(q.places, func(p codePlace) bool {
+	return item.Kind == memory.Chunk && slices.ContainsFunc(q.places, func(p codePlace) bool {
 		return item.Source.Path == p.path && item.Source.Lines[0] <= p.last && p.first <= item.Source.Lines[1]
 	})
 }
@@ -109,17 +110,27 @@ func measureCodeQuestions(t *testing.T, root string, q codeQuestions) {
 	if core.History != nil {
 		<-core.History.Refresh("box-"+filepath.Base(root), root)
 	}
+	pairs, err := eval.LessonPairs()
+	must(t, err)
 	for _, way := range []struct {
-		name string
-		req  memory.RecallRequest
+		name    string
+		req     memory.RecallRequest
+		lessons bool // that stand beside the code
 	}{
-		{"ranked", memory.RecallRequest{MaxTokens: memory.MaxTokens, MinRelevance: new(0.0)}},
-		{"answered", memory.RecallRequest{}},
+		{"ranked", memory.RecallRequest{Kinds: []memory.Kind{memory.Chunk}, MaxTokens: memory.MaxTokens, MinRelevance: new(0.0)}, false},
+		{"answered", memory.RecallRequest{Kinds: []memory.Kind{memory.Chunk}}, false},
+		{"answered beside lessons", memory.RecallRequest{}, true},
 	} {
+		if way.lessons {
+			for _, pair := range pairs {
+				_, err := core.Ingest.Remember(t.Context(), memory.RememberRequest{Lesson: pair.Lesson, Caller: memory.Caller{Dir: root}})
+				must(t, err)
+			}
+		}
 		first, five, full, silent := 0, 0, 0, 0
 		for _, question := range q.list {
 			req := way.req
-			req.Query, req.Kinds, req.Limit, req.Caller = question.text, []memory.Kind{memory.Chunk}, 5, memory.Caller{Dir: root}
+			req.Query, req.Limit, req.Caller = question.text, 5, memory.Caller{Dir: root}
 			a, err := core.Recall.Recall(t.Context(), req)
 			if err != nil {
 				t.Fatalf("recall %q: %v", question.text, err)
@@ -143,6 +154,9 @@ func measureCodeQuestions(t *testing.T, root string, q codeQuestions) {
 			if at != 0 {
 				t.Logf("%s: %d: %s", way.name, at+1, question.text)
 				for _, item := range a.Items {
+					if item.Kind != memory.Chunk {
+						continue
+					}
 					t.Logf("\t%.2f %s:%d-%d %s", item.Relevance, item.Source.Path, item.Source.Lines[0], item.Source.Lines[1], item.Source.Symbol)
 				}
 			}

@@ -92,12 +92,13 @@ func Run(ctx context.Context, set *Set, engine Engine, opts Options) (*Report, e
 		return nil, err
 	}
 	report := &Report{Set: set.Name, Degraded: map[string]int{}}
+	k := &asker{set: set, engine: engine, opts: opts, judged: map[string]Document{}}
 	if dir := set.Code(); dir != "" {
 		if err := engine.Code(ctx, project(set, ""), dir); err != nil {
 			return nil, fmt.Errorf("index code: %w", err)
 		}
+		k.kinds = []memory.Kind{memory.Chunk} // asked for although no document is code
 	}
-	k := &asker{set: set, engine: engine, opts: opts, judged: map[string]Document{}}
 	if err := write(ctx, k, report); err != nil {
 		return nil, err
 	}

@@ -189,13 +189,16 @@ func TestSplitIsAskedAlone(t *testing.T) {
 	}
 }
 
-func TestCodeOfASetIsIndexed(t *testing.T) {
+func TestCodeOfASetIsIndexedAndAskedFor(t *testing.T) {
 	set := files()
 	set[filepath.Join(codeDir, "a.go")] = "package a\n"
 	engine := &shelf{}
 	opened := openSet(t, set)
-	if _, err := Run(t.Context(), opened, engine, Options{Depth: 1}); err != nil || engine.code != opened.Code() || engine.code == "" {
+	if _, err := Run(t.Context(), opened, engine, Options{Depth: 1, Answers: true}); err != nil || engine.code != opened.Code() || engine.code == "" {
 		t.Errorf("indexed %q, %v; want the folder code of the set", engine.code, err)
+	}
+	if !slices.Contains(engine.kinds, memory.Chunk) {
+		t.Errorf("asked for %v, want code, too", engine.kinds)
 	}
 }
 
