@@ -117,6 +117,7 @@ func (a *Admin) Init(ctx context.Context) (did []string, err error) {
 		tag, err := tx.Exec(ctx, `update recalld.lesson set hash = hash where xid >= pg_snapshot_xmax(pg_current_snapshot())`)
 		if n := tag.RowsAffected(); n > 0 {
 			did = append(did, fmt.Sprintf("renewed %d restored shares", n))
+			_, err = tx.Exec(ctx, `select pg_notify('recalld', '')`)
 		}
 		return err
 	})

@@ -21,7 +21,9 @@ const (
 	// vanished without a word.
 	statementTimeout = 30 * time.Second
 	callTimeout      = statementTimeout + dialTimeout
-	maxConnections   = 2
+	// maxConnections is one: an exchange does one thing after another, and listens when it
+	// is over.
+	maxConnections = 1
 )
 
 // connection is a connection to a team's server. It is safe for concurrent use.

@@ -54,7 +54,7 @@ func newMachine(t testing.TB, id string) *machine {
 	m.team, err = team.New(team.Options{
 		Path: filepath.Join(t.TempDir(), "team.json"), Store: m.Store, Taker: m.Ingest, Projects: m.Projects,
 		Redact: backend.RedactSecret, Logger: slog.New(slog.DiscardHandler),
-		Pauses: team.Pauses{First: 10 * time.Millisecond, Last: 100 * time.Millisecond, Look: time.Second},
+		Pauses: team.Pauses{First: 10 * time.Millisecond, Last: 100 * time.Millisecond, Look: time.Hour},
 	})
 	if err != nil {
 		t.Fatal(err)
