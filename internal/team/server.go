@@ -49,8 +49,8 @@ func settings(url string) (*pgxpool.Config, error) {
 		c.RuntimeParams["application_name"] = "recalld"
 	}
 	c.RuntimeParams["statement_timeout"] = fmt.Sprint(statementTimeout.Milliseconds())
-	// With several hosts only the one that takes writes is of use.
-	if len(c.Fallbacks) > 0 && c.ValidateConnect == nil {
+	// Only a server that takes writes is of use.
+	if c.ValidateConnect == nil {
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	for _, h := range append([]*pgconn.FallbackConfig{{Host: c.Host, TLSConfig: c.TLSConfig}}, c.Fallbacks...) {
@@ -146,6 +146,9 @@ func serverError(err error) error {
 	}
 	switch refused.Code {
 	case "28P01", "28000":
+		if strings.Contains(refused.Message, "pg_hba.conf") {
+			return &memory.Error{Code: memory.CodeForbidden, Message: "the rules of the team's server do not let this login in: " + refused.Message, Cause: err, Hint: "ask its operator for a line in pg_hba.conf"}
+		}
 		return &memory.Error{Code: memory.CodeForbidden, Message: "the team's server refuses the name or password", Cause: err, Hint: "ask its operator for 'recalld team add NAME'"}
 	case "3D000":
 		return &memory.Error{Code: memory.CodeNotFound, Message: "the team's server has no such database", Cause: err}

@@ -151,6 +151,53 @@ func (p *Postgres) URL(role, database string) string {
 	return fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", role, p.Port, database)
 }
 
+// Rule puts a line before the rules that let everybody in (pg_hba.conf).
+func (p *Postgres) Rule(line string) {
+	p.t.Helper()
+	file := filepath.Join(p.data(), "pg_hba.conf")
+	rules, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, append([]byte(line+"\n"), rules...), 0o600)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.SQL("super", "postgres", `select pg_reload_conf()`)
+}
+
+// Tablespace makes a tablespace on a disk of its own, of so many MiB, and returns what
+// changes its size. Without the right to mount one the test is skipped.
+func (p *Postgres) Tablespace(name string, size int) (resize func(size int)) {
+	p.t.Helper()
+	dir := filepath.Join(p.dir, name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	mount := func(how string, size int) error {
+		return exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("%ssize=%dm", how, size), "tmpfs", dir).Run()
+	}
+	if err := mount("", size); err != nil {
+		p.t.Skipf("needs the right to mount a small disk: %v", err)
+	}
+	p.t.Cleanup(func() {
+		p.Kill()
+		if err := exec.Command("umount", dir).Run(); err != nil {
+			p.t.Error(err)
+		}
+	})
+	if id := serverUser(p.t); id != nil {
+		if err := os.Chown(dir, int(id.Uid), int(id.Gid)); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	p.SQL("super", "team", `create tablespace `+name+` location '`+dir+`'`)
+	return func(size int) {
+		if err := mount("remount,", size); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
 // SQL runs statements as a role.
 func (p *Postgres) SQL(role, database string, statements ...string) {
 	p.t.Helper()
