@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -21,8 +22,8 @@ const (
 	// vanished without a word.
 	statementTimeout = 30 * time.Second
 	callTimeout      = statementTimeout + dialTimeout
-	// maxConnections is one: an exchange does one thing after another, and listens when it
-	// is over.
+	// maxConnections is one, which listens between exchanges: what is notified during one is
+	// kept for its end.
 	maxConnections = 1
 )
 
@@ -48,7 +49,14 @@ func settings(url string) (*pgxpool.Config, error) {
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "recalld"
 	}
-	c.RuntimeParams["statement_timeout"] = fmt.Sprint(statementTimeout.Milliseconds())
+	// A pooler may give each transaction another session, without its prepared statements.
+	c.DefaultQueryExecMode = pgx.QueryExecModeExec
+	// The limit is no parameter of the start, because poolers refuse that. The connection
+	// listens before its first exchange, so that nothing falls between the two.
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, fmt.Sprintf("set statement_timeout = %d; listen recalld", statementTimeout.Milliseconds()))
+		return err
+	}
 	// Only a server that takes writes is of use.
 	if c.ValidateConnect == nil {
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite

@@ -202,11 +202,6 @@ func (c *connection) wait(ctx context.Context, projects []string) error {
 		return fmt.Errorf("listen to team: %w", serverError(err))
 	}
 	defer conn.Release()
-	begin, cancel := bounded(ctx)
-	defer cancel()
-	if _, err := conn.Exec(begin, `listen recalld`); err != nil {
-		return fmt.Errorf("listen to team: %w", serverError(err))
-	}
 	for {
 		n, err := conn.Conn().WaitForNotification(ctx)
 		switch {

@@ -37,8 +37,15 @@ type machine struct {
 	project memory.Project
 }
 
-// newMachine makes a store that has the project shop, under an id of its own.
+// newMachine makes a store that has the project shop, under an id of its own. It looks at the
+// server when it is notified, alone.
 func newMachine(t testing.TB, id string) *machine {
+	t.Helper()
+	return newLookingMachine(t, id, time.Hour)
+}
+
+// newLookingMachine makes one that also looks at the server from time to time.
+func newLookingMachine(t testing.TB, id string, look time.Duration) *machine {
 	t.Helper()
 	m := &machine{t: t, project: memory.Project{ID: "p-" + id, Name: "shop", Remote: shop}}
 	var shared atomic.Pointer[team.Service]
@@ -54,7 +61,7 @@ func newMachine(t testing.TB, id string) *machine {
 	m.team, err = team.New(team.Options{
 		Path: filepath.Join(t.TempDir(), "team.json"), Store: m.Store, Taker: m.Ingest, Projects: m.Projects,
 		Redact: backend.RedactSecret, Logger: slog.New(slog.DiscardHandler),
-		Pauses: team.Pauses{First: 10 * time.Millisecond, Last: 100 * time.Millisecond, Look: time.Hour},
+		Pauses: team.Pauses{First: 10 * time.Millisecond, Last: 100 * time.Millisecond, Look: look},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -383,6 +390,42 @@ func TestTeamFailover(t *testing.T) {
 	slices.Sort(outages)
 	t.Logf("| kills | acknowledged | arrived | doubled | lost | outage, median | longest |\n| %d | %d | %d | %d | %d | %s | %s |",
 		rounds, acknowledged.Load(), arrived.Load(), doubled.Load(), lost, outages[len(outages)/2].Round(time.Millisecond), outages[len(outages)-1].Round(time.Millisecond))
+}
+
+// TestTeamPooler: through a pooler, members exchange what they tell, outcomes and withdrawals.
+// One that keeps sessions passes notifications on; for one that does not, members look.
+func TestTeamPooler(t *testing.T) {
+	for mode, look := range map[string]time.Duration{"session": time.Hour, "transaction": 100 * time.Millisecond} {
+		t.Run(mode, func(t *testing.T) {
+			url := newTeam(t, map[string][]string{"ann": {"*"}, "bob": {"*"}}).Pooler(mode)
+			ann, bob := newLookingMachine(t, "ann", look), newLookingMachine(t, "bob", look)
+			ann.join(url("ann", "team"))
+			bob.join(url("bob", "team"))
+			const lessons = 1200 // several statements
+			var id string
+			for n := range lessons {
+				id = ann.remember(memory.RememberRequest{Lesson: fmt.Sprintf("lesson %d", n)})
+			}
+			bob.until("bob has all", func() bool { return len(bob.lessons()) == lessons })
+			last := bob.lessons()[fmt.Sprintf("lesson %d", lessons-1)]
+			if err := bob.Ingest.Outcome(t.Context(), []string{last.ID}, true); err != nil {
+				t.Fatal(err)
+			}
+			ann.until("ann sees bob's outcome", func() bool {
+				r, _ := ann.Store.Record(id)
+				return len(r.Event.Team) == 1 && r.Event.Proven().String() == "1/1"
+			})
+			ann.remember(memory.RememberRequest{Lesson: "not so", Retracts: []string{id}})
+			bob.until("bob has it retracted", func() bool { _, ok := bob.lessons()[last.Event.Lesson]; return !ok })
+			if _, err := bob.team.Leave(t.Context(), service.None{}); err != nil {
+				t.Fatal(err)
+			}
+			ann.until("bob's outcome is gone", func() bool {
+				r, _ := ann.Store.Record(id)
+				return len(r.Event.Team) == 0
+			})
+		})
+	}
 }
 
 // TestTeamRestored: a new server counts its transactions anew, so a dump holds rows of

@@ -33,7 +33,7 @@ func TestWaitForOwnProjects(t *testing.T) {
 		defer cancel()
 		return c.wait(ctx, []string{"shop"})
 	}
-	if err := wait(100 * time.Millisecond); !errors.Is(err, context.DeadlineExceeded) { // it listens from now on
+	if err := wait(100 * time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("nobody wrote, and it returns %v", err)
 	}
 	for project, want := range map[string]error{"": nil, "shop": nil, "other": context.DeadlineExceeded} {

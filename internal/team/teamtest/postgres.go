@@ -6,6 +6,7 @@ package teamtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -122,10 +123,16 @@ func (p *Postgres) Start() {
 	}
 	p.ended = make(chan error, 1)
 	go func(c *exec.Cmd, ended chan error) { ended <- c.Wait() }(p.process, p.ended)
+	p.await(p.URL("super", "postgres"))
+}
+
+// await returns when an address answers.
+func (p *Postgres) await(url string) {
+	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 	defer cancel()
 	for tick := time.Tick(50 * time.Millisecond); ; <-tick { // it says nothing when it is ready
-		conn, err := pgx.Connect(ctx, p.URL("super", "postgres"))
+		conn, err := pgx.Connect(ctx, url)
 		if err == nil {
 			_ = conn.Close(ctx)
 			return
@@ -196,6 +203,39 @@ func (p *Postgres) Tablespace(name string, size int) (resize func(size int)) {
 			p.t.Fatal(err)
 		}
 	}
+}
+
+// Pooler starts PgBouncer in front of the server, in a pool mode, and returns the address of a
+// database through it. Without PgBouncer the test is skipped.
+func (p *Postgres) Pooler(mode string) (url func(role, database string) string) {
+	p.t.Helper()
+	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		if program = "/usr/sbin/pgbouncer"; exec.Command(program, "--version").Run() != nil {
+			p.t.Skip("needs PgBouncer: install Debian's package pgbouncer")
+		}
+	}
+	port, settings := freePort(p.t), filepath.Join(p.dir, "pgbouncer-"+mode+".ini")
+	text := fmt.Sprintf("[databases]\n* = host=127.0.0.1 port=%d\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\nunix_socket_dir =\nauth_type = trust\nauth_file = %s\npool_mode = %s\n",
+		p.Port, port, filepath.Join(p.dir, "users"), mode)
+	users := `"ann" ""` + "\n" + `"bob" ""` + "\n"
+	if err := errors.Join(os.WriteFile(settings, []byte(text), 0o644), os.WriteFile(filepath.Join(p.dir, "users"), []byte(users), 0o644)); err != nil {
+		p.t.Fatal(err)
+	}
+	process := p.command("pgbouncer", settings)
+	process.Path, process.Err = program, nil
+	if err := process.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		_ = process.Process.Kill()
+		_ = process.Wait()
+	})
+	url = func(role, database string) string {
+		return fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", role, port, database)
+	}
+	p.await(url("ann", "team"))
+	return url
 }
 
 // SQL runs statements as a role.
