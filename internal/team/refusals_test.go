@@ -56,11 +56,14 @@ func TestTeamRefusals(t *testing.T) {
 			}
 		})
 	}
-	p.SQL("owner", "team", `update recalld.version set schema = 99`)
-	m := newMachine(t, "y")
-	if _, err := m.team.Join(t.Context(), memory.TeamJoinRequest{URL: p.URL("ann", "team")}); memory.CodeOf(err) != memory.CodeIncompatible {
-		t.Errorf("a newer schema: %v", err)
+	for schema, want := range map[int]string{0: "the team's server has schema 0, and this program needs 1", 99: "the team's server has schema 99, and this program knows up to 1"} {
+		p.SQL("owner", "team", fmt.Sprintf(`update recalld.version set schema = %d`, schema))
+		_, err := newMachine(t, "y").team.Join(t.Context(), memory.TeamJoinRequest{URL: p.URL("ann", "team")})
+		if got := memory.AsError(err); err == nil || got.Code != memory.CodeIncompatible || got.Message != want {
+			t.Errorf("schema %d: %v, want %q", schema, err, want)
+		}
 	}
+	p.SQL("owner", "team", `update recalld.version set schema = 99`)
 	admin, err := team.OpenAdmin(t.Context(), p.URL("owner", "team"))
 	if err != nil {
 		t.Fatal(err)
