@@ -157,7 +157,7 @@ agents: ## drive real coding agents from npm through whole turns and write the t
 agentlogs: ## make 300 logs of real sessions of six agents, 126 MB in all, and import them
 	RECALLD_TEST_AGENTLOGS=1 $(GO) test -count 1 -run '^TestAgentLogs$$' -v -timeout 30m ./bench/agents
 
-team: ## share lessons over real PostgreSQL servers, killed and replaced: make team [KILLS=20] (needs Debian's package postgresql)
+team: ## share lessons over real PostgreSQL servers, killed and replaced: make team [KILLS=20] (needs Debian's packages postgresql and pgbouncer)
 	RECALLD_TEST_POSTGRES=$(or $(POSTGRES),1) RECALLD_TEAM_KILLS=$(KILLS) $(GO) test -count 1 -timeout 30m $(if $(KILLS),-run Failover -v) ./internal/team
 
 openapi: ## check the description of the HTTP API with an independent validator, and call the daemon by a client that an outside generator makes

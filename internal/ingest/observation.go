@@ -22,6 +22,14 @@ func observe(old, one memory.Record, live bool) (memory.Record, bool) {
 	}
 	followed := one.Provenance.Followed()
 	switch {
+	case followed && old.Provenance.Origin == memory.OriginTeam && teamTells(old.Event):
+		known := old.Provenance.Path != ""
+		if !known { // it stays when the team takes it back
+			old.Provenance.Path = one.Provenance.Path
+		}
+		return old, !known
+	case followed && (old.Provenance.Origin == memory.OriginTeam || old.Provenance.Followed() && len(old.Event.Observations) == 0):
+		return promote(old, one, live), true // the team only counted outcomes, or has taken it back
 	case followed && !old.Provenance.Followed():
 		return old, false
 	case !followed && (old.Provenance.Followed() || old.Provenance.Origin == memory.OriginTeam):
@@ -69,8 +77,7 @@ func observe(old, one memory.Record, live bool) (memory.Record, bool) {
 	return merged, true
 }
 
-// promote returns a lesson that is recorded by a call or imported and was known from
-// followed files, or from the team, alone. The dates, tags and other fields of those are
+// promote returns a lesson that is told by a more trusted source than before. The dates, tags and other fields of those are
 // dropped; what the team says of it stays.
 // Outcomes that were counted here and marks stay, and so does a withdrawal by a caller that is
 // newer than an imported line.

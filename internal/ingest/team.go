@@ -32,8 +32,8 @@ type Shared struct {
 // TakeShares takes over what members of a team say of lessons of a project, which the team
 // knows as teamProject. A share replaces the one that the same member gave before, so the
 // result depends neither on the order of members nor on repetition. A lesson that no member
-// shares any more is removed, unless it was told or imported here. What was forgotten here
-// stays out. Problems are the shares that were skipped.
+// shares any more is removed, unless it was told, imported or followed here. What was
+// forgotten here stays out. Problems are the shares that were skipped.
 func (s *Service) TakeShares(ctx context.Context, project memory.Project, teamProject string, have Lister, shares []Shared) (Imported, error) {
 	var out Imported
 	here, err := takenBackHere(ctx, project, teamProject, have, shares)
@@ -131,10 +131,7 @@ func (s *Service) takeShares(ctx context.Context, project memory.Project, teamPr
 	}
 	b := memory.Batch{Action: "take shares of the team", Detail: map[string]any{"project": project.ID, "shares": len(part)}}
 	for _, id := range takenBack {
-		// Outcomes alone do not keep a lesson: two members who only counted some would hold
-		// it for one another when the one who told it has forgotten it.
-		told := func(x memory.TeamShare) bool { return !x.At.IsZero() }
-		if r := w.now[id]; r.Event != nil && r.Provenance.Origin == memory.OriginTeam && !slices.ContainsFunc(r.Event.Team, told) {
+		if r := w.now[id]; r.Event != nil && r.Provenance.Origin == memory.OriginTeam && !teamTells(r.Event) {
 			b.DropRecords = append(b.DropRecords, id)
 			w.order = slices.DeleteFunc(w.order, func(x string) bool { return x == id })
 		}
@@ -195,8 +192,10 @@ func shared(old memory.Record, one *memory.Record, share memory.TeamShare) (memo
 		return old, false
 	case old.Event == nil:
 		old = *one
-	case one != nil && old.Provenance.Followed(): // a colleague is trusted more
+	case !share.At.IsZero() && old.Provenance.Followed(): // a colleague is trusted more
+		file := old.Provenance.Path
 		old = promote(old, *one, false)
+		old.Provenance.Path = file
 	}
 	event := *old.Event
 	event.Team = slices.Clone(event.Team)
@@ -214,13 +213,24 @@ func shared(old memory.Record, one *memory.Record, share memory.TeamShare) (memo
 		event.Team = slices.Insert(event.Team, i, share)
 	}
 	old.Event = &event
-	if old.Provenance.Origin == memory.OriginTeam {
+	switch {
+	case old.Provenance.Origin != memory.OriginTeam:
+	case old.Provenance.Path != "" && !teamTells(&event): // the file still does
+		old.Provenance = memory.Provenance{Origin: memory.OriginFollowed, Path: old.Provenance.Path}
+		event.AgentID, event.Observations = "", nil // the file's come when it is read again
+	default:
 		historyOfTeam(&old)
 	}
 	if !onlyCounted {
 		event.Withdrawn = teamWithdrawal(&event)
 	}
 	return old, true
+}
+
+// teamTells says that a member tells a lesson. Outcomes alone do not keep it: two members who
+// only counted some would hold it for one another when the one who told it has forgotten it.
+func teamTells(e *memory.Event) bool {
+	return slices.ContainsFunc(e.Team, func(x memory.TeamShare) bool { return !x.At.IsZero() })
 }
 
 // historyOfTeam makes the history of a lesson that is known from the team alone: the same for

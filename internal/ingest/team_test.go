@@ -3,6 +3,7 @@ package ingest_test
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -135,5 +136,94 @@ func TestSharesGoAndStay(t *testing.T) {
 	many[3], many[1999] = ingest.Shared{Member: "ann", Lesson: &bad}, ingest.Shared{Member: "bob", Lesson: &long}
 	if done := take(many...); len(done.Problems) != 2 || done.Problems[0].Index != 3 || done.Problems[1].Index != 1999 {
 		t.Errorf("wrong shares: %+v", done)
+	}
+}
+
+// TestFollowedAndShared: a lesson that a repository's file and members of the team tell, who
+// come and go in any order, is there once, with the greatest trust of those who tell it now.
+func TestFollowedAndShared(t *testing.T) {
+	at := time.Now().Add(-24 * time.Hour).UTC().Truncate(time.Millisecond)
+	project := memory.Project{ID: "p-1", Name: "shop"}
+	file := memory.Provenance{Origin: memory.OriginFollowed, Path: "/src/shop/agent-knowledge/logs/shop.jsonl"}
+	line := memory.LogLine{Timestamp: at.Add(-time.Hour), Repo: "shop", Type: memory.EventPattern, Lesson: "one", Tags: []string{"file"}, AgentID: "codex", Hash: memory.DocID{1}}
+	lesson := func(at time.Time, rate *memory.Rate) *memory.TeamLesson {
+		return &memory.TeamLesson{Repo: "shop", Type: memory.EventPattern, Lesson: "one", Tags: []string{"team"}, At: at, Rate: rate}
+	}
+	id := ingest.TeamLessonID(teamProject, lesson(at, nil))
+	tellers := []string{"file", "ann", "bob", "cyd"}
+	for seed := range uint64(30) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		parts := backend.Open(t, backend.Options{})
+		tells := map[string]bool{}
+		follow := func() {
+			if _, err := parts.Ingest.ImportLessons(t.Context(), project, file, []memory.LogLine{line}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for step := range 40 {
+			who := tellers[random.IntN(len(tellers))]
+			tells[who] = random.IntN(2) == 0
+			switch {
+			case who == "file" && tells[who]:
+				follow()
+			case who == "file":
+				if _, err := parts.Ingest.Withdraw(t.Context(), project.ID, parts.Store, func(memory.Provenance) bool { return false }); err != nil {
+					t.Fatal(err)
+				}
+			default:
+				x := ingest.Shared{Member: who, ID: id}
+				if tells[who] {
+					x.Lesson = lesson(at, nil)
+					if who == "cyd" { // got it from the others, and counts only
+						x.Lesson = lesson(time.Time{}, &memory.Rate{Successes: 1, Attempts: 1})
+					}
+				}
+				if _, err := parts.Ingest.TakeShares(t.Context(), project, teamProject, parts.Store, []ingest.Shared{x}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !tells["file"] && !tells["ann"] && !tells["bob"] {
+				tells["cyd"] = false // whoever only counts it takes that back by and by
+				if _, err := parts.Ingest.TakeShares(t.Context(), project, teamProject, parts.Store, []ingest.Shared{{Member: "cyd", ID: id}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := map[memory.Origin]int{}
+			switch {
+			case tells["ann"] || tells["bob"]:
+				want[memory.OriginTeam] = 1
+			case tells["file"]:
+				want[memory.OriginFollowed] = 1
+			}
+			got := map[memory.Origin]int{}
+			for r, err := range parts.Store.ProjectRecords(t.Context(), project.ID, memory.Lesson) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got[r.Provenance.Origin]++
+				for member, share := range map[string]bool{"ann": tells["ann"], "bob": tells["bob"], "cyd": tells["cyd"]} {
+					if n := slices.IndexFunc(r.Event.Team, func(x memory.TeamShare) bool { return x.Member == member }); n >= 0 != share {
+						t.Fatalf("seed %d, step %d: %s shares it: %t, it has %+v", seed, step, member, share, r.Event.Team)
+					}
+				}
+			}
+			if !cmp.Equal(want, got) {
+				t.Fatalf("seed %d, step %d, %s: it is told by %v and there as %v", seed, step, who, tells, got)
+			}
+		}
+		// Left to the file, it is as the file tells it once that is read again, as at a start.
+		follow()
+		for _, member := range tellers[1:] {
+			if _, err := parts.Ingest.TakeShares(t.Context(), project, teamProject, parts.Store, []ingest.Shared{{Member: member, ID: id}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		follow()
+		for r, err := range parts.Store.ProjectRecords(t.Context(), project.ID, memory.Lesson) {
+			if err != nil || r.Provenance != file || !r.Created.Equal(line.Timestamp) || len(r.Event.Observations) != 1 || r.Event.AgentID != "codex" || !slices.Equal(r.Tags, line.Tags) {
+				t.Fatalf("seed %d: from the file it is %+v, %v", seed, r, err)
+			}
+		}
+		parts.Close(t)
 	}
 }

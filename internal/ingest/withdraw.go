@@ -23,7 +23,8 @@ type Contents interface {
 // followable are the kinds of records that files of a repository can bring.
 var followable = []memory.Kind{memory.Lesson, memory.Step, memory.Rule, memory.Reference, memory.Tool}
 
-// Withdraw removes a project's followed records for which stays is false. Unlike Forget it
+// Withdraw removes a project's followed records for which stays is false; what the team tells
+// too stays the team's. Unlike Forget it
 // leaves no tombstones: the files bring the records back when they are read again. It
 // returns how many records were removed.
 func (s *Service) Withdraw(ctx context.Context, project string, have Contents, stays func(memory.Provenance) bool) (removed int, err error) {
@@ -31,6 +32,7 @@ func (s *Service) Withdraw(ctx context.Context, project string, have Contents, s
 	defer s.forgetting.Unlock()
 	goes := func(p memory.Provenance) bool { return p.Followed() && !stays(p) }
 	var records []string
+	var team []memory.Record  // that the team tells too
 	told := map[string]bool{} // sessions that have steps of their own
 	for _, kind := range followable {
 		for r, err := range have.ProjectRecords(ctx, project, kind) {
@@ -39,6 +41,8 @@ func (s *Service) Withdraw(ctx context.Context, project string, have Contents, s
 				return 0, fmt.Errorf("withdraw: %w", err)
 			case goes(r.Provenance):
 				records = append(records, r.ID)
+			case r.Provenance.Origin == memory.OriginTeam && r.Provenance.Path != "" && !stays(memory.Provenance{Origin: memory.OriginFollowed, Path: r.Provenance.Path}):
+				team = append(team, r)
 			case kind == memory.Step:
 				told[r.Session] = true
 			}
@@ -64,6 +68,15 @@ func (s *Service) Withdraw(ctx context.Context, project string, have Contents, s
 			return removed, fmt.Errorf("withdraw: %w", err)
 		}
 		removed += c.Dropped
+	}
+	withoutFile := func(r, _ memory.Record) memory.Record {
+		r.Provenance.Path = ""
+		return r
+	}
+	for part := range slices.Chunk(team, dropBatch) {
+		if _, err := s.opts.Committer.Commit(ctx, memory.Batch{Records: part, Merge: withoutFile}); err != nil {
+			return removed, fmt.Errorf("withdraw: %w", err)
+		}
 	}
 	b.Action, b.Detail = "withdraw followed records", map[string]any{"project": project, "records": len(records), "sessions": len(b.DropSessions)}
 	if _, err := s.opts.Committer.Commit(ctx, b); err != nil {

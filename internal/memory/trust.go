@@ -43,7 +43,7 @@ type Provenance struct {
 	Agent   string `json:"agent,omitempty"`
 	Session string `json:"session,omitempty"`
 	// Path is the file that it was read from; for a session and its steps, the
-	// folder of the session.
+	// folder of the session; for a lesson of the team, a followed file that has it too.
 	Path string `json:"path,omitempty"`
 }
 

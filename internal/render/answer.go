@@ -325,6 +325,9 @@ func Provenance(p *memory.Provenance, line func(string) string) string {
 		text += " by " + line(p.Agent)
 	}
 	if p.Path != "" {
+		if p.Origin == memory.OriginTeam {
+			text += " and"
+		}
 		text += " from " + line(p.Path)
 	}
 	return text

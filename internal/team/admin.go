@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -50,7 +51,10 @@ type Admin struct {
 	url  string
 }
 
-// OpenAdmin connects as the operator.
+// oldest is the first version of PostgreSQL with transaction ids of 64 bits (xid8).
+const oldest = 13
+
+// OpenAdmin connects as the operator. A server that is too old is CodeIncompatible.
 func OpenAdmin(ctx context.Context, url string) (*Admin, error) {
 	config, err := settings(url)
 	if err != nil {
@@ -59,6 +63,12 @@ func OpenAdmin(ctx context.Context, url string) (*Admin, error) {
 	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
 	if err != nil {
 		return nil, fmt.Errorf("connect to team: %w", serverError(err))
+	}
+	found, _, _ := strings.Cut(conn.PgConn().ParameterStatus("server_version"), " ") // of the packager
+	major, _, _ := strings.Cut(found, ".")
+	if n, err := strconv.Atoi(major); err == nil && n < oldest { // a new one may count otherwise
+		_ = conn.Close(ctx)
+		return nil, &memory.Error{Code: memory.CodeIncompatible, Message: fmt.Sprintf("the team's server is PostgreSQL %s, and a team needs %d or newer", found, oldest), Hint: "upgrade the server"}
 	}
 	return &Admin{conn, url}, nil
 }
@@ -117,6 +127,7 @@ func (a *Admin) Init(ctx context.Context) (did []string, err error) {
 		tag, err := tx.Exec(ctx, `update recalld.lesson set hash = hash where xid >= pg_snapshot_xmax(pg_current_snapshot())`)
 		if n := tag.RowsAffected(); n > 0 {
 			did = append(did, fmt.Sprintf("renewed %d restored shares", n))
+			_, err = tx.Exec(ctx, `select pg_notify('recalld', '')`)
 		}
 		return err
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -21,7 +22,9 @@ const (
 	// vanished without a word.
 	statementTimeout = 30 * time.Second
 	callTimeout      = statementTimeout + dialTimeout
-	maxConnections   = 2
+	// maxConnections is one, which listens between exchanges: what is notified during one is
+	// kept for its end.
+	maxConnections = 1
 )
 
 // connection is a connection to a team's server. It is safe for concurrent use.
@@ -46,9 +49,16 @@ func settings(url string) (*pgxpool.Config, error) {
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "recalld"
 	}
-	c.RuntimeParams["statement_timeout"] = fmt.Sprint(statementTimeout.Milliseconds())
-	// With several hosts only the one that takes writes is of use.
-	if len(c.Fallbacks) > 0 && c.ValidateConnect == nil {
+	// A pooler may give each transaction another session, without its prepared statements.
+	c.DefaultQueryExecMode = pgx.QueryExecModeExec
+	// The limit is no parameter of the start, because poolers refuse that. The connection
+	// listens before its first exchange, so that nothing falls between the two.
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, fmt.Sprintf("set statement_timeout = %d; listen recalld", statementTimeout.Milliseconds()))
+		return err
+	}
+	// Only a server that takes writes is of use.
+	if c.ValidateConnect == nil {
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	for _, h := range append([]*pgconn.FallbackConfig{{Host: c.Host, TLSConfig: c.TLSConfig}}, c.Fallbacks...) {
@@ -144,6 +154,9 @@ func serverError(err error) error {
 	}
 	switch refused.Code {
 	case "28P01", "28000":
+		if strings.Contains(refused.Message, "pg_hba.conf") {
+			return &memory.Error{Code: memory.CodeForbidden, Message: "the rules of the team's server do not let this login in: " + refused.Message, Cause: err, Hint: "ask its operator for a line in pg_hba.conf"}
+		}
 		return &memory.Error{Code: memory.CodeForbidden, Message: "the team's server refuses the name or password", Cause: err, Hint: "ask its operator for 'recalld team add NAME'"}
 	case "3D000":
 		return &memory.Error{Code: memory.CodeNotFound, Message: "the team's server has no such database", Cause: err}

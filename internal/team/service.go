@@ -219,8 +219,16 @@ func (s *Service) connected(ctx context.Context, url string) (worked bool, err e
 func (s *Service) wait(ctx context.Context, c *connection) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Pauses.Look)
 	defer cancel()
+	s.mu.Lock()
+	var projects []string
+	if s.member != nil {
+		for _, p := range s.member.Projects {
+			projects = append(projects, p.Name)
+		}
+	}
+	s.mu.Unlock()
 	heard := make(chan error, 1)
-	go func() { heard <- c.wait(ctx) }()
+	go func() { heard <- c.wait(ctx, projects) }()
 	select {
 	case <-s.wake:
 		cancel()

@@ -2,6 +2,7 @@ package team
 
 import (
 	"context"
+	"crypto/md5"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -126,7 +127,7 @@ func (c *connection) put(ctx context.Context, project string, rows []row) error 
 			on conflict (project, id, member) do update set body = excluded.body, hash = excluded.hash
 			where old.hash <> excluded.hash or (old.body is null) <> (excluded.body is null)
 			returning 1)
-		select pg_notify('recalld', '') from (select count(*) as n from written) as w where w.n > 0`, project, ids, bodies, hashes)
+		select pg_notify('recalld', md5($1)) from (select count(*) as n from written) as w where w.n > 0`, project, ids, bodies, hashes)
 	return err
 }
 
@@ -189,23 +190,27 @@ func readBody(text []byte) *memory.TeamLesson {
 	return l
 }
 
-// wait returns when a member has written to a project, or when ctx ends.
-func (c *connection) wait(ctx context.Context) error {
+// notified is what a notification says of a project: not its name, because every member may
+// listen.
+func notified(project string) string { return fmt.Sprintf("%x", md5.Sum([]byte(project))) }
+
+// wait returns when a member has written to one of the projects, when the operator changed
+// something, or when ctx ends.
+func (c *connection) wait(ctx context.Context, projects []string) error {
 	conn, err := c.pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("listen to team: %w", serverError(err))
 	}
 	defer conn.Release()
-	begin, cancel := bounded(ctx)
-	defer cancel()
-	if _, err := conn.Exec(begin, `listen recalld`); err != nil {
-		return fmt.Errorf("listen to team: %w", serverError(err))
-	}
-	if _, err := conn.Conn().WaitForNotification(ctx); err != nil {
-		if ctx.Err() != nil {
+	for {
+		n, err := conn.Conn().WaitForNotification(ctx)
+		switch {
+		case ctx.Err() != nil:
 			return ctx.Err()
+		case err != nil:
+			return fmt.Errorf("listen to team: %w", serverError(err))
+		case n.Payload == "" || slices.ContainsFunc(projects, func(p string) bool { return notified(p) == n.Payload }):
+			return nil
 		}
-		return fmt.Errorf("listen to team: %w", serverError(err))
 	}
-	return nil
 }

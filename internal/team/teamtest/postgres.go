@@ -6,6 +6,7 @@ package teamtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -122,10 +123,16 @@ func (p *Postgres) Start() {
 	}
 	p.ended = make(chan error, 1)
 	go func(c *exec.Cmd, ended chan error) { ended <- c.Wait() }(p.process, p.ended)
+	p.await(p.URL("super", "postgres"))
+}
+
+// await returns when an address answers.
+func (p *Postgres) await(url string) {
+	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 	defer cancel()
 	for tick := time.Tick(50 * time.Millisecond); ; <-tick { // it says nothing when it is ready
-		conn, err := pgx.Connect(ctx, p.URL("super", "postgres"))
+		conn, err := pgx.Connect(ctx, url)
 		if err == nil {
 			_ = conn.Close(ctx)
 			return
@@ -149,6 +156,86 @@ func (p *Postgres) Kill() {
 // URL is the address of a database for a role. Every role is let in without a password.
 func (p *Postgres) URL(role, database string) string {
 	return fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", role, p.Port, database)
+}
+
+// Rule puts a line before the rules that let everybody in (pg_hba.conf).
+func (p *Postgres) Rule(line string) {
+	p.t.Helper()
+	file := filepath.Join(p.data(), "pg_hba.conf")
+	rules, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, append([]byte(line+"\n"), rules...), 0o600)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.SQL("super", "postgres", `select pg_reload_conf()`)
+}
+
+// Tablespace makes a tablespace on a disk of its own, of so many MiB, and returns what
+// changes its size. Without the right to mount one the test is skipped.
+func (p *Postgres) Tablespace(name string, size int) (resize func(size int)) {
+	p.t.Helper()
+	dir := filepath.Join(p.dir, name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	mount := func(how string, size int) error {
+		return exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("%ssize=%dm", how, size), "tmpfs", dir).Run()
+	}
+	if err := mount("", size); err != nil {
+		p.t.Skipf("needs the right to mount a small disk: %v", err)
+	}
+	p.t.Cleanup(func() {
+		p.Kill()
+		if err := exec.Command("umount", dir).Run(); err != nil {
+			p.t.Error(err)
+		}
+	})
+	if id := serverUser(p.t); id != nil {
+		if err := os.Chown(dir, int(id.Uid), int(id.Gid)); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	p.SQL("super", "team", `create tablespace `+name+` location '`+dir+`'`)
+	return func(size int) {
+		if err := mount("remount,", size); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// Pooler starts PgBouncer in front of the server, in a pool mode, and returns the address of a
+// database through it. Without PgBouncer the test is skipped.
+func (p *Postgres) Pooler(mode string) (url func(role, database string) string) {
+	p.t.Helper()
+	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		if program = "/usr/sbin/pgbouncer"; exec.Command(program, "--version").Run() != nil {
+			p.t.Skip("needs PgBouncer: install Debian's package pgbouncer")
+		}
+	}
+	port, settings := freePort(p.t), filepath.Join(p.dir, "pgbouncer-"+mode+".ini")
+	text := fmt.Sprintf("[databases]\n* = host=127.0.0.1 port=%d\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\nunix_socket_dir =\nauth_type = trust\nauth_file = %s\npool_mode = %s\n",
+		p.Port, port, filepath.Join(p.dir, "users"), mode)
+	users := `"ann" ""` + "\n" + `"bob" ""` + "\n"
+	if err := errors.Join(os.WriteFile(settings, []byte(text), 0o644), os.WriteFile(filepath.Join(p.dir, "users"), []byte(users), 0o644)); err != nil {
+		p.t.Fatal(err)
+	}
+	process := p.command("pgbouncer", settings)
+	process.Path, process.Err = program, nil
+	if err := process.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		_ = process.Process.Kill()
+		_ = process.Wait()
+	})
+	url = func(role, database string) string {
+		return fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", role, port, database)
+	}
+	p.await(url("ann", "team"))
+	return url
 }
 
 // SQL runs statements as a role.
