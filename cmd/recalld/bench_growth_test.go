@@ -85,7 +85,7 @@ var growthQuantities = []struct {
 	{"remember, median", "ms", func(g growth) float64 { return milliseconds(median(g.remembers)) }},
 	{"start to the first full answer", "s", func(g growth) float64 { return g.start.Seconds() }},
 	{"import of a thousand", "s", func(g growth) float64 { return g.importing.Seconds() / float64(g.imported) * 1000 }},
-	{"resident", "MB", func(g growth) float64 { return megabytes(g.resident) }},
+	{"resident, without files", "MB", func(g growth) float64 { return megabytes(g.resident) }},
 	{"disk", "MB", func(g growth) float64 { return megabytes(g.disk) }},
 }
 
@@ -146,7 +146,7 @@ func measureGrowth(b *testing.B, d *benchDaemon, w *lessonWriter, dir string, st
 			}
 		})
 	}
-	g.resident = d.status(b).RSSBytes
+	g.resident = d.memory(b, "RssAnon")
 	g.disk = diskUsage(b, d.data)
 	return g
 }

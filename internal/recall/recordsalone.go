@@ -9,44 +9,72 @@ import (
 // aloneDepth is how many records are searched for alone: more than an answer shows.
 const aloneDepth = 50
 
-// recordsAlone says how sure records are by a search among records alone, and adds those
-// that the whole search did not reach. Among code, the same words are rarer or more common
-// and there are more documents: a lesson must be found, and be as sure, in a store of 20 as
-// beside four repositories. The order stays that of the whole search; what it did not reach
-// comes last.
+// recordsAlone says how sure records are by searches among them alone: steps among steps, and
+// all other kinds but code among each other. It adds those that the whole search did not
+// reach. Among code and steps, the same words are rarer or more common and there are more
+// documents: a lesson must be found, and be as sure, in a store of 20 as beside four
+// repositories and a year of steps. The order stays that of the whole search; what it did not
+// reach comes last.
 func (r *run) recordsAlone() {
-	kinds := slices.DeleteFunc(slices.Clone(r.searched.Kinds), func(k memory.Kind) bool { return k == memory.Chunk })
-	if r.nothing || len(kinds) == 0 || len(kinds) == len(r.searched.Kinds) {
-		return
+	var found []*candidate
+	for group := range kindGroups {
+		if group != groupOf(memory.Chunk) {
+			found = append(found, r.alone(group)...)
+		}
 	}
-	settings := r.settings
-	settings.Depth = min(settings.Depth, aloneDepth)
-	alone := r.s.newSearch(r.ctx, settings, r.query, r.sel)
-	alone.scratch = r.memory()
-	alone.searched = r.searched
-	alone.searched.Kinds, alone.ownWords = kinds, true
-	alone.vectorsUntil = r.vectorsUntil
-	alone.retrieve()
-	alone.fuse()
-	if r.err = alone.err; r.err != nil {
-		return
-	}
-	if len(alone.rankings) < len(r.rankings) {
-		return // a late retriever: how sure records are must not come from a part of the evidence
-	}
-	alone.resolve()
 	byDoc := r.memory().emptyByDoc()
 	fused, match := 0.0, 0.0 // of the last candidate
 	for _, c := range r.candidates {
 		byDoc[c.num], fused, match = c, c.fused, c.match
 	}
-	for _, c := range alone.candidates {
+	for _, c := range found {
 		switch known := byDoc[c.num]; {
 		case known == nil:
 			c.fused, c.match = fused, match
 			r.candidates = append(r.candidates, c)
-		case known.Kind != memory.Chunk: // not code with the text of a record
+		case groupOf(known.Kind) == groupOf(c.Kind): // not code with the text of a record
 			known.scores, known.relevance, known.coverage = c.scores, c.relevance, max(known.coverage, c.coverage)
 		}
 	}
+}
+
+// kindGroups is the number of groups of kinds that are searched alone.
+const kindGroups = 3
+
+func groupOf(k memory.Kind) int {
+	switch k {
+	case memory.Chunk:
+		return 0
+	case memory.Step:
+		return 1
+	}
+	return 2
+}
+
+// alone returns what a search among one group of the searched kinds finds; nothing if there is
+// nothing else, so that the whole search was the same.
+func (r *run) alone(group int) []*candidate {
+	of := r.searched
+	of.Kinds = slices.DeleteFunc(slices.Clone(of.Kinds), func(k memory.Kind) bool { return groupOf(k) != group })
+	if r.nothing || r.err != nil || len(of.Kinds) == 0 || len(of.Kinds) == len(r.searched.Kinds) {
+		return nil
+	}
+	whole, all := r.s.opts.Corpus.Select(r.searched)
+	part, _ := r.s.opts.Corpus.Select(of)
+	if n := part.GetCardinality(); n == 0 || n == whole.GetCardinality() && n == all.GetCardinality() {
+		return nil
+	}
+	settings := r.settings
+	settings.Depth = min(settings.Depth, aloneDepth)
+	alone := r.s.newSearch(r.ctx, settings, r.query, r.sel)
+	alone.scratch = r.memory()
+	alone.searched, alone.ownWords = of, true
+	alone.vectorsUntil = r.vectorsUntil
+	alone.retrieve()
+	alone.fuse()
+	if r.err = alone.err; r.err != nil || len(alone.rankings) < len(r.rankings) {
+		return nil // a late retriever: how sure records are must not come from a part of the evidence
+	}
+	alone.resolve()
+	return alone.candidates
 }
