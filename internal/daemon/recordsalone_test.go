@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,9 +11,9 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// TestCodeDoesNotChangeHowSureALessonIs: a lesson is as sure beside an indexed repository as
-// in a store without code.
-func TestCodeDoesNotChangeHowSureALessonIs(t *testing.T) {
+// TestNothingElseChangesHowSureALessonIs: a lesson is as sure beside an indexed repository and
+// steps as in a store without them, whether they are asked for, too, or not.
+func TestNothingElseChangesHowSureALessonIs(t *testing.T) {
 	s := serve(t, newConfig(t))
 	project, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
@@ -23,10 +25,10 @@ func TestCodeDoesNotChangeHowSureALessonIs(t *testing.T) {
 	} {
 		s.keep(project, lesson)
 	}
-	ask := func() map[string]memory.Item {
+	ask := func(kinds ...memory.Kind) map[string]memory.Item {
 		found := map[string]memory.Item{}
 		for _, query := range []string{"permission denied while installing node packages", "why is a table absent from the database", "tests cannot find a relation"} {
-			a, err := service.Recall.Do(t.Context(), s, memory.RecallRequest{Query: query, Limit: 10, Caller: memory.Caller{Dir: project}})
+			a, err := service.Recall.Do(t.Context(), s, memory.RecallRequest{Query: query, Kinds: kinds, Limit: 10, Caller: memory.Caller{Dir: project}})
 			must(t, err)
 			for _, i := range a.Items {
 				if i.Kind == memory.Lesson {
@@ -41,15 +43,26 @@ func TestCodeDoesNotChangeHowSureALessonIs(t *testing.T) {
 		t.Fatalf("%d lessons were found", len(alone))
 	}
 	s.indexed(s.index(project))
-	same := 0
-	for id, i := range ask() {
-		if was, ok := alone[id]; ok {
-			if same++; i.Strength != was.Strength || i.Relevance != was.Relevance {
-				t.Errorf("%s is %s with %v beside code, %s with %v alone", id, i.Strength, i.Relevance, was.Strength, was.Relevance)
+	_, err = service.StartSession.Do(t.Context(), s, memory.StartSessionRequest{SessionID: "beside", Caller: memory.Caller{Dir: project}})
+	must(t, err)
+	for i := range 60 {
+		_, err := service.RecordStep.Do(t.Context(), s, memory.RecordStepRequest{
+			SessionID: "beside", Tool: memory.StepTool{Name: "Bash", Input: json.RawMessage(fmt.Sprintf(`{"command":"npm ci && go test ./table%d"}`, i))},
+			Outcome: memory.Outcome{OK: true}, Caller: memory.Caller{Dir: project},
+		})
+		must(t, err)
+	}
+	for _, kinds := range [][]memory.Kind{nil, {memory.Lesson}} {
+		same := 0
+		for id, i := range ask(kinds...) {
+			if was, ok := alone[id]; ok {
+				if same++; i.Strength != was.Strength || i.Relevance != was.Relevance {
+					t.Errorf("asked for %v, %s is %s with %v beside code and steps, %s with %v alone", kinds, id, i.Strength, i.Relevance, was.Strength, was.Relevance)
+				}
 			}
 		}
-	}
-	if same < 2 {
-		t.Errorf("%d lessons are found beside code, too", same)
+		if least := min(2+len(kinds), len(alone)); same < least {
+			t.Errorf("asked for %v, %d of %d lessons are found beside code and steps, want %d", kinds, same, len(alone), least)
+		}
 	}
 }

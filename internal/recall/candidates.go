@@ -81,8 +81,7 @@ func (r *run) retrieve() {
 	}
 	sources := r.sources()
 	allow, universe := r.s.opts.Corpus.Select(r.searched)
-	if r.ownWords {
-		of := r.searched
+	if of := r.searched; isOneGroup(of.Kinds) { // then only its documents count for the rarity of words
 		universe, _ = r.s.opts.Corpus.Select(memory.Selection{Project: of.Project, Also: of.Also, AllLessons: of.AllLessons, Followed: of.Followed, Kinds: of.Kinds})
 	}
 	if r.searchesCode() {

@@ -51,12 +51,16 @@ func groupOf(k memory.Kind) int {
 	return 2
 }
 
+func isOneGroup(kinds []memory.Kind) bool {
+	return len(kinds) > 0 && !slices.ContainsFunc(kinds, func(k memory.Kind) bool { return groupOf(k) != groupOf(kinds[0]) })
+}
+
 // alone returns what a search among one group of the searched kinds finds; nothing if there is
 // nothing else, so that the whole search was the same.
 func (r *run) alone(group int) []*candidate {
 	of := r.searched
 	of.Kinds = slices.DeleteFunc(slices.Clone(of.Kinds), func(k memory.Kind) bool { return groupOf(k) != group })
-	if r.nothing || r.err != nil || len(of.Kinds) == 0 || len(of.Kinds) == len(r.searched.Kinds) {
+	if r.nothing || r.err != nil || len(of.Kinds) == 0 || isOneGroup(r.searched.Kinds) {
 		return nil
 	}
 	whole, all := r.s.opts.Corpus.Select(r.searched)
@@ -68,7 +72,7 @@ func (r *run) alone(group int) []*candidate {
 	settings.Depth = min(settings.Depth, aloneDepth)
 	alone := r.s.newSearch(r.ctx, settings, r.query, r.sel)
 	alone.scratch = r.memory()
-	alone.searched, alone.ownWords = of, true
+	alone.searched = of
 	alone.vectorsUntil = r.vectorsUntil
 	alone.retrieve()
 	alone.fuse()

@@ -76,7 +76,6 @@ type run struct {
 	searched memory.Selection
 	nothing  bool // only code was asked for, and the full index is off
 	noCode   bool // nothing of what may be found is code, see retrieve
-	ownWords bool // only documents of the searched kinds count for the rarity of words
 
 	vectorsUntil time.Time // the deadline of vector retrievers, in all searches of a question
 	scratch      *scratch  // see memory
