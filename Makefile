@@ -219,7 +219,7 @@ artefacts: ## build archives, packages, npm packages and bundles of VERSION for 
 release-test: ## install, upgrade and remove a release on an empty machine (root, busybox-static, npm)
 	RECALLD_TEST_RELEASE=1 $(GO) test -count 1 -v -timeout 15m ./bench/release
 
-growth: ## measure what a daemon costs with SIZES lessons, and draw it (a million: some twenty minutes)
+growth: ## measure what a daemon costs with SIZES lessons, and draw it (with a million: 6 to 20 minutes)
 	RECALLD_GROWTH="$(SIZES)" RECALLD_GROWTH_PICTURE="$(CURDIR)/docs/images/growth.svg" $(GO) test ./cmd/recalld -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 1x -timeout 90m
 
 picture: build ## draw the terminal of the README from what the program prints (script, of util-linux)

@@ -43,8 +43,9 @@ func bruteForce(vectors map[uint32][]float32, query []float32, allow *roaring.Bi
 	return hits[:min(k, len(hits))]
 }
 
-// rounding is what a score may be off: queries are rounded to 15 bits and a sign.
-const rounding = 2e-5
+// rounding is what a score may be off: the components of a query are rounded by up to half a
+// step, 1/65,534 of the largest, so at width 8 a cosine is off by √8/65,534 at most.
+const rounding = 5e-5
 
 // sameHits compares answers whose scores were rounded differently: close
 // scores may change places, so documents are looked up, not compared by place.

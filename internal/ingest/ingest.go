@@ -23,13 +23,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/recalld/recalld/embedder"
@@ -182,74 +179,36 @@ func New(ctx context.Context, opts Options) (*Service, error) {
 // documents analyses and embeds texts, those that are stored already left out
 // unless all is asked for.
 func (s *Service) documents(ctx context.Context, texts []memory.Document, all bool) ([]memory.Doc, error) {
-	var fresh []memory.Document
+	var docs []memory.Doc
+	var embed []string
 	seen := make(map[memory.DocID]bool, len(texts))
 	for _, t := range texts {
 		if seen[t.ID] || !all && s.opts.Held(t) {
 			continue
 		}
 		seen[t.ID] = true
-		fresh = append(fresh, t)
+		docs = append(docs, memory.Doc{ID: t.ID, Terms: s.opts.Analyze(t)})
+		embed = append(embed, t.Text)
 	}
-	if len(fresh) == 0 {
+	if len(docs) == 0 {
 		return nil, nil
-	}
-	docs := make([]memory.Doc, len(fresh))
-	errs := make([]error, len(fresh)) // of parts, at their beginnings
-	s.inParts(ctx, len(fresh), func(from, to int) { errs[from] = s.fillDocs(ctx, fresh[from:to], docs[from:to]) })
-	return docs, errors.Join(errs...)
-}
-
-// fillDocs analyses and embeds texts into docs.
-func (s *Service) fillDocs(ctx context.Context, texts []memory.Document, docs []memory.Doc) error {
-	embed := make([]string, len(texts))
-	for i, t := range texts {
-		docs[i] = memory.Doc{ID: t.ID, Terms: s.opts.Analyze(t)}
-		embed[i] = t.Text
 	}
 	vectors, err := s.opts.Embedder.Embed(ctx, embedder.Document, embed)
 	// A text that the model refuses is found by its words or not at all, and does
 	// not stop the others.
 	if _, partial := errors.AsType[*embedder.PartialError](err); err != nil && !partial {
-		return fmt.Errorf("embed: %w", err)
+		return nil, fmt.Errorf("embed: %w", err)
 	}
 	for i, v := range vectors {
 		if v == nil {
 			continue
 		}
 		if err := checkVector(v, s.dim); err != nil {
-			return fmt.Errorf("embed document %s: %w", docs[i].ID, err)
+			return nil, fmt.Errorf("embed document %s: %w", docs[i].ID, err)
 		}
 		docs[i].Vectors = map[string][]float32{s.space: v}
 	}
-	return nil
-}
-
-// inParts calls do for parts of the numbers from 0 to n-1. Where the gate lets it, other
-// processors take parts, too.
-func (s *Service) inParts(ctx context.Context, n int, do func(from, to int)) {
-	var next atomic.Int64
-	part := func() error {
-		to := int(next.Add(gatedTexts))
-		from := to - gatedTexts
-		if from >= n {
-			return io.EOF
-		}
-		do(from, min(to, n))
-		return nil
-	}
-	ctx, end := context.WithCancel(ctx)
-	var others sync.WaitGroup
-	for range min((n-1)/gatedTexts, runtime.GOMAXPROCS(0)-1) {
-		others.Go(func() {
-			for s.opts.Gate.Do(ctx, part) == nil {
-			}
-		})
-	}
-	for part() == nil {
-	}
-	end()
-	others.Wait()
+	return docs, nil
 }
 
 // checkVector refuses before the commit what the index could not hold.
@@ -267,7 +226,7 @@ func checkVector(v []float32, dim int) error {
 	return nil
 }
 
-// gatedTexts is how many texts of a file, or lines of a log, are worked on at once: a few
+// gatedTexts is how many texts of a file are analysed and embedded at once: a few
 // milliseconds of work.
 const gatedTexts = 32
 

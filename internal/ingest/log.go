@@ -36,23 +36,30 @@ type Problem struct {
 func (s *Service) ImportLessons(ctx context.Context, project memory.Project, from memory.Provenance, lines []memory.LogLine) (Imported, error) {
 	var out Imported
 	var told []importedLine
-	prepared := make([]preparedLine, len(lines))
-	s.inParts(ctx, len(lines), func(start, end int) {
-		for i := start; i < end; i++ {
-			prepared[i] = s.prepareLine(lines[i], project, from)
+	for i, line := range lines {
+		read, err := s.isRead(line, project.ID, from)
+		if err != nil {
+			return out, fmt.Errorf("import lessons: %w", err)
 		}
-	})
-	for i, p := range prepared {
-		switch {
-		case p.err != nil:
-			return out, fmt.Errorf("import lessons: %w", p.err)
-		case p.known:
+		if read {
 			out.Known++
-		case p.problem != nil:
-			out.Problems = append(out.Problems, Problem{i, p.problem})
-		default:
-			told = append(told, p.importedLine)
+			continue
 		}
+		anchors := s.importedAnchors(&line) // what looks for secrets would take their hashes for some
+		pinned, private := importedMarks(&line)
+		clean, err := s.importedLine(line, project, from)
+		if err != nil {
+			out.Problems = append(out.Problems, Problem{i, err})
+			continue
+		}
+		one := s.lessonRecord(clean, project.ID)
+		if one.Provenance = from; from.Followed() {
+			one.Event.Rate, one.Event.RateAt = nil, time.Time{}
+		}
+		one.Event.Anchors = anchors
+		// A repository's file pins nothing into the briefs of its readers.
+		one.Event.Pinned, one.Event.Private = pinned && !from.Followed(), private
+		told = append(told, importedLine{clean, one})
 	}
 	// By time, so that a lesson exists before another one withdraws it.
 	slices.SortStableFunc(told, func(a, b importedLine) int { return a.line.Timestamp.Compare(b.line.Timestamp) })
@@ -68,33 +75,6 @@ func (s *Service) ImportLessons(ctx context.Context, project memory.Project, fro
 type importedLine struct {
 	line memory.LogLine
 	one  memory.Record
-}
-
-// preparedLine is a line of a log before it is written: known, wrong, or with a lesson.
-type preparedLine struct {
-	importedLine
-	known   bool
-	problem error // of the line
-	err     error // of the store
-}
-
-func (s *Service) prepareLine(line memory.LogLine, project memory.Project, from memory.Provenance) (p preparedLine) {
-	if p.known, p.err = s.isRead(line, project.ID, from); p.err != nil || p.known {
-		return p
-	}
-	anchors := s.importedAnchors(&line) // what looks for secrets would take their hashes for some
-	pinned, private := importedMarks(&line)
-	if p.line, p.problem = s.importedLine(line, project, from); p.problem != nil {
-		return p
-	}
-	p.one = s.lessonRecord(p.line, project.ID)
-	if p.one.Provenance = from; from.Followed() {
-		p.one.Event.Rate, p.one.Event.RateAt = nil, time.Time{}
-	}
-	p.one.Event.Anchors = anchors
-	// A repository's file pins nothing into the briefs of its readers.
-	p.one.Event.Pinned, p.one.Event.Private = pinned && !from.Followed(), private
-	return p
 }
 
 // isRead says that a line was imported before, without looking for secrets in it: a log

@@ -77,10 +77,10 @@ func observe(old, one memory.Record, live bool) (memory.Record, bool) {
 	return merged, true
 }
 
-// promote returns a lesson that is told by a more trusted source than before. The dates, tags and other fields of those are
-// dropped; what the team says of it stays.
-// Outcomes that were counted here and marks stay, and so does a withdrawal by a caller that is
-// newer than an imported line.
+// promote returns a lesson that is told by a more trusted source than before. The dates, tags
+// and other fields of the former one are dropped. What the team says of it stays, and so do
+// outcomes that were counted here, marks, and a withdrawal by a caller that is newer than an
+// imported line.
 func promote(old, one memory.Record, live bool) memory.Record {
 	event, told := *one.Event, one.Event.Observations[0]
 	if old.Event.Rate != nil && (event.Rate == nil || told.At.Before(old.Event.RateAt)) {

@@ -24,9 +24,8 @@ type Contents interface {
 var followable = []memory.Kind{memory.Lesson, memory.Step, memory.Rule, memory.Reference, memory.Tool}
 
 // Withdraw removes a project's followed records for which stays is false; what the team tells
-// too stays the team's. Unlike Forget it
-// leaves no tombstones: the files bring the records back when they are read again. It
-// returns how many records were removed.
+// too stays the team's. Unlike Forget it leaves no tombstones: the files bring the records back
+// when they are read again. It returns how many records were removed.
 func (s *Service) Withdraw(ctx context.Context, project string, have Contents, stays func(memory.Provenance) bool) (removed int, err error) {
 	s.forgetting.Lock()
 	defer s.forgetting.Unlock()

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -23,14 +24,15 @@ func (r *run) recordsAlone() {
 		}
 	}
 	byDoc := r.memory().emptyByDoc()
-	fused, match := 0.0, 0.0 // of the last candidate
+	fused, match := 1.0, 1.0 // of the last candidate
 	for _, c := range r.candidates {
 		byDoc[c.num], fused, match = c, c.fused, c.match
 	}
 	for _, c := range found {
 		switch known := byDoc[c.num]; {
-		case known == nil:
-			c.fused, c.match = fused, match
+		case known == nil: // its match, 1 for the best of its group, orders it among those added
+			c.fused, c.match = min(fused, fused*c.match), match*c.match
+			byDoc[c.num] = c
 			r.candidates = append(r.candidates, c)
 		case groupOf(known.Kind) == groupOf(c.Kind): // not code with the text of a record
 			known.scores, known.relevance, known.coverage = c.scores, c.relevance, max(known.coverage, c.coverage)
@@ -51,8 +53,10 @@ func groupOf(k memory.Kind) int {
 	return 2
 }
 
+// isOneGroup says that kinds are all of one group of records.
 func isOneGroup(kinds []memory.Kind) bool {
-	return len(kinds) > 0 && !slices.ContainsFunc(kinds, func(k memory.Kind) bool { return groupOf(k) != groupOf(kinds[0]) })
+	return len(kinds) > 0 && kinds[0] != memory.Chunk &&
+		!slices.ContainsFunc(kinds, func(k memory.Kind) bool { return groupOf(k) != groupOf(kinds[0]) })
 }
 
 // alone returns what a search among one group of the searched kinds finds; nothing if there is
@@ -76,8 +80,19 @@ func (r *run) alone(group int) []*candidate {
 	alone.vectorsUntil = r.vectorsUntil
 	alone.retrieve()
 	alone.fuse()
-	if r.err = alone.err; r.err != nil || len(alone.rankings) < len(r.rankings) {
-		return nil // a late retriever: how sure records are must not come from a part of the evidence
+	if r.err = alone.err; r.err != nil {
+		return nil
+	}
+	if len(alone.rankings) < len(r.rankings) {
+		// A late retriever: how sure records are must not come from a part of the evidence, and
+		// the answer must not say that there is nothing more.
+		for _, part := range alone.degraded {
+			if !slices.Contains(r.degraded, part) {
+				r.degraded = append(r.degraded, part)
+			}
+		}
+		r.noWords = cmp.Or(r.noWords, alone.noWords)
+		return nil
 	}
 	alone.resolve()
 	return alone.candidates

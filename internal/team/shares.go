@@ -2,8 +2,8 @@ package team
 
 import (
 	"context"
-	"crypto/md5"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -127,44 +127,27 @@ func (c *connection) put(ctx context.Context, project string, rows []row) error 
 			on conflict (project, id, member) do update set body = excluded.body, hash = excluded.hash
 			where old.hash <> excluded.hash or (old.body is null) <> (excluded.body is null)
 			returning 1)
-		select pg_notify('recalld', md5($1)) from (select count(*) as n from written) as w where w.n > 0`, project, ids, bodies, hashes)
+		select pg_notify('recalld', $5) from (select count(*) as n from written) as w where w.n > 0`, project, ids, bodies, hashes, notified(project))
 	return err
 }
 
 // since calls fn with the shares that other members changed in the transactions from cursor
 // on, and returns the cursor for the next call. A share may come again. One whose
 // transaction is not over yet comes with a later call.
+//
+// No transaction spans the pages, so none is open while fn works: all before next have ended,
+// and a share that changes meanwhile comes with the next call.
 func (c *connection) since(ctx context.Context, project string, cursor uint64, fn func([]ingest.Shared) error) (uint64, error) {
-	tx, err := c.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-	if err != nil {
-		return cursor, fmt.Errorf("read shares: %w", serverError(err))
-	}
-	defer func() {
-		end, cancel := bounded(context.WithoutCancel(ctx))
-		defer cancel()
-		_ = tx.Rollback(end)
-	}()
 	var next uint64
-	if err := tx.QueryRow(ctx, `select pg_snapshot_xmin(pg_current_snapshot())::text::bigint`).Scan(&next); err != nil {
+	brief, cancel := bounded(ctx)
+	defer cancel()
+	if err := c.pool.QueryRow(brief, `select pg_snapshot_xmin(pg_current_snapshot())::text::bigint`).Scan(&next); err != nil {
 		return cursor, fmt.Errorf("read shares: %w", serverError(err))
 	}
 	from, after := cursor, ingest.Shared{}
 	for {
-		rows, err := tx.Query(ctx, `
-			select id, member::text, body, xid::text::bigint from recalld.lesson
-			where project = $1 and member <> session_user and xid < $2::text::xid8
-			and (xid, id, member) > ($3::text::xid8, $4, $5::text::name) order by xid, id, member limit $6`,
-			project, fmt.Sprint(next), fmt.Sprint(from), after.ID, after.Member, rowsAtOnce)
+		part, last, err := c.page(ctx, project, next, from, after)
 		if err != nil {
-			return cursor, fmt.Errorf("read shares: %w", serverError(err))
-		}
-		var part []ingest.Shared
-		var id, member string
-		var body []byte
-		if _, err := pgx.ForEachRow(rows, []any{&id, &member, &body, &from}, func() error {
-			part = append(part, ingest.Shared{Member: member, ID: id, Lesson: readBody(body)})
-			return nil
-		}); err != nil {
 			return cursor, fmt.Errorf("read shares: %w", serverError(err))
 		}
 		if len(part) == 0 {
@@ -173,8 +156,30 @@ func (c *connection) since(ctx context.Context, project string, cursor uint64, f
 		if err := fn(part); err != nil {
 			return cursor, err
 		}
-		after = part[len(part)-1]
+		from, after = last, part[len(part)-1]
 	}
+}
+
+// page returns the shares of transactions before next that follow one, and the transaction of
+// the last of them.
+func (c *connection) page(ctx context.Context, project string, next, from uint64, after ingest.Shared) (part []ingest.Shared, last uint64, err error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	rows, err := c.pool.Query(ctx, `
+		select id, member::text, body, xid::text::bigint from recalld.lesson
+		where project = $1 and member <> session_user and xid < $2::text::xid8
+		and (xid, id, member) > ($3::text::xid8, $4, $5::text::name) order by xid, id, member limit $6`,
+		project, fmt.Sprint(next), fmt.Sprint(from), after.ID, after.Member, rowsAtOnce)
+	if err != nil {
+		return nil, 0, err
+	}
+	var id, member string
+	var body []byte
+	_, err = pgx.ForEachRow(rows, []any{&id, &member, &body, &last}, func() error {
+		part = append(part, ingest.Shared{Member: member, ID: id, Lesson: readBody(body)})
+		return nil
+	})
+	return part, last, err
 }
 
 // readBody reads a share, nil for one that was taken back. One that cannot be read becomes an
@@ -190,9 +195,12 @@ func readBody(text []byte) *memory.TeamLesson {
 	return l
 }
 
-// notified is what a notification says of a project: not its name, because every member may
-// listen.
-func notified(project string) string { return fmt.Sprintf("%x", md5.Sum([]byte(project))) }
+// notified is what a notification says of a project. Every member may listen, and only those
+// who know a project's name can tell it from another.
+func notified(project string) string {
+	sum := sha256.Sum256([]byte(project))
+	return hex.EncodeToString(sum[:16])
+}
 
 // wait returns when a member has written to one of the projects, when the operator changed
 // something, or when ctx ends.
@@ -210,6 +218,12 @@ func (c *connection) wait(ctx context.Context, projects []string) error {
 		case err != nil:
 			return fmt.Errorf("listen to team: %w", serverError(err))
 		case n.Payload == "" || slices.ContainsFunc(projects, func(p string) bool { return notified(p) == n.Payload }):
+			// What came meanwhile is answered by the same exchange.
+			over, cancel := context.WithCancel(ctx)
+			cancel()
+			for err == nil {
+				_, err = conn.Conn().WaitForNotification(over)
+			}
 			return nil
 		}
 	}
