@@ -11,8 +11,9 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// TestNothingElseChangesHowSureALessonIs: a lesson is as sure beside an indexed repository and
-// steps as in a store without them, whether they are asked for, too, or not.
+// TestNothingElseChangesHowSureALessonIs: a lesson is as sure beside an indexed repository,
+// steps and the lessons of another project as in a store without them, whether they are asked
+// for, too, or not.
 func TestNothingElseChangesHowSureALessonIs(t *testing.T) {
 	s := serve(t, newConfig(t))
 	project, err := filepath.EvalSymlinks(t.TempDir())
@@ -52,17 +53,21 @@ func TestNothingElseChangesHowSureALessonIs(t *testing.T) {
 		})
 		must(t, err)
 	}
+	other := t.TempDir()
+	for i := range 60 {
+		s.keep(other, fmt.Sprintf("The tests of package %d cannot find their table without permission", i))
+	}
 	for _, kinds := range [][]memory.Kind{nil, {memory.Lesson}} {
 		same := 0
 		for id, i := range ask(kinds...) {
 			if was, ok := alone[id]; ok {
 				if same++; i.Strength != was.Strength || i.Relevance != was.Relevance {
-					t.Errorf("asked for %v, %s is %s with %v beside code and steps, %s with %v alone", kinds, id, i.Strength, i.Relevance, was.Strength, was.Relevance)
+					t.Errorf("asked for %v, %s is %s with %v beside all else, %s with %v alone", kinds, id, i.Strength, i.Relevance, was.Strength, was.Relevance)
 				}
 			}
 		}
 		if least := min(2+len(kinds), len(alone)); same < least {
-			t.Errorf("asked for %v, %d of %d lessons are found beside code and steps, want %d", kinds, same, len(alone), least)
+			t.Errorf("asked for %v, %d of %d lessons are found beside all else, want %d", kinds, same, len(alone), least)
 		}
 	}
 }

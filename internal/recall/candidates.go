@@ -80,10 +80,7 @@ func (r *run) retrieve() {
 		return
 	}
 	sources := r.sources()
-	allow, universe := r.s.opts.Corpus.Select(r.searched)
-	if of := r.searched; isOneGroup(of.Kinds) { // then only its documents count for the rarity of words
-		universe, _ = r.s.opts.Corpus.Select(memory.Selection{Project: of.Project, Also: of.Also, AllLessons: of.AllLessons, Followed: of.Followed, Kinds: of.Kinds})
-	}
+	allow, universe := r.selected(r.searched)
 	if r.searchesCode() {
 		code := r.searched
 		code.Kinds = []memory.Kind{memory.Chunk}

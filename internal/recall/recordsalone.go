@@ -4,24 +4,63 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/RoaringBitmap/roaring/v2"
+
 	"github.com/recalld/recalld/internal/memory"
 )
 
 // aloneDepth is how many records are searched for alone: more than an answer shows.
 const aloneDepth = 50
 
-// recordsAlone says how sure records are by searches among them alone: steps among steps, and
-// all other kinds but code among each other. It adds those that the whole search did not
-// reach. Among code and steps, the same words are rarer or more common and there are more
-// documents: a lesson must be found, and be as sure, in a store of 20 as beside four
-// repositories and a year of steps. The order stays that of the whole search; what it did not
+// group is a part of what may be found whose memories are as sure as a search among them alone
+// says. Among others, the same words are rarer or more common and there are more documents: a
+// lesson must be found, and be as sure, in a store of 20 as beside four repositories, a year of
+// steps and the lessons of other projects.
+type group int
+
+const (
+	codeGroup    group = iota // as sure as the whole search says
+	stepGroup                 // among steps
+	foreignGroup              // lessons of other projects: among all lessons
+	ownGroup                  // all else: among each other
+)
+
+func (r *run) groupOf(c *candidate) group {
+	own := r.searched.Project == "" || c.Project == r.searched.Project || c.Project == r.searched.Also
+	switch {
+	case c.Kind == memory.Chunk:
+		return codeGroup
+	case c.Kind == memory.Step:
+		return stepGroup
+	case c.Kind == memory.Lesson && !own:
+		return foreignGroup
+	}
+	return ownGroup
+}
+
+// among is what the memories of a group are searched among.
+func (r *run) among(g group) memory.Selection {
+	of := r.searched
+	of.Kinds = slices.DeleteFunc(slices.Clone(of.Kinds), func(k memory.Kind) bool {
+		switch g {
+		case stepGroup:
+			return k != memory.Step
+		case foreignGroup:
+			return k != memory.Lesson
+		}
+		return k == memory.Chunk || k == memory.Step
+	})
+	of.AllLessons = of.AllLessons && g == foreignGroup
+	return of
+}
+
+// recordsAlone says how sure records are by searches among their groups. It adds those that
+// the whole search did not reach. The order stays that of the whole search; what it did not
 // reach comes last.
 func (r *run) recordsAlone() {
 	var found []*candidate
-	for group := range kindGroups {
-		if group != groupOf(memory.Chunk) {
-			found = append(found, r.alone(group)...)
-		}
+	for _, g := range []group{stepGroup, foreignGroup, ownGroup} {
+		found = append(found, r.alone(g)...)
 	}
 	byDoc := r.memory().emptyByDoc()
 	fused, match := 1.0, 1.0 // of the last candidate
@@ -34,43 +73,29 @@ func (r *run) recordsAlone() {
 			c.fused, c.match = min(fused, fused*c.match), match*c.match
 			byDoc[c.num] = c
 			r.candidates = append(r.candidates, c)
-		case groupOf(known.Kind) == groupOf(c.Kind): // not code with the text of a record
+		case r.groupOf(known) == r.groupOf(c): // not code with the text of a record
 			known.scores, known.relevance, known.coverage = c.scores, c.relevance, max(known.coverage, c.coverage)
 		}
 	}
 }
 
-// kindGroups is the number of groups of kinds that are searched alone.
-const kindGroups = 3
-
-func groupOf(k memory.Kind) int {
-	switch k {
-	case memory.Chunk:
-		return 0
-	case memory.Step:
-		return 1
-	}
-	return 2
-}
-
-// isOneGroup says that kinds are all of one group of records.
-func isOneGroup(kinds []memory.Kind) bool {
-	return len(kinds) > 0 && kinds[0] != memory.Chunk &&
-		!slices.ContainsFunc(kinds, func(k memory.Kind) bool { return groupOf(k) != groupOf(kinds[0]) })
-}
-
-// alone returns what a search among one group of the searched kinds finds; nothing if there is
-// nothing else, so that the whole search was the same.
-func (r *run) alone(group int) []*candidate {
-	of := r.searched
-	of.Kinds = slices.DeleteFunc(slices.Clone(of.Kinds), func(k memory.Kind) bool { return groupOf(k) != group })
-	if r.nothing || r.err != nil || len(of.Kinds) == 0 || isOneGroup(r.searched.Kinds) {
+// alone returns what a search for a group finds; nothing if the whole search was the same.
+func (r *run) alone(g group) []*candidate {
+	of := r.among(g)
+	if r.nothing || r.err != nil || len(of.Kinds) == 0 || g == foreignGroup && !of.AllLessons {
 		return nil
 	}
-	whole, all := r.s.opts.Corpus.Select(r.searched)
-	part, _ := r.s.opts.Corpus.Select(of)
-	if n := part.GetCardinality(); n == 0 || n == whole.GetCardinality() && n == all.GetCardinality() {
+	whole, all := r.selected(r.searched)
+	part, counted := r.selected(of)
+	if part.IsEmpty() || part.GetCardinality() == whole.GetCardinality() && counted.GetCardinality() == all.GetCardinality() {
 		return nil
+	}
+	if of.AllLessons {
+		of.AllLessons = false
+		if own, _ := r.selected(of); own.GetCardinality() == part.GetCardinality() {
+			return nil // other projects have none
+		}
+		of.AllLessons = true
 	}
 	settings := r.settings
 	settings.Depth = min(settings.Depth, aloneDepth)
@@ -95,5 +120,16 @@ func (r *run) alone(group int) []*candidate {
 		return nil
 	}
 	alone.resolve()
-	return alone.candidates
+	return slices.DeleteFunc(alone.candidates, func(c *candidate) bool { return r.groupOf(c) != g })
+}
+
+// selected returns the documents that a selection allows, and those that count for the rarity
+// of words: all of the project, or those of the kinds where these are steps or other records.
+func (r *run) selected(of memory.Selection) (allow, universe *roaring.Bitmap) {
+	allow, universe = r.s.opts.Corpus.Select(of)
+	code, steps := slices.Contains(of.Kinds, memory.Chunk), slices.Contains(of.Kinds, memory.Step)
+	if len(of.Kinds) > 0 && !code && (!steps || len(of.Kinds) == 1) {
+		universe, _ = r.s.opts.Corpus.Select(memory.Selection{Project: of.Project, Also: of.Also, AllLessons: of.AllLessons, Followed: of.Followed, Kinds: of.Kinds})
+	}
+	return allow, universe
 }
