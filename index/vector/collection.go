@@ -14,7 +14,7 @@ import (
 )
 
 // Collection holds the vectors of one model under dense document numbers and is safe for
-// concurrent use. A search blocks changes while it runs (1 ms at 100,000 documents) and
+// concurrent use. A search blocks changes while it runs (2 ms at 100,000 documents) and
 // sees all of a change or nothing of it.
 type Collection struct {
 	options Options
