@@ -45,7 +45,7 @@ func dotRow(row []int8, query []int16) (sum int64) {
 }
 
 // mostAtOnce is how many components fit the eight sums of 32 bits that productAVX2 makes:
-// 512 times 127 times the largest step is less than 2³¹.
+// 512 times 127 times 32,767 is less than 2³¹.
 const mostAtOnce = 4096
 
 // productAVX2 needs n components, a multiple of 16.

@@ -4,27 +4,19 @@
 // 16 less four times as many, which is never negative.
 DATA ones<>+0(SB)/8, $0x0302020102010100
 DATA ones<>+8(SB)/8, $0x0403030203020201
-DATA ones<>+16(SB)/8, $0x0302020102010100
-DATA ones<>+24(SB)/8, $0x0403030203020201
-GLOBL ones<>(SB), RODATA|NOPTR, $32
+GLOBL ones<>(SB), RODATA|NOPTR, $16
 
 DATA twos<>+0(SB)/8, $0x0604040204020200
 DATA twos<>+8(SB)/8, $0x0806060406040402
-DATA twos<>+16(SB)/8, $0x0604040204020200
-DATA twos<>+24(SB)/8, $0x0806060406040402
-GLOBL twos<>(SB), RODATA|NOPTR, $32
+GLOBL twos<>(SB), RODATA|NOPTR, $16
 
 DATA fours<>+0(SB)/8, $0x0408080c080c0c10
 DATA fours<>+8(SB)/8, $0x000404080408080c
-DATA fours<>+16(SB)/8, $0x0408080c080c0c10
-DATA fours<>+24(SB)/8, $0x000404080408080c
-GLOBL fours<>(SB), RODATA|NOPTR, $32
+GLOBL fours<>(SB), RODATA|NOPTR, $16
 
 DATA nibbles<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
 DATA nibbles<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA nibbles<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA nibbles<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
-GLOBL nibbles<>(SB), RODATA|NOPTR, $32
+GLOBL nibbles<>(SB), RODATA|NOPTR, $16
 
 // func distancesAVX2(codes *uint64, slots *uint32, n int, planes *[6][4]uint64, out *uint32)
 TEXT ·distancesAVX2(SB), NOSPLIT, $0-40
@@ -39,10 +31,10 @@ TEXT ·distancesAVX2(SB), NOSPLIT, $0-40
 	VMOVDQU 96(BX), Y3
 	VMOVDQU 128(BX), Y4
 	VMOVDQU 160(BX), Y5
-	VMOVDQU ones<>(SB), Y6
-	VMOVDQU twos<>(SB), Y7
-	VMOVDQU fours<>(SB), Y8
-	VMOVDQU nibbles<>(SB), Y9
+	VBROADCASTI128 ones<>(SB), Y6
+	VBROADCASTI128 twos<>(SB), Y7
+	VBROADCASTI128 fours<>(SB), Y8
+	VBROADCASTI128 nibbles<>(SB), Y9
 	VPXOR   Y10, Y10, Y10
 
 next:

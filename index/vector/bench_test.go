@@ -103,7 +103,7 @@ func exactly(s *Collection, query []float32, k int) []uint32 {
 	var best keeper
 	best.reset(k)
 	room := newScratch(s.coder)
-	room.steps.set(query)
+	room.rounded.set(query)
 	for slot, doc := range s.docs {
 		best.add(scoreKey(index.Hit{Doc: doc, Score: s.score(uint32(slot), room)}))
 	}

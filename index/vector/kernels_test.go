@@ -11,7 +11,7 @@ func randomRow(random *rand.Rand, dim int) ([]int8, []int16) {
 	row, query := make([]int8, dim), make([]int16, dim)
 	for i := range row {
 		row[i] = int8(random.IntN(255) - 127)
-		query[i] = int16(random.IntN(2*mostStep+1) - mostStep)
+		query[i] = int16(random.IntN(2*math.MaxInt16+1) - math.MaxInt16)
 	}
 	return row, query
 }
@@ -36,7 +36,7 @@ func randomCodes(random *rand.Rand, n int) (codes []uint64, slots []uint32, plan
 func TestDotRow(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for _, dim := range []int{0, 1, 15, 16, 17, 31, 32, 256, 1_001, 4_095, 4_096, 4_112, 65_536} {
-		for _, step := range []int16{0, mostStep, -mostStep} {
+		for _, step := range []int16{0, math.MaxInt16, -math.MaxInt16} {
 			row, query := randomRow(random, dim)
 			for i := range row {
 				if step != 0 {

@@ -29,11 +29,7 @@ func (r *rows) append(vec []float32) {
 // set replaces a row. Rounding what was rounded changes nothing, and the store rounds in the
 // same way (internal/store/codec.go, which must not depend on an index), so nothing is lost.
 func (r *rows) set(slot uint32, vec []float32) {
-	var most float64
-	for _, x := range vec {
-		most = max(most, math.Abs(float64(x)))
-	}
-	row := r.row(slot)
+	most, row := largest(vec), r.row(slot)
 	for i, x := range vec {
 		row[i] = int8(math.Round(float64(x) / most * math.MaxInt8))
 	}
@@ -75,29 +71,31 @@ func (r *rows) vector(slot uint32, out []float32) {
 	}
 }
 
-// steps are a query as rows are compared with it: signed whole numbers, in steps of size.
+// roundedQuery is a query as rows are compared with it: signed whole numbers, times unit.
 // Their products with rows are whole numbers, too, so the sums are the same on any processor,
 // in whatever order they are made.
-type steps struct {
-	of   []int16
-	size float32
+type roundedQuery struct {
+	components []int16
+	unit       float32
 }
 
-// mostStep is the largest step. A cosine is off by √dim/65,534 at most for it, and by a
-// hundredth of that as a rule.
-const mostStep = 1<<15 - 1
-
-// set rounds a query, which must not be zero.
-func (s *steps) set(query []float32) {
-	var most float64
+// set rounds a query, which must not be zero. A cosine is off by √dim/65,534 at most for it,
+// and by a hundredth of that as a rule.
+func (r *roundedQuery) set(query []float32) {
+	most := largest(query)
+	r.components = r.components[:0]
 	for _, x := range query {
+		r.components = append(r.components, int16(math.Round(float64(x)/most*math.MaxInt16)))
+	}
+	r.unit = float32(most / math.MaxInt16)
+}
+
+// largest is the largest component, whatever its sign.
+func largest(vec []float32) (most float64) {
+	for _, x := range vec {
 		most = max(most, math.Abs(float64(x)))
 	}
-	s.of = s.of[:0]
-	for _, x := range query {
-		s.of = append(s.of, int16(math.Round(float64(x)/most*mostStep)))
-	}
-	s.size = float32(most / mostStep)
+	return most
 }
 
 // dotRowPlain is dotRow on any processor.

@@ -20,8 +20,8 @@ const (
 	// estimated from when not all are scored. The deviation then has a standard error of 4
 	// % (1/√(2n)).
 	sampleSize = 256
-	// To score so many vectors inOrder of their slots takes about as long as to score so many
-	// anywhere among them, where the processor waits for memory.
+	// To score so many vectors inOrder of their slots took about as long as to score so many
+	// anywhere among them, where the processor waits for memory, before both became faster.
 	inOrder, anywhere = 5, 2
 	// scoredAtOnce is how many rows of the shortlist are read together.
 	scoredAtOnce = 16
@@ -39,8 +39,8 @@ type answer struct {
 // scratch is the memory of one search, reused between searches.
 type scratch struct {
 	query   []float32 // the unit query
-	steps   steps     // the query in the form that rows are compared with
-	vector  []float32 // a stored one
+	rounded roundedQuery
+	vector  []float32 // a stored vector
 	rotated []float32
 	planes  []uint64 // the query in the form that codes are compared with
 	near    keeper   // the shortlist
@@ -64,7 +64,7 @@ func newScratch(c *coder) *scratch {
 // allows all), best first and ties by document number. The query need not have unit length
 // and is not modified. Scores are cosines, -1 to 1.
 //
-// Results are exact for the vectors as rows keep them and the query as steps keep it, up to
+// Results are exact for vectors as rows keep them and the rounded query, up to
 // Options.ExactUpTo allowed documents, and beyond while a shortlist would save nothing. Else a
 // hit whose code is far from the query may be missing, but scores and order are exact, and
 // equal searches of an unchanged collection give equal results.
@@ -87,7 +87,7 @@ func (s *Collection) search(ctx context.Context, query []float32, allow *roaring
 	defer s.scratch.Put(room)
 	copy(room.query, query)
 	normalise(room.query, long)
-	room.steps.set(room.query)
+	room.rounded.set(room.query)
 
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -208,7 +208,7 @@ func (s *Collection) touch(slots []uint32, room *scratch) {
 
 // score is the product of the query with the unit vector of a slot.
 func (s *Collection) score(slot uint32, room *scratch) float32 {
-	return float32(dotRow(s.rows.row(slot), room.steps.of)) * room.steps.size * s.rows.scales[slot]
+	return float32(dotRow(s.rows.row(slot), room.rounded.components)) * room.rounded.unit * s.rows.scales[slot]
 }
 
 // blocks yields the slots of the allowed documents, up to blockSize at a time. They are in

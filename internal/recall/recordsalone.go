@@ -79,10 +79,11 @@ func (r *run) recordsAlone() {
 	}
 }
 
-// alone returns what a search for a group finds; nothing if the whole search was the same.
+// alone returns what a search for a group finds; nothing if the group is empty, or if the whole
+// search was the same.
 func (r *run) alone(g group) []*candidate {
 	of := r.among(g)
-	if r.nothing || r.err != nil || len(of.Kinds) == 0 || g == foreignGroup && !of.AllLessons {
+	if r.nothing || r.err != nil || len(of.Kinds) == 0 {
 		return nil
 	}
 	whole, all := r.selected(r.searched)
@@ -90,12 +91,12 @@ func (r *run) alone(g group) []*candidate {
 	if part.IsEmpty() || part.GetCardinality() == whole.GetCardinality() && counted.GetCardinality() == all.GetCardinality() {
 		return nil
 	}
-	if of.AllLessons {
-		of.AllLessons = false
-		if own, _ := r.selected(of); own.GetCardinality() == part.GetCardinality() {
+	if g == foreignGroup {
+		own := of
+		own.AllLessons = false
+		if lessons, _ := r.selected(own); lessons.GetCardinality() == part.GetCardinality() {
 			return nil // other projects have none
 		}
-		of.AllLessons = true
 	}
 	settings := r.settings
 	settings.Depth = min(settings.Depth, aloneDepth)
@@ -111,9 +112,9 @@ func (r *run) alone(g group) []*candidate {
 	if len(alone.rankings) < len(r.rankings) {
 		// A late retriever: how sure records are must not come from a part of the evidence, and
 		// the answer must not say that there is nothing more.
-		for _, part := range alone.degraded {
-			if !slices.Contains(r.degraded, part) {
-				r.degraded = append(r.degraded, part)
+		for _, d := range alone.degraded {
+			if !slices.Contains(r.degraded, d) {
+				r.degraded = append(r.degraded, d)
 			}
 		}
 		r.noWords = cmp.Or(r.noWords, alone.noWords)
@@ -124,7 +125,8 @@ func (r *run) alone(g group) []*candidate {
 }
 
 // selected returns the documents that a selection allows, and those that count for the rarity
-// of words: all of the project, or those of the kinds where these are steps or other records.
+// of words: all of the project, or those of the kinds if they are steps alone or records of
+// other kinds.
 func (r *run) selected(of memory.Selection) (allow, universe *roaring.Bitmap) {
 	allow, universe = r.s.opts.Corpus.Select(of)
 	code, steps := slices.Contains(of.Kinds, memory.Chunk), slices.Contains(of.Kinds, memory.Step)

@@ -22,7 +22,7 @@ var stages = []stage{
 	{"retrieve", (*run).retrieve},          // ask all retrievers at once
 	{"fuse", (*run).fuse},                  // one list of documents out of theirs
 	{"resolve", (*run).resolve},            // documents become candidates with a relevance
-	{"records alone", (*run).recordsAlone}, // how sure records are, whatever code is beside them
+	{"records alone", (*run).recordsAlone}, // how sure records are, and those that others crowd out
 	{"named", (*run).liftNamed},            // lift what the question calls by its name
 	{"neighbours", (*run).neighbours},      // order steps and turns by those around them too
 	{"define first", (*run).defineFirst},   // code that defines before what tests or documents it
