@@ -9,12 +9,13 @@ import (
 	"github.com/recalld/recalld/internal/spool"
 )
 
-// drainEvery is how often the spool of hooks is looked at: one read of an empty folder.
-const drainEvery = 500 * time.Millisecond
+// drainEvery is how often the spool of hooks is looked at. Each look wakes a daemon at rest,
+// and only an event that a hook could not hand over waits for it.
+const drainEvery = time.Second
 
 // maxAttempts is how often an event may fail in a row before it is set aside, so that it
 // does not hold up the others for ever. With drainEvery these are five minutes.
-const maxAttempts = 600
+const maxAttempts = 300
 
 // drainSpool records what hooks could not hand over, until ctx ends.
 func (d *Daemon) drainSpool(ctx context.Context) {

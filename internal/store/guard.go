@@ -250,8 +250,9 @@ func (s *Store) Trouble() error {
 	return nil
 }
 
-// watchEvery is how often the disk is checked.
-const watchEvery = time.Second
+// watchEvery is how often the disk is checked while nothing is written: each commit checks it,
+// too.
+const watchEvery = 2 * time.Second
 
 // watch checks the disk until the store closes. It keeps the state up to date for
 // Trouble, and opens a read-only store for writing when that becomes possible.
