@@ -272,6 +272,8 @@ var homes = []home{
 		"only training multiplies long vectors of floats"},
 	{"github.com/blevesearch/snowballstem", []string{"index/lexical"},
 		"documents and questions must be stemmed by the same function"},
+	{"github.com/cespare/xxhash/v2", []string{"index/lexical"},
+		"terms are known by their hash, in memory and in the saved index"},
 	{"github.com/RoaringBitmap/roaring/v2", []string{"index/...", "internal/indexer", "internal/recall"},
 		"sets of documents are part of the retrievers' contract; others have no document numbers"},
 	{"github.com/ollama/ollama", []string{"embedder/ollama/..."},

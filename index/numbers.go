@@ -41,6 +41,31 @@ func (n *Numbers) Number(id [16]byte) (number uint32, isNew bool) {
 	return number, true
 }
 
+// Fill numbers ids from 0 on. Nothing may be numbered yet. If an id is there twice, nothing
+// is numbered, and Fill returns false.
+func (n *Numbers) Fill(ids [][16]byte) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.seed = maphash.MakeSeed()
+	for _, id := range ids {
+		if _, twice := n.find(id); twice {
+			n.numbers, n.ids, n.next = Finder{}, Table[[16]byte]{}, 0
+			return false
+		}
+		n.ids.Set(n.next, id)
+		n.numbers.Add(n.next, n.hashOf)
+		n.next++
+	}
+	return true
+}
+
+// Limit is one more than the highest number.
+func (n *Numbers) Limit() uint32 {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.next
+}
+
 // find and hashOf are called with mu held.
 
 func (n *Numbers) find(id [16]byte) (uint32, bool) {

@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -92,6 +93,28 @@ func (r *Recency) Add(doc uint32, at int64) {
 	group.blocks = slices.Clip(group.blocks[:half])
 	group.docs.AndNot(next.docs)
 	r.groups = slices.Insert(r.groups, g+1, next)
+}
+
+// Fill makes an empty set one of documents with their times, each of them once.
+func (r *Recency) Fill(docs iter.Seq2[uint32, int64]) {
+	var stamps []stamp
+	for doc, at := range docs {
+		stamps = append(stamps, stamp{at, doc})
+	}
+	slices.SortFunc(stamps, compareStamps)
+	numbers := make([]uint32, len(stamps))
+	for i, s := range stamps {
+		numbers[i] = s.doc
+	}
+	for len(stamps) > 0 {
+		group := &recencyRange{docs: roaring.BitmapOf(numbers[:min(len(numbers), recencyBlock*recencyGroup)]...)}
+		for len(stamps) > 0 && len(group.blocks) < recencyGroup {
+			n := min(len(stamps), recencyBlock)
+			group.blocks = append(group.blocks, &recencyRange{docs: roaring.BitmapOf(numbers[:n]...), stamps: slices.Clone(stamps[:n])})
+			stamps, numbers = stamps[n:], numbers[n:]
+		}
+		r.groups = append(r.groups, group)
+	}
 }
 
 // splitAt is where a range of n is split after an insertion at i. Documents that arrive in

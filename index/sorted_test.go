@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -69,6 +70,10 @@ func TestRecencyAgainstModel(t *testing.T) {
 		}
 		if step%4_000 != 0 {
 			continue
+		}
+		if step%8_000 == 0 { // as after a load
+			r = Recency{}
+			r.Fill(maps.All(model))
 		}
 		for _, since := range []int64{-1, 0, rng.Int64N(1_000), rng.Int64N(1_000), 2_000} {
 			got := r.Since(since)

@@ -1,16 +1,22 @@
 package lexical
 
-import "hash/maphash"
+import (
+	"math/bits"
+	"math/rand/v2"
+
+	"github.com/cespare/xxhash/v2"
+)
 
 // dictionary numbers terms in the order of their arrival. It identifies a term by a 64-bit
-// hash with a seed per process, and stores no text. At load every posting is one look-up,
+// hash, the same in every process, and stores no text. At load every posting is one look-up,
 // and a look-up costs its cache misses: one here, four in a map of strings. Two terms with
 // equal hashes would be treated as one; among a million terms the chance of any such pair
 // is one in 37 million, and its effect a wrong word in common.
 type dictionary struct {
-	seed  maphash.Seed
-	slots []dictionarySlot // open addressing; a power of two, at most 3/4 full
-	size  int              // number of terms
+	// spread is odd and random: a text made for it cannot crowd terms into a few slots.
+	spread uint64
+	slots  []dictionarySlot // open addressing; a power of two, at most 3/4 full
+	size   int              // number of terms
 }
 
 // dictionarySlot is empty when number is 0.
@@ -22,24 +28,24 @@ type dictionarySlot struct {
 const minDictionary = 1 << 10
 
 // newDictionary returns a dictionary without terms, with room for some.
-func newDictionary(seed maphash.Seed, room int) dictionary {
+func newDictionary(room int) dictionary {
 	size := minDictionary
 	for 3*size < 4*room {
 		size *= 2
 	}
-	return dictionary{seed: seed, slots: make([]dictionarySlot, size)}
+	return dictionary{spread: rand.Uint64() | 1, slots: make([]dictionarySlot, size)}
 }
 
 // hash identifies the term in the dictionary.
-func (d *dictionary) hash(term string) uint64 { return maphash.String(d.seed, term) }
+func (d *dictionary) hash(term string) uint64 { return xxhash.Sum64String(term) }
 
 // hashBytes is hash of a term in bytes.
-func (d *dictionary) hashBytes(term []byte) uint64 { return maphash.Bytes(d.seed, term) }
+func (d *dictionary) hashBytes(term []byte) uint64 { return xxhash.Sum64(term) }
 
 // place returns the slot with the hash, or the empty slot where it belongs.
 func (d *dictionary) place(hash uint64) *dictionarySlot {
 	mask := uint64(len(d.slots) - 1)
-	for i := hash & mask; ; i = (i + 1) & mask {
+	for i := hash * d.spread >> (64 - bits.TrailingZeros(uint(len(d.slots)))); ; i = (i + 1) & mask {
 		if slot := &d.slots[i]; slot.number == 0 || slot.hash == hash {
 			return slot
 		}

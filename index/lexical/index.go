@@ -1,7 +1,6 @@
 package lexical
 
 import (
-	"hash/maphash"
 	"sync"
 
 	"github.com/recalld/recalld/index"
@@ -54,12 +53,12 @@ func New(options Options) (*Index, error) {
 	if err := options.validate(); err != nil {
 		return nil, err
 	}
-	return &Index{options: options, state: newState(maphash.MakeSeed(), 0, 0)}, nil
+	return &Index{options: options, state: newState(0, 0)}, nil
 }
 
-func newState(seed maphash.Seed, slots, terms int) state {
+func newState(slots, terms int) state {
 	return state{
-		dictionary: newDictionary(seed, terms),
+		dictionary: newDictionary(terms),
 		postings:   postings{lists: make([]list, 0, terms)},
 		docs:       make([]uint32, 0, slots),
 		lengths:    make([]uint32, 0, slots),
@@ -200,7 +199,7 @@ func (x *Index) compactIfWorthwhile() {
 
 // compacted returns a state with only the live slots, renumbered in order.
 func (s *state) compacted() state {
-	fresh := newState(s.dictionary.seed, s.live(), len(s.postings.lists))
+	fresh := newState(s.live(), len(s.postings.lists))
 	renumbered := make([]uint32, len(s.docs))
 	for slot, doc := range s.docs {
 		if s.dead.has(uint32(slot)) {

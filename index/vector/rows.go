@@ -19,11 +19,23 @@ func newRows(dim int) rows { return rows{dim: dim, perPage: max(1, pageBytes/dim
 
 // append adds the row of a vector, which must not be zero.
 func (r *rows) append(vec []float32) {
+	r.set(r.next(), vec)
+}
+
+// appendRow adds a row, which must not be zero.
+func (r *rows) appendRow(row []int8) {
+	slot := r.next()
+	copy(r.row(slot), row)
+	r.scales[slot] = float32(1 / norm(row))
+}
+
+// next adds an empty row and returns its slot.
+func (r *rows) next() uint32 {
 	if len(r.scales)%r.perPage == 0 {
 		r.pages = append(r.pages, make([]int8, r.perPage*r.dim))
 	}
 	r.scales = append(r.scales, 0)
-	r.set(uint32(len(r.scales)-1), vec)
+	return uint32(len(r.scales) - 1)
 }
 
 // set replaces a row. Rounding what was rounded changes nothing, and the store rounds in the

@@ -60,6 +60,8 @@ type CoreOptions struct {
 	KeepReceipts time.Duration
 	// QueryDeadline is how long a vector retriever may take. Default: recall's.
 	QueryDeadline time.Duration
+	// Version is that of the program; saved indexes of another are not used.
+	Version string
 	// Committed gets the changes of each commit after the indexes have them; nil for nobody.
 	Committed func([]memory.Change)
 	// Logger receives what goes wrong inside; nil discards it.
@@ -103,7 +105,7 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	c := &Core{Verifier: code.NewVerifier(), QuoteFilter: ingest.NewQuoteFilter(), Gate: worker.NewGate()}
 	var err error
 	c.Indexer, err = indexer.New(indexer.Options{
-		Builtin: opts.Builtin, ChunkText: c.Verifier.Document, NoFileNames: !opts.Config.Index.Light, Gate: c.Gate, Logger: opts.Logger,
+		Builtin: opts.Builtin, ChunkText: c.Verifier.Document, NoFileNames: !opts.Config.Index.Light, Gate: c.Gate, Version: opts.Version, Logger: opts.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make indexer: %w", err)

@@ -13,7 +13,8 @@
 // writes work and recalls say that it is loading.
 //
 // End: listeners close → requests drain, then are cancelled → background work
-// ends, jobs in progress are given back → models are let go → store → lock.
+// ends, jobs in progress are given back → models are let go → the indexes are saved → store
+// → lock.
 package daemon
 
 import (
@@ -67,8 +68,8 @@ const (
 	gcPercentLoading = 100
 )
 
-// closeTimeout is how long the store may take to close: it writes a buffer of up to some
-// megabytes. With httpserver.CancelGrace it is within config.StopGrace, so commands that
+// closeTimeout is how long saving the indexes and closing the store may take: the store
+// writes a buffer of up to some megabytes. With httpserver.CancelGrace it is within config.StopGrace, so commands that
 // wait for the end do not give up before it.
 const closeTimeout = 10 * time.Second
 
@@ -129,6 +130,9 @@ type pauses struct {
 	query time.Duration
 	// backup are the times at which the daily backup is looked for; nil is backupLook.
 	backup <-chan time.Time
+	// save are the times at which it is looked whether the indexes should be saved; nil is
+	// saveLook.
+	save <-chan time.Time
 	// receipts is how long they are kept; zero is the setting.
 	receipts time.Duration
 	// vanish are the times at which the data folder is looked for; see WatchVanish.
@@ -333,7 +337,12 @@ func (d *Daemon) close() error {
 	d.files.Close()
 	err = errors.Join(err, d.models.Close())
 	closed := make(chan error, 1)
-	go func() { closed <- d.core.Close() }()
+	go func() {
+		saving, done := context.WithTimeout(context.Background(), saveTimeout)
+		d.saveIndexes(saving)
+		done()
+		closed <- d.core.Close()
+	}()
 	select {
 	case late := <-closed:
 		err = errors.Join(err, late)
@@ -387,6 +396,7 @@ func (d *Daemon) work(ctx context.Context) error {
 	if d.opts.Config.Backup.Daily {
 		parts.Go(func() { d.backUpDaily(ctx) })
 	}
+	parts.Go(func() { d.keepIndexesSaved(ctx) })
 	parts.Go(func() { d.team.Run(ctx) })
 	parts.Go(func() { d.agentLogs.Follow(ctx, d.opts.pauses.logs) })
 	err := d.onceWritable(ctx, func(ctx context.Context) error { return d.sandboxes.Refresh(ctx, d.opts.Config.Sandboxes) })

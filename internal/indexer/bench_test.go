@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -95,10 +96,19 @@ func heapBytes() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkLoad is the start of a daemon with 100,000 chunks: open, read, index.
-// Goal: 2 s, and 400 MB of memory for the whole daemon.
+// BenchmarkLoad is the start of a daemon with 100,000 chunks: open, read, index; all of
+// them, or with saved indexes. Goal: 2 s, and 400 MB of memory for the whole daemon.
 func BenchmarkLoad(b *testing.B) {
 	dir := benchStore(b, benchDocs)
+	b.Run("anew", func(b *testing.B) { benchmarkLoad(b, dir) })
+	s, x := benchLoad(b, dir, nil)
+	if err := errors.Join(x.Save(b.Context()), s.Close()); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("saved", func(b *testing.B) { benchmarkLoad(b, dir) })
+}
+
+func benchmarkLoad(b *testing.B, dir string) {
 	before := heapBytes()
 	var after uint64
 	for b.Loop() {

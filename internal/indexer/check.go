@@ -25,7 +25,7 @@ func (x *Indexer) Check(ctx context.Context) error {
 		fresh.Expect(model, e)
 	}
 	x.collections.mu.RUnlock()
-	if err := fresh.load(ctx, x.store, x.store.Read); err != nil {
+	if err := fresh.load(ctx, x.store, x.store.Read, nil); err != nil {
 		return err
 	}
 	var errs []error

@@ -153,13 +153,27 @@ func (x *Indexer) setNewest(num uint32, d *document, newest int64) {
 	if d.newest == newest {
 		return
 	}
-	if d.newest != 0 {
-		x.recency.Remove(num, d.newest)
-	}
-	if newest != 0 {
-		x.recency.Add(num, newest)
+	if !x.sessions.loading { // else fillRecency does it
+		if d.newest != 0 {
+			x.recency.Remove(num, d.newest)
+		}
+		if newest != 0 {
+			x.recency.Add(num, newest)
+		}
 	}
 	d.newest = newest
+}
+
+// fillRecency fills recency at the end of Load, which takes a tenth of the time of adding
+// documents one by one.
+func (x *Indexer) fillRecency() {
+	x.recency.Fill(func(yield func(uint32, int64) bool) {
+		for num := range x.numbers.Limit() {
+			if d, _ := x.docs.Get(num); d.newest != 0 && !yield(num, d.newest) {
+				return
+			}
+		}
+	})
 }
 
 // recalledAt returns when an owner was created, or 0 if it must not be recalled.

@@ -1,6 +1,6 @@
 // Package indexer is the sole writer of the indexes. It maps records and files
-// to documents, applies committed changes in their order, rebuilds the indexes
-// at start, and backfills the vector collections of models.
+// to documents, applies committed changes in their order, fills the indexes at
+// start, saves words and vectors for the next start, and backfills the vector collections of models.
 //
 // Vocabulary. A document is one distinct text. An owner is a record, or a file with its
 // chunks: what has documents. A reference leads from a document to an owner, and to a
@@ -15,6 +15,7 @@ package indexer
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -37,8 +38,19 @@ type Store interface {
 	Record(id string) (memory.Record, error)
 	// RecordIDs returns the ids that begin with a prefix, sorted, at most `most`.
 	RecordIDs(prefix string, most int) ([]string, error)
+	Saved
 	Located
 	Vectors
+}
+
+// Saved are indexes that are saved beside the store, for the next start.
+type Saved interface {
+	// SavedIndexes opens them, nil if there are none.
+	SavedIndexes() (*memory.SavedIndexes, error)
+	HasSavedIndexes() bool
+	// SaveIndexes replaces them by what write writes, which must have everything that was
+	// committed before.
+	SaveIndexes(ctx context.Context, write func(io.Writer) error) error
 }
 
 // Located reads what the location of a chunk is made of.
@@ -73,6 +85,10 @@ type Options struct {
 	NoFileNames bool
 	// EmbedBatch is how many texts a model gets at once. Default 64.
 	EmbedBatch int
+	// Version is that of the program. What another version saved is not used.
+	Version string
+	// SaveFrom is from how many documents on the indexes are saved. Default 5,000.
+	SaveFrom int
 	// Gate delays backfills of the built-in model during requests; nil never does.
 	Gate   *worker.Gate
 	Logger *slog.Logger
@@ -116,6 +132,9 @@ type Indexer struct {
 	// seq is the number of the last applied change, readable without loadMu.
 	seq atomic.Uint64
 
+	// unsaved is how many documents have changed since the indexes were saved.
+	unsaved atomic.Int64
+
 	// attachMu keeps two Attach calls from opening one collection twice.
 	attachMu    sync.Mutex
 	collections collections
@@ -139,6 +158,9 @@ func New(opts Options) (*Indexer, error) {
 	}
 	if opts.EmbedBatch == 0 {
 		opts.EmbedBatch = 64
+	}
+	if opts.SaveFrom == 0 {
+		opts.SaveFrom = saveFrom
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -265,6 +287,7 @@ func (x *Indexer) apply(c memory.Change) {
 		x.refresh(num, id, terms[id])
 	}
 	x.applyVectors(c.Docs, false)
+	x.unsaved.Add(int64(len(touched) + len(c.Swept) + len(c.Docs)))
 	x.seq.Store(c.Seq)
 }
 

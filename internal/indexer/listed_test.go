@@ -131,7 +131,7 @@ func TestEntriesWhileLoading(t *testing.T) {
 			return nil
 		}
 		return r.store.Load(ctx, l)
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

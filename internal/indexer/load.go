@@ -9,11 +9,13 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Load fills the indexes from the store. Changes committed while it runs are applied at
-// its end.
-func (x *Indexer) Load(ctx context.Context, store Store) error { return x.load(ctx, store, store.Load) }
+// Load fills the indexes from the store, and begins with the saved ones where they can be
+// used. Changes committed while it runs are applied at its end.
+func (x *Indexer) Load(ctx context.Context, store Store) error {
+	return x.load(ctx, store, store.Load, x.restore)
+}
 
-func (x *Indexer) load(ctx context.Context, store Store, read func(context.Context, memory.Loader) (uint64, error)) error {
+func (x *Indexer) load(ctx context.Context, store Store, read func(context.Context, memory.Loader) (uint64, error), restore func() *restored) error {
 	start := time.Now()
 	x.loadMu.Lock()
 	if x.state != Empty {
@@ -26,7 +28,11 @@ func (x *Indexer) load(ctx context.Context, store Store, read func(context.Conte
 	if err := x.openCollections(ctx); err != nil {
 		return fmt.Errorf("load indexes: %w", err)
 	}
-	pipeline, parts := x.startLexicalPipeline(), x.startPartLoader(ctx)
+	var saved *restored
+	if restore != nil {
+		saved = restore()
+	}
+	pipeline, parts := x.startLexicalPipeline(), x.startPartLoader(ctx, saved)
 	seq, err := read(ctx, memory.Loader{
 		Session: x.loadSession, File: x.loadFile, Terms: pipeline.add,
 		Record: func(r memory.Record) error {
@@ -36,8 +42,9 @@ func (x *Indexer) load(ctx context.Context, store Store, read func(context.Conte
 			}
 			return nil
 		},
-		Collection: x.collections.wanted, Vector: x.loadVector,
+		Collection: x.collections.wanted, Vector: x.loadVector, Held: saved.held,
 	})
+	saved.wait() // also after an error: every goroutine has its owner
 	pipeline.end()
 	parts.end()
 	if err == nil {
@@ -46,9 +53,11 @@ func (x *Indexer) load(ctx context.Context, store Store, read func(context.Conte
 	if err != nil {
 		return fmt.Errorf("load indexes: %w", err)
 	}
+	saved.settle()
 	x.loadMu.Lock()
 	defer x.loadMu.Unlock()
 	x.mu.Lock()
+	x.fillRecency()
 	x.sessions.finishLoad()
 	x.listed.finishLoad()
 	x.mu.Unlock()
@@ -60,7 +69,7 @@ func (x *Indexer) load(ctx context.Context, store Store, read func(context.Conte
 	}
 	x.pending, x.state = nil, Ready
 	close(x.loaded)
-	x.opts.Logger.Info("indexes loaded", "part", "indexer", "documents", x.numbers.Len(), "took", time.Since(start).Round(time.Millisecond))
+	x.opts.Logger.Info("indexes loaded", "part", "indexer", "documents", x.numbers.Len(), "saved", saved != nil && saved.ready, "took", time.Since(start).Round(time.Millisecond))
 	return nil
 }
 
@@ -117,6 +126,7 @@ func (l *lexicalPipeline) add(doc memory.DocID, encoded []byte) error {
 	if !ok {
 		return nil
 	}
+	l.x.unsaved.Add(1)
 	w, changed := l.x.describe(num, doc, encoded)
 	if !changed {
 		return nil

@@ -265,10 +265,11 @@ type partLoader struct {
 	queued  map[uint32]bool
 }
 
-func (x *Indexer) startPartLoader(ctx context.Context) *partLoader {
+func (x *Indexer) startPartLoader(ctx context.Context, saved *restored) *partLoader {
 	l := &partLoader{jobs: make(chan parting, 64), queued: map[uint32]bool{}}
 	for range runtime.GOMAXPROCS(0) {
 		l.workers.Go(func() {
+			saved.wait() // words are added to those that were saved
 			for p := range l.jobs {
 				x.addParts(ctx, p)
 			}

@@ -22,6 +22,8 @@ type crowded struct {
 func (c crowded) Collections() []string                                     { return nil }
 func (c crowded) OpenCollection(context.Context, string, [][]float32) error { return nil }
 
+func (crowded) SavedIndexes() (*memory.SavedIndexes, error) { return nil, nil }
+
 func (c crowded) Load(_ context.Context, l memory.Loader) (uint64, error) {
 	terms := Analyze(memory.Document{Text: sharedText})
 	for n := range c.sessions {

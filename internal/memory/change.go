@@ -1,5 +1,10 @@
 package memory
 
+import (
+	"io"
+	"iter"
+)
+
 // Doc is a document as it is stored: its analysed terms, encoded by the package that
 // analysed them, and its vectors by space. Its text is not among it.
 type Doc struct {
@@ -141,6 +146,30 @@ type Loader struct {
 	// Collection chooses the spaces whose vectors are wanted; nil wants all.
 	Collection func(name string) bool
 	Vector     func(space string, doc DocID, v []float32) error
+	// Held returns what the loader has already, nil for nothing. It is called after all
+	// records and files. Without Held, the loader has nothing.
+	Held func() *Held
+}
+
+// SavedIndexes are indexes as they were saved beside the store, to be read once and closed.
+type SavedIndexes struct {
+	io.ReadCloser
+	// Since is the version of the store's database that they hold at least, see Held.
+	Since uint64
+	// Size bounds the bytes to be read.
+	Size int64
+}
+
+// Held is what a loader has of an earlier state of the store. It gets only terms and vectors
+// that were written since, and those of referenced documents that it lacks.
+type Held struct {
+	// Since is the version of the store's database whose terms and vectors are held.
+	Since uint64
+	// Has reports whether the terms of a document are held, All yields these documents.
+	Has func(DocID) bool
+	All iter.Seq[DocID]
+	// Vectors reports whether the vectors of a collection are held.
+	Vectors func(collection string) bool
 }
 
 // Document is a distinct text with its id.

@@ -208,7 +208,7 @@ func (s *Store) DropCollection(ctx context.Context, name string) error {
 // dropVectors removes the keys of a collection in several commits.
 func (s *Store) dropVectors(ctx context.Context, name string) error {
 	short := collectionKeyOf(name)
-	var keys [][]byte
+	keys := [][]byte{keySaved} // saved indexes would bring the vectors back
 	err := s.View(func(v View) error {
 		for k := range v.keys(prefixVectors(short)) {
 			keys = append(keys, k)

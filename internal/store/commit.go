@@ -51,6 +51,9 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 	if !out.Repeated {
 		out.Seq, out.Swept = seq, len(*swept)
 	}
+	if out.Swept > 0 && len(b.DropRecords)+len(b.Tombstones) > 0 || len(b.DropProjects)+len(b.DropSandboxes) > 0 {
+		s.forgot()
+	}
 	return out, nil
 }
 

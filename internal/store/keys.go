@@ -11,7 +11,8 @@ import (
 // The layout. Every key starts with a letter and a slash. Ids contain no NUL.
 //
 //	m/…                     schema version, sequence number and its predecessor, the store's
-//	                        id, whether background work is paused
+//	                        id, whether background work is paused, what tells its saved
+//	                        indexes apart
 //	r/<record>              a record
 //	p/<project>             a project
 //	s/<sandbox>             a sandbox
@@ -35,6 +36,7 @@ var (
 	keyID     = []byte("m/id")   // a random number that tells stores apart
 	keyPrev   = []byte("m/prev") // chains the commits, so that a missing one is noticed
 	keyPaused = []byte("m/paused")
+	keySaved  = []byte("m/saved") // which saved indexes belong to the database
 
 	prefixRecord     = []byte("r/")
 	prefixProject    = []byte("p/")

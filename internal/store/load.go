@@ -255,9 +255,16 @@ func (o *orphans) all() iter.Seq[memory.DocID] {
 
 func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[memory.DocID]int32, o *orphans) error {
 	o.terms, o.vectors = map[memory.DocID]struct{}{}, map[memory.DocID]struct{}{}
+	var held *memory.Held
+	if l.Held != nil {
+		held = l.Held()
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return s.each(ctx, v, prefixTerms, func(doc memory.DocID, b []byte) error {
+		if held != nil {
+			return s.loadTermsSince(ctx, v, l.Terms, held, refs, o)
+		}
+		return s.each(ctx, v, prefixTerms, 0, func(doc memory.DocID, b []byte) error {
 			if refs[doc] == 0 {
 				o.terms[doc] = struct{}{}
 				return nil
@@ -271,19 +278,7 @@ func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[
 			if l.Collection != nil && !l.Collection(name) {
 				continue
 			}
-			err := s.each(ctx, v, prefixVectors(collectionKeyOf(name)), func(doc memory.DocID, b []byte) error {
-				if refs[doc] == 0 {
-					o.vectors[doc] = struct{}{}
-					return nil
-				}
-				s.collections.saw(name, len(b))
-				vec, err := decodeVector(b)
-				if s.damaged(err) {
-					return nil
-				}
-				return l.Vector(name, doc, vec)
-			})
-			if err != nil {
+			if err := s.loadVectors(ctx, v, l.Vector, name, held, refs, o); err != nil {
 				return err
 			}
 		}
@@ -292,9 +287,96 @@ func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[
 	return g.Wait()
 }
 
-// each calls fn for the values of documents under a prefix.
-func (s *Store) each(ctx context.Context, v View, prefix []byte, fn func(memory.DocID, []byte) error) error {
+// loadTermsSince passes the terms that a loader does not hold.
+func (s *Store) loadTermsSince(
+	ctx context.Context, v View, load func(memory.DocID, []byte) error, held *memory.Held, refs map[memory.DocID]int32, o *orphans,
+) error {
+	passed := map[memory.DocID]struct{}{}
+	pass := func(doc memory.DocID, b []byte) error {
+		passed[doc] = struct{}{}
+		if refs[doc] == 0 {
+			o.terms[doc] = struct{}{}
+			return nil
+		}
+		return load(doc, b)
+	}
+	if err := s.each(ctx, v, prefixTerms, held.Since, pass); err != nil {
+		return err
+	}
+	one := func(doc memory.DocID) error {
+		k := keyTerms(doc)
+		err := get(v.txn, k, func(b []byte) error { return pass(doc, b) })
+		if errors.Is(err, badger.ErrKeyNotFound) || memory.CodeOf(err) == memory.CodeCorrupt && s.damaged(err) {
+			return nil
+		}
+		return err
+	}
+	for doc := range refs {
+		if _, done := passed[doc]; !done && !held.Has(doc) {
+			if err := one(doc); err != nil {
+				return err
+			}
+		}
+	}
+	for doc := range held.All {
+		if _, done := passed[doc]; !done && refs[doc] == 0 {
+			if err := one(doc); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// loadVectors passes the vectors of a collection that a loader does not hold.
+func (s *Store) loadVectors(
+	ctx context.Context, v View, load func(string, memory.DocID, []float32) error, name string, held *memory.Held, refs map[memory.DocID]int32, o *orphans,
+) error {
+	prefix, since := prefixVectors(collectionKeyOf(name)), uint64(0)
+	pass := func(doc memory.DocID, b []byte) error {
+		if refs[doc] == 0 {
+			o.vectors[doc] = struct{}{}
+			return nil
+		}
+		s.collections.saw(name, len(b))
+		vec, err := decodeVector(b)
+		if s.damaged(err) {
+			return nil
+		}
+		return load(name, doc, vec)
+	}
+	if held != nil && held.Vectors(name) {
+		since = held.Since
+		for doc := range refs {
+			if held.Has(doc) {
+				continue
+			}
+			err := get(v.txn, keyVector(collectionKeyOf(name), doc), func(b []byte) error { return pass(doc, b) })
+			if err != nil && !errors.Is(err, badger.ErrKeyNotFound) && !(memory.CodeOf(err) == memory.CodeCorrupt && s.damaged(err)) {
+				return err
+			}
+		}
+		if size, ok := v.firstSize(prefix); ok {
+			s.collections.saw(name, size)
+		}
+	}
+	return s.each(ctx, v, prefix, since, pass)
+}
+
+// firstSize returns the size of the first value under a prefix.
+func (v View) firstSize(prefix []byte) (size int, ok bool) {
 	it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+	defer it.Close()
+	if it.Rewind(); !it.Valid() {
+		return 0, false
+	}
+	return int(it.Item().ValueSize()) - valueOverhead, true
+}
+
+// each calls fn for the values of documents under a prefix that were written after a
+// version of the database.
+func (s *Store) each(ctx context.Context, v View, prefix []byte, since uint64, fn func(memory.DocID, []byte) error) error {
+	it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, SinceTs: since})
 	defer it.Close()
 	for it.Rewind(); it.Valid(); it.Next() {
 		item := it.Item()

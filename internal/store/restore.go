@@ -109,6 +109,9 @@ func fillBatch(ctx context.Context, batch *badger.WriteBatch, from Restoring, le
 			seq = max(seq, binary.BigEndian.Uint64(payload))
 			return nil
 		}
+		if string(e.Key) == string(keySaved) {
+			return nil // versions are others in the new database
+		}
 		if len(payload) == 0 && string(e.Key[:min(2, len(e.Key))]) == string(prefixTomb) {
 			buried[string(e.Key[2:])] = true
 		}

@@ -30,6 +30,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -167,6 +168,9 @@ type Store struct {
 	totals, expected totals
 	damage           *memory.StoreDamage // nil if nothing is known to be lost
 	broken           *memory.Error       // why a commit failed, see breakDown
+
+	saving  sync.Mutex    // held while indexes are saved or their file is opened
+	forgets atomic.Uint64 // counts what removes saved indexes
 
 	witness *witness // nil for a copy
 	scratch string   // the copy that is read instead of a damaged store, see Options.ReadDamaged

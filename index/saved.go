@@ -1,0 +1,239 @@
+package index
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// ErrSaved is returned when what was saved of an index is not what Saver wrote, or is of
+// another version.
+var ErrSaved = errors.New("the saved index cannot be used")
+
+// Saver writes an index, for a process that begins with it instead of building it anew.
+// Numbers are little-endian. The first error ends the writing; see Err.
+type Saver struct {
+	w    io.Writer
+	room []byte
+	err  error
+}
+
+// saverRoom is how many bytes are written at once.
+const saverRoom = 1 << 16
+
+// NewSaver returns a saver that writes to w.
+func NewSaver(w io.Writer) *Saver { return &Saver{w: w, room: make([]byte, 0, saverRoom)} }
+
+// Flush writes what is held back, and returns the first error.
+func (s *Saver) Flush() error {
+	if s.err == nil && len(s.room) > 0 {
+		_, s.err = s.w.Write(s.room)
+	}
+	s.room = s.room[:0]
+	return s.err
+}
+
+// space makes room for n bytes, at most saverRoom.
+func (s *Saver) space(n int) {
+	if len(s.room)+n > cap(s.room) {
+		_ = s.Flush() // the error is kept
+	}
+}
+
+// Uint writes a number.
+func (s *Saver) Uint(n uint64) {
+	s.space(binary.MaxVarintLen64)
+	s.room = binary.AppendUvarint(s.room, n)
+}
+
+// Word writes a number of 64 bits.
+func (s *Saver) Word(n uint64) {
+	s.space(8)
+	s.room = binary.LittleEndian.AppendUint64(s.room, n)
+}
+
+// Bytes writes bytes, whose number the reader must know.
+func (s *Saver) Bytes(b []byte) {
+	for len(b) > 0 {
+		s.space(1)
+		n := copy(s.room[len(s.room):cap(s.room)], b)
+		s.room = s.room[:len(s.room)+n]
+		b = b[n:]
+	}
+}
+
+// Small writes signed bytes, whose number the reader must know.
+func (s *Saver) Small(row []int8) {
+	for _, c := range row {
+		s.space(1)
+		s.room = append(s.room, byte(c))
+	}
+}
+
+// Float writes a number.
+func (s *Saver) Float(f float64) { s.Word(math.Float64bits(f)) }
+
+// Fail ends the writing with an error.
+func (s *Saver) Fail(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// String writes a string with its length.
+func (s *Saver) String(text string) {
+	s.Uint(uint64(len(text)))
+	s.Bytes([]byte(text))
+}
+
+// Restorer reads what a Saver wrote. It takes no more memory than a small multiple of what
+// is there to be read, whatever the bytes say. The first error ends the reading: what is
+// read from then on is zero; see Err.
+type Restorer struct {
+	r    io.Reader
+	left int64 // at most as many bytes of r are not in room
+	room []byte
+	at   int
+	err  error
+}
+
+// NewRestorer returns a restorer of r, which has at most size bytes.
+func NewRestorer(r io.Reader, size int64) *Restorer {
+	return &Restorer{r: r, left: size, room: make([]byte, 0, saverRoom)}
+}
+
+// Err returns the first error: ErrSaved, or that of the reader.
+func (r *Restorer) Err() error { return r.err }
+
+// Fail ends the reading with ErrSaved.
+func (r *Restorer) Fail(what string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: %s", ErrSaved, what)
+	}
+	r.room, r.at, r.left = r.room[:0], 0, 0
+}
+
+// more reads on until n bytes are in room, at most saverRoom, and reports whether there are
+// as many.
+func (r *Restorer) more(n int) bool {
+	if len(r.room)-r.at >= n {
+		return true
+	}
+	held := copy(r.room[:cap(r.room)], r.room[r.at:])
+	want := min(int64(cap(r.room)-held), r.left)
+	got, err := io.ReadFull(r.r, r.room[held:held+int(want)])
+	r.room, r.at, r.left = r.room[:held+got], 0, r.left-int64(got)
+	switch {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		r.left = 0
+	case err != nil:
+		r.err = cmp.Or(r.err, err)
+		r.room, r.left = r.room[:0], 0
+	}
+	return len(r.room) >= n
+}
+
+// Uint reads a number.
+func (r *Restorer) Uint() uint64 {
+	if r.at < len(r.room) && r.room[r.at] < 0x80 {
+		r.at++
+		return uint64(r.room[r.at-1])
+	}
+	r.more(binary.MaxVarintLen64)
+	n, width := binary.Uvarint(r.room[r.at:])
+	if width <= 0 {
+		r.Fail("a number is cut off")
+		return 0
+	}
+	r.at += width
+	return n
+}
+
+// Count reads a number of things that have at least some bytes each, as many as there can be.
+func (r *Restorer) Count(each int) int {
+	n := r.Uint()
+	if n > uint64(r.left+int64(len(r.room)-r.at))/uint64(each) {
+		r.Fail("a number is too large")
+		return 0
+	}
+	return int(n)
+}
+
+// Below reads a number below a limit.
+func (r *Restorer) Below(limit uint64) uint64 {
+	n := r.Uint()
+	if n >= limit {
+		r.Fail("a number is out of range")
+		return 0
+	}
+	return n
+}
+
+// Word reads a number of 64 bits.
+func (r *Restorer) Word() uint64 {
+	if !r.more(8) {
+		r.Fail("it is cut off")
+		return 0
+	}
+	r.at += 8
+	return binary.LittleEndian.Uint64(r.room[r.at-8:])
+}
+
+// Float reads a number, which must be finite.
+func (r *Restorer) Float() float64 {
+	f := math.Float64frombits(r.Word())
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		r.Fail("a number is not finite")
+		return 0
+	}
+	return f
+}
+
+// Bytes fills b.
+func (r *Restorer) Bytes(b []byte) {
+	for len(b) > 0 {
+		if !r.more(1) {
+			r.Fail("it is cut off")
+			clear(b)
+			return
+		}
+		n := copy(b, r.room[r.at:])
+		r.at += n
+		b = b[n:]
+	}
+}
+
+// Small fills row.
+func (r *Restorer) Small(row []int8) {
+	for len(row) > 0 {
+		if !r.more(1) {
+			r.Fail("it is cut off")
+			clear(row)
+			return
+		}
+		n := min(len(row), len(r.room)-r.at)
+		for i, c := range r.room[r.at : r.at+n] {
+			row[i] = int8(c)
+		}
+		r.at += n
+		row = row[n:]
+	}
+}
+
+// String reads a string with its length.
+func (r *Restorer) String() string {
+	b := make([]byte, r.Count(1))
+	r.Bytes(b)
+	return string(b)
+}
+
+// End fails unless all is read.
+func (r *Restorer) End() error {
+	if r.err == nil && r.more(1) {
+		r.Fail("there is more than expected")
+	}
+	return r.err
+}

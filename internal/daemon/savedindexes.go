@@ -1,0 +1,53 @@
+package daemon
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// saveLook is how often it is looked whether the indexes should be saved. They are saved
+	// when nothing was committed since the last look, because commits wait meanwhile.
+	saveLook = time.Minute
+	// saveTimeout is how long that may take when the daemon ends: half of closeTimeout. The
+	// next start takes the indexes that were saved before, or builds them anew.
+	saveTimeout = closeTimeout / 2
+)
+
+// keepIndexesSaved saves the indexes now and then, so that the start after a kill need not
+// build them anew.
+func (d *Daemon) keepIndexesSaved(ctx context.Context) {
+	ticks := d.opts.pauses.save
+	if ticks == nil {
+		t := time.NewTicker(saveLook)
+		defer t.Stop()
+		ticks = t.C
+	}
+	seen := d.core.Indexer.Seq()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks:
+			if seq := d.core.Indexer.Seq(); seq != seen {
+				seen = seq
+				continue
+			}
+			d.saveIndexes(ctx)
+			seen = d.core.Indexer.Seq()
+		}
+	}
+}
+
+// saveIndexes saves the indexes if what is saved is missing or old.
+func (d *Daemon) saveIndexes(ctx context.Context) {
+	if !d.core.Indexer.SaveDue() {
+		return
+	}
+	start := time.Now()
+	if err := d.core.Indexer.Save(ctx); err != nil {
+		d.log.Warn("the indexes were not saved", attrPart, "daemon", attrError, err)
+		return
+	}
+	d.log.Info("indexes saved", attrPart, "daemon", "took", time.Since(start).Round(time.Millisecond))
+}

@@ -1,0 +1,256 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/recalld/recalld/internal/fsx"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// The saved indexes are a file in the folder of the database: it is counted, moved and
+// removed with the database, and is in no backup. It begins with savedMagic, a random number
+// and the version of the database that it holds at least. Blocks follow: a length of 4 bytes,
+// a checksum of 4 bytes and the bytes. An empty block ends the file.
+//
+// The random number is also in the database, written after the file: a database that has it
+// has the file's state in its past. That of another store, of a backup or of a copy that went
+// its own way has not.
+const (
+	savedName  = "indexes.saved"
+	savedMagic = "recalld1"
+	savedBlock = 1 << 16
+	nonceSize  = 16
+)
+
+// savedFile reads the saved indexes.
+type savedFile struct {
+	*os.File
+	blocks
+}
+
+func (f *savedFile) Read(p []byte) (int, error) { return f.blocks.Read(p) }
+
+func (s *Store) savedPath() string { return filepath.Join(s.opts.Dir, savedName) }
+
+// SavedIndexes opens the saved indexes; nil if there are none. It returns CodeCorrupt for a
+// file that does not belong to this store.
+func (s *Store) SavedIndexes() (*memory.SavedIndexes, error) {
+	if s.readOnly() || s.reading() {
+		return nil, nil
+	}
+	s.saving.Lock()
+	defer s.saving.Unlock()
+	s.removeUnfinished()
+	f, err := os.Open(s.savedPath())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open saved indexes: %w", err)
+	}
+	x, err := s.readSavedHead(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return x, nil
+}
+
+func (s *Store) readSavedHead(f *os.File) (*memory.SavedIndexes, error) {
+	var head [len(savedMagic) + nonceSize + 8]byte
+	info, err := f.Stat()
+	if err == nil {
+		_, err = io.ReadFull(f, head[:])
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read saved indexes: %w", err)
+	}
+	nonce := head[len(savedMagic) : len(savedMagic)+nonceSize]
+	since := binary.LittleEndian.Uint64(head[len(head)-8:])
+	belongs := false
+	err = s.View(func(v View) error {
+		item, err := v.txn.Get(keySaved)
+		if err != nil {
+			return err
+		}
+		return item.Value(func(value []byte) error {
+			payload, err := unseal(keySaved, value)
+			belongs = bytes.Equal(payload, nonce) && item.Version() > since
+			return err
+		})
+	})
+	if err != nil && !errors.Is(err, badger.ErrKeyNotFound) {
+		return nil, fmt.Errorf("read saved indexes: %w", err)
+	}
+	if string(head[:len(savedMagic)]) != savedMagic || !belongs {
+		return nil, memory.Errorf(memory.CodeCorrupt, "read saved indexes: they are of an earlier time, or of another store")
+	}
+	file := &savedFile{f, blocks{r: f, sum: crc32.Checksum(head[:], castagnoli())}}
+	return &memory.SavedIndexes{ReadCloser: file, Since: since, Size: info.Size()}, nil
+}
+
+// SaveIndexes replaces the saved indexes by what write writes: all that was committed before
+// it is called. Changes that were committed since may be in it or not. If writing fails, the
+// former ones stay; if something is forgotten meanwhile, there are none.
+func (s *Store) SaveIndexes(ctx context.Context, write func(io.Writer) error) error {
+	s.saving.Lock()
+	defer s.saving.Unlock()
+	if s.readOnly() || s.reading() || s.Damage() != nil || s.Broken() != nil {
+		return memory.Errorf(memory.CodeReadOnly, "save indexes: the store is not written at the moment")
+	}
+	if err := roomForCopy(s.opts.Dir, s.DiskSize()+reserveSize); err != nil {
+		return fmt.Errorf("save indexes: %w", err)
+	}
+	var since uint64
+	if err := s.betweenCommits(func() {
+		txn := s.db.NewTransaction(false)
+		since = txn.ReadTs()
+		txn.Discard()
+	}); err != nil {
+		return fmt.Errorf("save indexes: %w", err)
+	}
+	forgets := s.forgets.Load()
+	nonce := make([]byte, nonceSize)
+	_, _ = rand.Read(nonce) // it never fails
+	err := fsx.WriteFile(s.savedPath(), 0o600, func(w io.Writer) error {
+		head := append(append([]byte(savedMagic), nonce...), binary.LittleEndian.AppendUint64(nil, since)...)
+		if _, err := w.Write(head); err != nil {
+			return err
+		}
+		b := &blocks{ctx: ctx, w: w, sum: crc32.Checksum(head, castagnoli())}
+		if err := write(b); err != nil {
+			return err
+		}
+		return b.end()
+	})
+	if err != nil {
+		return fmt.Errorf("save indexes: %w", err)
+	}
+	if _, err = s.Update(context.WithoutCancel(ctx), func(tx *Tx) error {
+		tx.put(keySaved, nonce)
+		return nil
+	}); err != nil { // then the database does not know the file
+		return errors.Join(fmt.Errorf("save indexes: %w", err), s.dropSaved())
+	}
+	if s.forgets.Load() != forgets { // the file may have been written after the former one was removed
+		return s.dropSaved()
+	}
+	return nil
+}
+
+// HasSavedIndexes reports whether there are saved indexes.
+func (s *Store) HasSavedIndexes() bool {
+	_, err := os.Stat(s.savedPath())
+	return err == nil
+}
+
+// forgot removes the saved indexes, which know the words of what was forgotten.
+func (s *Store) forgot() {
+	s.forgets.Add(1)
+	if err := s.dropSaved(); err != nil {
+		s.opts.Logger.Error("saved indexes are left that know what was forgotten", "part", "store", "error", err)
+	}
+}
+
+func (s *Store) dropSaved() error {
+	if err := os.Remove(s.savedPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// removeUnfinished removes what a kill has left of a file that was being written.
+func (s *Store) removeUnfinished() {
+	left, _ := filepath.Glob(s.savedPath() + ".*.tmp") // the pattern is sound
+	for _, path := range left {
+		if err := os.Remove(path); err != nil {
+			s.opts.Logger.Warn("a part of saved indexes is left", "part", "store", "error", err)
+		}
+	}
+}
+
+// blocks writes blocks with checksums, or reads them. A checksum covers all that comes
+// before, too, so no block can be exchanged for another.
+type blocks struct {
+	ctx  context.Context
+	w    io.Writer
+	r    io.Reader
+	sum  uint32
+	left []byte // of the block being read
+	done bool
+}
+
+// Write writes blocks.
+func (b *blocks) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		if err := b.ctx.Err(); err != nil {
+			return 0, err
+		}
+		part := rest[:min(len(rest), savedBlock)]
+		if err := b.put(part); err != nil {
+			return 0, err
+		}
+		rest = rest[len(part):]
+	}
+	return len(p), nil
+}
+
+func (b *blocks) end() error { return b.put(nil) }
+
+func (b *blocks) put(part []byte) error {
+	size := binary.LittleEndian.AppendUint32(nil, uint32(len(part)))
+	b.sum = crc32.Update(crc32.Update(b.sum, castagnoli(), size), castagnoli(), part)
+	_, err := b.w.Write(binary.LittleEndian.AppendUint32(size, b.sum))
+	if err == nil {
+		_, err = b.w.Write(part)
+	}
+	return err
+}
+
+// Read reads what is in the blocks. It returns CodeCorrupt if a checksum does not match or
+// the last block is missing.
+func (b *blocks) Read(p []byte) (int, error) {
+	if len(b.left) == 0 && !b.done {
+		if err := b.next(); err != nil {
+			return 0, err
+		}
+	}
+	if b.done {
+		return 0, io.EOF
+	}
+	n := copy(p, b.left)
+	b.left = b.left[n:]
+	return n, nil
+}
+
+func (b *blocks) next() error {
+	damaged := memory.Errorf(memory.CodeCorrupt, "read saved indexes: they are damaged")
+	var head [8]byte
+	if _, err := io.ReadFull(b.r, head[:]); err != nil {
+		return damaged
+	}
+	size := binary.LittleEndian.Uint32(head[:])
+	if size > savedBlock {
+		return damaged
+	}
+	room := make([]byte, size)
+	if _, err := io.ReadFull(b.r, room); err != nil {
+		return damaged
+	}
+	b.sum = crc32.Update(crc32.Update(b.sum, castagnoli(), head[:4]), castagnoli(), room)
+	if b.sum != binary.LittleEndian.Uint32(head[4:]) {
+		return damaged
+	}
+	b.left, b.done = room, size == 0
+	return nil
+}

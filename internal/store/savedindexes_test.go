@@ -1,0 +1,267 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+func saveIndexes(t *testing.T, s *Store, content string) {
+	t.Helper()
+	err := s.SaveIndexes(t.Context(), func(w io.Writer) error {
+		_, err := io.WriteString(w, content)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("save indexes: %v", err)
+	}
+}
+
+// savedIndexes returns what is saved, or an empty string, and the version that it holds.
+func savedIndexes(t *testing.T, s *Store) (content string, since uint64, err error) {
+	t.Helper()
+	x, err := s.SavedIndexes()
+	if err != nil || x == nil {
+		return "", 0, err
+	}
+	defer x.Close()
+	b, err := io.ReadAll(x)
+	return string(b), x.Since, err
+}
+
+func wantSaved(t *testing.T, s *Store, want string) {
+	t.Helper()
+	if got, _, err := savedIndexes(t, s); err != nil || got != want {
+		t.Errorf("saved is %.40q, %v, want %.40q", got, err, want)
+	}
+}
+
+func putLesson(t *testing.T, s *Store, id, text string) memory.DocID {
+	t.Helper()
+	r, d := lesson(id, text)
+	put(t, s, r, d)
+	return d.ID
+}
+
+func TestSavedIndexes(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir})
+	wantSaved(t, s, "")
+	large := string(bytes.Repeat([]byte("many blocks "), 20_000))
+	for _, content := range []string{"", "first", large} {
+		saveIndexes(t, s, content)
+		wantSaved(t, s, content)
+	}
+	if s.DiskSize() < int64(len(large)) {
+		t.Errorf("the store takes %d bytes, want the saved indexes counted", s.DiskSize())
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantSaved(t, open(t, Options{Dir: dir}), large)
+}
+
+// TestSavedIndexesOfAnotherPast: a copy of the store that went its own way has another past.
+func TestSavedIndexesOfAnotherPast(t *testing.T) {
+	ours, theirs := filepath.Join(t.TempDir(), "store"), filepath.Join(t.TempDir(), "store")
+	s := open(t, Options{Dir: ours})
+	saveIndexes(t, s, "in common")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(theirs, os.DirFS(ours)); err != nil {
+		t.Fatal(err)
+	}
+	other := open(t, Options{Dir: theirs})
+	saveIndexes(t, other, "their own")
+	s = open(t, Options{Dir: ours})
+	b, err := os.ReadFile(other.savedPath())
+	if err == nil {
+		err = os.WriteFile(s.savedPath(), b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := savedIndexes(t, s); memory.CodeOf(err) != memory.CodeCorrupt {
+		t.Errorf("indexes of a copy are used: %q, %v", got, err)
+	}
+}
+
+// TestLoadPassesWhatIsNotHeld: of what is held only what was written since is passed, and
+// what nothing references is swept.
+func TestLoadPassesWhatIsNotHeld(t *testing.T) {
+	s := open(t, Options{})
+	held, lacking := putLesson(t, s, "l-1", "held"), putLesson(t, s, "l-2", "lacking")
+	orphan(t, s, 1)
+	left := memory.DocumentID("orphan 0")
+	saveIndexes(t, s, "")
+	_, since, err := savedIndexes(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := putLesson(t, s, "l-3", "later")
+	load := func(since uint64, has ...memory.DocID) (terms, vectors []memory.DocID) {
+		t.Helper()
+		l := readAll()
+		l.Terms = func(doc memory.DocID, _ []byte) error { terms = append(terms, doc); return nil }
+		l.Vector = func(_ string, doc memory.DocID, _ []float32) error { vectors = append(vectors, doc); return nil }
+		l.Held = func() *memory.Held {
+			return &memory.Held{
+				Since: since, Has: func(doc memory.DocID) bool { return slices.Contains(has, doc) }, All: slices.Values(has),
+				Vectors: func(string) bool { return true },
+			}
+		}
+		if _, err := s.Load(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+		return terms, vectors
+	}
+	sorted := func(docs ...memory.DocID) []memory.DocID {
+		slices.SortFunc(docs, func(a, b memory.DocID) int { return bytes.Compare(a[:], b[:]) })
+		return slices.Compact(docs)
+	}
+	// All but left and held were written since, or are lacking.
+	terms, vectors := load(since, held, left)
+	if want := sorted(lacking, later); !slices.Equal(sorted(terms...), want) || !slices.Equal(sorted(vectors...), want) {
+		t.Errorf("terms of %v and vectors of %v are passed, want those of %v", terms, vectors, want)
+	}
+	if terms, vectors = load(1<<40, held, lacking, later); len(terms)+len(vectors) > 0 {
+		t.Errorf("nothing was written since, and %v and %v are passed", terms, vectors)
+	}
+	if _, err := s.Terms(left); memory.CodeOf(err) != memory.CodeNotFound {
+		t.Errorf("a held document without a reference is left: %v", err)
+	}
+}
+
+// TestForgettingRemovesSavedIndexes, also those that are being written.
+func TestForgettingRemovesSavedIndexes(t *testing.T) {
+	s := open(t, Options{})
+	putLesson(t, s, "l-1", "secret")
+	putLesson(t, s, "l-2", "another")
+	forget := func(id string) {
+		if _, err := s.Commit(context.Background(), memory.Batch{DropRecords: []string{id}, Tombstones: []string{id}}); err != nil {
+			t.Error(err)
+		}
+	}
+	saveIndexes(t, s, "secret")
+	forget("l-1")
+	wantSaved(t, s, "")
+	err := s.SaveIndexes(t.Context(), func(w io.Writer) error {
+		_, err := io.WriteString(w, "another")
+		forget("l-2")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantSaved(t, s, "")
+	if s.HasSavedIndexes() {
+		t.Error("saved indexes are left that know what was forgotten")
+	}
+}
+
+// TestSavingThatFails at any byte leaves what was saved before. What a kill leaves is removed
+// by the next start.
+func TestSavingThatFails(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir})
+	saveIndexes(t, s, "before")
+	stopped := errors.New("stopped")
+	for n := range 64 {
+		err := s.SaveIndexes(t.Context(), func(w io.Writer) error {
+			_, _ = w.Write(make([]byte, n))
+			return stopped
+		})
+		if !errors.Is(err, stopped) {
+			t.Fatalf("a failed save returns %v", err)
+		}
+		wantSaved(t, s, "before")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.SaveIndexes(ctx, func(w io.Writer) error {
+		cancel()
+		_, err := w.Write([]byte("too late"))
+		return err
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled save returns %v", err)
+	}
+	wantSaved(t, s, "before")
+	left := s.savedPath() + ".abc.tmp"
+	if err := os.WriteFile(left, []byte("recalld1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantSaved(t, s, "before")
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a part of saved indexes is left: %v", err)
+	}
+}
+
+// TestDroppedCollectionIsNotBroughtBack by saved indexes, if it is opened again.
+func TestDroppedCollectionIsNotBroughtBack(t *testing.T) {
+	s := open(t, Options{})
+	putLesson(t, s, "l-1", "a text")
+	saveIndexes(t, s, "with vectors")
+	if err := s.DropCollection(t.Context(), testSpace); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := savedIndexes(t, s); memory.CodeOf(err) != memory.CodeCorrupt {
+		t.Errorf("saved indexes are used after a collection was dropped: %q, %v", got, err)
+	}
+}
+
+// TestRestoredStoreHasNoSavedIndexes, even if somebody puts the file beside it.
+func TestRestoredStoreHasNoSavedIndexes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	s := open(t, Options{Dir: dir})
+	putLesson(t, s, "l-1", "a text")
+	saveIndexes(t, s, "of the former store")
+	file, err := os.ReadFile(s.savedPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := map[string]Entry{}
+	err = x.Walk(t.Context(), func(e Entry) error {
+		entries[string(e.Key)] = Entry{Key: bytes.Clone(e.Key), Value: bytes.Clone(e.Value), ExpiresAt: e.ExpiresAt}
+		return nil
+	})
+	schema := x.Schema
+	x.Close()
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := PrepareRestore(t.Context(), Options{Dir: dir}, Restoring{Schema: schema, Walk: func(fn func(Entry) error) error {
+		for _, k := range slices.Sorted(maps.Keys(entries)) {
+			if err := fn(entries[k]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if err == nil {
+		_, err = r.Finish()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, Options{Dir: dir})
+	wantSaved(t, s, "")
+	if err := os.WriteFile(s.savedPath(), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := savedIndexes(t, s); memory.CodeOf(err) != memory.CodeCorrupt {
+		t.Errorf("indexes of the former store are used: %q, %v", got, err)
+	}
+}
