@@ -31,8 +31,8 @@ Each member joins once with the address that 'team add' printed, and chooses pro
 
 Lessons travel with their outcomes, and so do their supersession, retraction and
 forgetting. Code, steps, sessions and private lessons (remember --private) never leave this
-machine, nor do secrets. Session summaries do if the setting team.summaries says so. All lessons are kept on this machine too, so answers never wait
-for the server.`,
+machine, nor do secrets; summaries of sessions do if the setting team.summaries says so. All
+that is shared is kept on this machine too, so answers never wait for the server.`,
 		Example: "  recalld team\n  recalld team share",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return answerTeam(c, a, service.Team, service.None{}) },

@@ -225,7 +225,6 @@ func (r *run) full(item *memory.Item, rec *memory.Record) {
 		line("Summary", task.Summary)
 		line("Report", string(task.Report))
 	case rec.Kind == memory.SessionSummary:
-		line("Shared by", rec.Provenance.Agent)
 		b.WriteString(r.redact(rec.Text))
 	case rec.Reference != nil:
 		line("Name", r.redact(rec.Reference.Name))
