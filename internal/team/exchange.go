@@ -96,6 +96,12 @@ func (s *Service) send(ctx context.Context, c *connection, p project) error {
 		delete(there, id)
 		return nil
 	}
+	var summaries map[string]*memory.TeamSummary
+	if !p.Leaving && s.opts.Summaries {
+		if summaries, err = s.summaries(p); err != nil {
+			return err
+		}
+	}
 	if !p.Leaving {
 		for r, err := range s.opts.Store.ProjectRecords(ctx, p.ID, memory.Lesson) {
 			if err != nil {
@@ -117,14 +123,13 @@ func (s *Service) send(ctx context.Context, c *connection, p project) error {
 			}
 		}
 	}
-	if !p.Leaving && s.opts.Summaries {
-		summaries, err := s.summaries(p, private)
-		if err != nil {
+	if len(summaries) > 0 {
+		if err := s.dropPrivate(p, summaries, private); err != nil {
 			return err
 		}
 		n.summaries = len(summaries)
-		for id, x := range summaries {
-			if err := add(kindSummary, id, x); err != nil {
+		for session, x := range summaries {
+			if err := add(kindSummary, ingest.TeamSummaryID(p.Name, session), x); err != nil {
 				return err
 			}
 		}

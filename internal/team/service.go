@@ -104,8 +104,8 @@ func New(opts Options) (*Service, error) {
 	return s, nil
 }
 
-// Apply notes which shared projects have lessons of the user that changed, or lost a session. The store calls it
-// for every commit.
+// Apply notes which shared projects have lessons of the user that changed, or lost a session.
+// The store calls it for every commit.
 func (s *Service) Apply(changes []memory.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

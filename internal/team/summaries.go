@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,9 +26,8 @@ func (s *Service) Compacted(project string) {
 	}
 }
 
-// summaries returns the session summaries of a project as they may leave the machine, by
-// their ids for the team: none of a session in private, or that is marked as private.
-func (s *Service) summaries(p project, private map[string]bool) (map[string]*memory.TeamSummary, error) {
+// summaries returns the session summaries of a project by session, without secrets and places.
+func (s *Service) summaries(p project) (map[string]*memory.TeamSummary, error) {
 	sessions, err := s.opts.Store.ProjectSessions(p.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read sessions: %w", err)
@@ -38,9 +38,6 @@ func (s *Service) summaries(p project, private map[string]bool) (map[string]*mem
 	}
 	all := map[string]*memory.TeamSummary{}
 	for _, x := range sessions {
-		if x.Private || private[x.ID] {
-			continue
-		}
 		raw, err := s.opts.Store.State(memory.StateKey{Project: p.ID, Kind: memory.StateSession, ID: x.ID})
 		if memory.CodeOf(err) == memory.CodeNotFound {
 			continue
@@ -57,10 +54,26 @@ func (s *Service) summaries(p project, private map[string]bool) (map[string]*mem
 			continue
 		}
 		if text := s.portable(state.Summary, folders); text != "" {
-			all[ingest.TeamSummaryID(p.Name, x.ID)] = &memory.TeamSummary{Text: text, At: state.At.UTC()}
+			all[x.ID] = &memory.TeamSummary{Text: text, At: state.At.UTC()}
 		}
 	}
 	return all, nil
+}
+
+// dropPrivate removes the summaries of sessions that private lessons tell of, that are marked
+// as private, or that were forgotten. It looks at the marks last: whoever reads the summaries
+// before the lessons, and these before the marks, misses no lesson that is forgotten meanwhile.
+func (s *Service) dropPrivate(p project, all map[string]*memory.TeamSummary, private map[string]bool) error {
+	sessions, err := s.opts.Store.ProjectSessions(p.ID)
+	if err != nil {
+		return fmt.Errorf("read sessions: %w", err)
+	}
+	open := map[string]bool{}
+	for _, x := range sessions {
+		open[x.ID] = !x.Private && !private[x.ID]
+	}
+	maps.DeleteFunc(all, func(id string, _ *memory.TeamSummary) bool { return !open[id] })
+	return nil
 }
 
 // folders are the folders of a project on this machine, the longest first: one may lie in
