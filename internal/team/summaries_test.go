@@ -148,6 +148,15 @@ func TestTeamSummaries(t *testing.T) {
 		t.Errorf("%d rows tell of what is private", n)
 	}
 
+	// A private lesson that is known already, and told again in a session.
+	again := memory.RememberRequest{Lesson: "the key is under the mat", Private: true}
+	ann.remember(again)
+	ann.compact("sess-5", "Keys are handed out.")
+	bob.until("bob has it", func() bool { return len(bob.summaries()) == 3 })
+	again.Private, again.Caller.Session = false, "sess-5" // it stays private
+	ann.remember(again)
+	bob.until("bob lost it", func() bool { return len(bob.summaries()) == 2 })
+
 	// Forgotten by the one who shares it, and by the one who received it.
 	ann.forget("sess-1")
 	bob.until("bob lost what ann forgot", func() bool { return slices.Equal(bob.summaries(), []string{"Payments are retried."}) })
