@@ -192,10 +192,11 @@ func (v *values) record(r *memory.Record) error {
 	has := map[memory.Kind]bool{
 		memory.Lesson: r.Event != nil, memory.Step: r.Step != nil, memory.Task: r.Task != nil, memory.Blocker: r.Task != nil,
 		memory.Rule: r.Entry != nil, memory.Tool: r.Entry != nil, memory.Reference: r.Entry != nil || r.Reference != nil,
+		memory.SessionSummary: true,
 	}
 	switch {
 	case !has[r.Kind]:
-		return memory.Invalid("record.kind", "lesson, step, task, blocker, reference, rule or tool, with its content", "%s has none", memory.Quote(string(r.Kind)))
+		return memory.Invalid("record.kind", "lesson, step, task, blocker, reference, rule or tool, with its content, or session_summary", "%s has none", memory.Quote(string(r.Kind)))
 	case len(r.Text) > maxText:
 		return memory.Invalid("record.text", fmt.Sprintf("at most %d bytes", maxText), "it has %d", len(r.Text))
 	case r.Created.IsZero():

@@ -177,7 +177,7 @@ func countsText(s *memory.Status) string {
 	var parts []string
 	for _, kind := range kinds {
 		if n := s.Records[kind]; n > 0 {
-			parts = append(parts, memory.Count(n, string(kind)))
+			parts = append(parts, memory.Count(n, kind.Words()))
 		}
 	}
 	return strings.Join(append(parts, memory.Count(s.Documents, "text")), ", ")

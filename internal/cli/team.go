@@ -31,8 +31,8 @@ Each member joins once with the address that 'team add' printed, and chooses pro
 
 Lessons travel with their outcomes, and so do their supersession, retraction and
 forgetting. Code, steps, sessions and private lessons (remember --private) never leave this
-machine, nor do secrets. All lessons are kept on this machine too, so answers never wait
-for the server.`,
+machine, nor do secrets; summaries of sessions do if the setting team.summaries says so. All
+that is shared is kept on this machine too, so answers never wait for the server.`,
 		Example: "  recalld team\n  recalld team share",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return answerTeam(c, a, service.Team, service.None{}) },
@@ -56,7 +56,8 @@ func teamJoin(a *App) *cobra.Command {
 checked. The connection must be encrypted and verified (sslmode=verify-full) unless the
 server is on this machine. Several hosts may be given: host1,host2. The address is kept in
 team.json of the data folder, which only you can read; a password may also be in
-~/.pgpass. Nothing is shared until 'recalld team share'.`,
+~/.pgpass. Nothing is shared until 'recalld team share'; then lessons are, and with the
+setting team.summaries the summaries of sessions.`,
 		Example: "  recalld team join 'postgres://ann:secret@db1,db2/recalld?sslmode=verify-full'",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -231,6 +232,7 @@ func writeTeam(w io.Writer, s *memory.TeamState) {
 	fmt.Fprintf(w, "You are %s on %s, %s.\n", render.Printable(s.Member), render.Printable(s.Server), render.Printable(exchange))
 	if len(s.Projects) == 0 {
 		fmt.Fprintln(w, "No project is shared. Run 'recalld team share' in a repository to share its lessons.")
+		fmt.Fprintln(w, summariesText(s))
 		return
 	}
 	fmt.Fprintln(w)
@@ -240,4 +242,17 @@ func writeTeam(w io.Writer, s *memory.TeamState) {
 	}
 	render.Table(w, rows)
 	fmt.Fprintln(w, "\nLessons are exchanged in the background, a moment after each change.")
+	fmt.Fprintln(w, summariesText(s))
+}
+
+// summariesText says whether session summaries are shared.
+func summariesText(s *memory.TeamState) string {
+	if !s.Summaries {
+		return "Session summaries are not shared (setting team.summaries)."
+	}
+	n := 0
+	for _, p := range s.Projects {
+		n += p.Summaries
+	}
+	return fmt.Sprintf("Session summaries of shared projects are shared, too (setting team.summaries): %d now.", n)
 }

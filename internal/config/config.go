@@ -40,6 +40,7 @@ type Config struct {
 	FollowEvery time.Duration `yaml:"follow_every" default:"2s" limit:"0,100ms-1h"`
 	Backup      Backup        `yaml:"backup"`
 	Limits      Limits        `yaml:"limits"`
+	Team        Team          `yaml:"team"`
 	MCP         MCP           `yaml:"mcp"`
 	Search      Search        `yaml:"search"`
 	// Notices name the former settings that Load ignored.
@@ -273,6 +274,12 @@ type Backup struct {
 	// KeepDays and MaxSize bound the backups of a store; 0 is no bound.
 	KeepDays int  `yaml:"keep_days" default:"7" limit:"0-3650"`
 	MaxSize  Size `yaml:"max_size" default:"10GB" limit:"0,1MB-1000GB"`
+}
+
+// Team is what is shared with a team beside lessons.
+type Team struct {
+	// Summaries shares the session summaries of shared projects.
+	Summaries bool `yaml:"summaries"`
 }
 
 // Toolsets lists the words that stand for several tools.

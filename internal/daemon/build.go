@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"os"
 	"sync/atomic"
 
 	"github.com/recalld/recalld/internal/access"
@@ -80,8 +81,13 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		return err
 	}
 	d.newAgentLogs(paths)
+	home, why := os.UserHomeDir()
+	if why != nil && cfg.Team.Summaries {
+		d.log.Warn("session summaries are not shared: paths in the home folder cannot be told", attrPart, "team", attrError, why)
+	}
 	d.team, err = team.New(team.Options{
 		Path: paths.Team, Store: d.core.Store, Taker: d.core.Ingest, Projects: d.core.Projects, Redact: redact.Redact, Logger: d.log,
+		Summaries: cfg.Team.Summaries && why == nil, Home: home,
 	})
 	if err != nil {
 		return err

@@ -146,7 +146,11 @@ func (d *Daemon) Report(ctx context.Context, req memory.ReportRequest) (*memory.
 // Compact carries out service.Compact.
 func (d *Daemon) Compact(ctx context.Context, req memory.CompactRequest) (*memory.Compacted, error) {
 	d.ready(ctx, req.Caller)
-	return d.core.Session.Compact(ctx, req)
+	out, err := d.core.Session.Compact(ctx, req)
+	if err == nil {
+		d.team.Compacted(out.Project)
+	}
+	return out, err
 }
 
 // Receipts carries out service.Receipts.

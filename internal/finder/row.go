@@ -43,7 +43,7 @@ func kindName(i memory.Item) string {
 	if i.Kind == memory.Chunk {
 		return "code"
 	}
-	return string(i.Kind)
+	return i.Kind.Words()
 }
 
 // day is when an item was recorded; code has no day.

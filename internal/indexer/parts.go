@@ -20,7 +20,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// A long reference has an answer in a few of its lines, which the other lines hide. So its
+// A long reference or session summary has an answer in a few of its lines, which the other lines hide. So its
 // parts are indexed beside it, and it scores by the mean of its own score and that of its
 // best part. Parts alone lose what the whole is about; a text below leastParted has none.
 // docs/quality.md has the figures.
@@ -53,7 +53,9 @@ type parting struct {
 }
 
 // parted says whether a record's text gets parts.
-func parted(r *memory.Record) bool { return r.Kind == memory.Reference && len(r.Text) >= leastParted }
+func parted(r *memory.Record) bool {
+	return (r.Kind == memory.Reference || r.Kind == memory.SessionSummary) && len(r.Text) >= leastParted
+}
 
 // addParts indexes the parts of a document. Nothing finds them before all are indexed. If
 // they cannot be embedded, their words count alone.
@@ -90,7 +92,7 @@ func (x *Indexer) dropParts(doc uint32) {
 	}
 }
 
-// dropStaleParts removes the parts of a document that is no reference any more.
+// dropStaleParts removes the parts of a document that is neither any more.
 func (x *Indexer) dropStaleParts(doc uint32) {
 	if !x.parts.has(doc) {
 		return
@@ -99,7 +101,8 @@ func (x *Indexer) dropStaleParts(doc uint32) {
 	d, _ := x.docs.Get(doc)
 	kept := false
 	for r := range d.all() {
-		kept = kept || x.owners.all[r.owner].is(memory.Reference)
+		e := &x.owners.all[r.owner]
+		kept = kept || e.is(memory.Reference) || e.is(memory.SessionSummary)
 	}
 	x.mu.RUnlock()
 	if !kept {

@@ -85,13 +85,50 @@ func (s *Service) forgetIDs(ctx context.Context, ids []string, have Holdings, ou
 	if len(records) == 0 {
 		return nil
 	}
+	private, err := s.privateSessions(records)
+	if err != nil {
+		return err
+	}
 	c, err := s.opts.Committer.Commit(ctx, memory.Batch{
 		DropRecords: records, Tombstones: slices.Concat(importable(records), ofFiles(records)),
 		EraseDetails: withLetters(records, "tb"),
-		Action:       "forget", Detail: map[string]any{"ids": records},
+		Sessions:     private,
+		MergeSession: func(old, _ memory.Session) (memory.Session, error) {
+			old.Private = true
+			return old, nil
+		},
+		Action: "forget", Detail: map[string]any{"ids": records},
 	})
 	out.Records, out.Documents = out.Records+c.Dropped, out.Documents+c.Swept
 	return err
+}
+
+// privateSessions returns the sessions that private lessons among some records were told in,
+// marked as private: nothing else would say so when these are forgotten.
+func (s *Service) privateSessions(ids []string) ([]memory.Session, error) {
+	told := map[memory.SessionKey]bool{}
+	for _, id := range ids {
+		r, err := s.opts.Records.Record(id)
+		if err != nil {
+			return nil, err
+		}
+		for _, session := range r.PrivateSessions() {
+			told[memory.SessionKey{Project: r.Project, ID: session}] = true
+		}
+	}
+	var marked []memory.Session
+	for key := range told {
+		x, err := s.opts.Sessions.Session(key.Project, key.ID)
+		switch {
+		case memory.CodeOf(err) == memory.CodeNotFound:
+		case err != nil:
+			return nil, err
+		case !x.Private:
+			x.Private = true
+			marked = append(marked, x)
+		}
+	}
+	return marked, nil
 }
 
 // ambiguous is the error for an id that sessions of several projects have.
@@ -206,9 +243,10 @@ func (s *Service) forgetHoldings(ctx context.Context, project string, have Holdi
 }
 
 // importable returns the ids of the records that may come from elsewhere again:
-// lessons and steps from files, tasks and blockers from old states.
+// lessons and steps from files, tasks and blockers from old states, session summaries from the
+// team.
 func importable(ids []string) []string {
-	return withLetters(ids, "lstb")
+	return withLetters(ids, "lstby")
 }
 
 // ofFiles returns the ids of the rules, references and tools, which a repository's files

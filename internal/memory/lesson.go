@@ -65,6 +65,22 @@ type Observation struct {
 	Line DocID `json:"line,omitzero"`
 }
 
+// PrivateSessions are the sessions that a private lesson was told in; none for other records.
+func (r *Record) PrivateSessions() (ids []string) {
+	if r.Event == nil || !r.Event.Private {
+		return nil
+	}
+	if r.Session != "" {
+		ids = append(ids, r.Session)
+	}
+	for _, o := range r.Event.Observations {
+		if o.Session != "" {
+			ids = append(ids, o.Session)
+		}
+	}
+	return ids
+}
+
 // Withdrawal says why a lesson is no longer recalled: another one superseded it, or
 // it was retracted. By is that other lesson, or the one that says why.
 type Withdrawal struct {

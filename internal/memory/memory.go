@@ -29,6 +29,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -45,10 +46,16 @@ const (
 	Rule      Kind = "rule"
 	Reference Kind = "reference"
 	Tool      Kind = "tool"
+	// SessionSummary is what a member of the team shares of a session. Summaries of the user's
+	// own sessions are no records.
+	SessionSummary Kind = "session_summary"
 )
 
+// Words is a kind as people read it.
+func (k Kind) Words() string { return strings.ReplaceAll(string(k), "_", " ") }
+
 // Kinds lists every kind, in the order in which answers show them.
-var Kinds = []Kind{Lesson, Step, Task, Blocker, Rule, Reference, Tool, Chunk}
+var Kinds = []Kind{Lesson, Step, SessionSummary, Task, Blocker, Rule, Reference, Tool, Chunk}
 
 // DocID names a document: the first 16 bytes of the SHA-256 of its text.
 type DocID [16]byte

@@ -27,6 +27,16 @@ type TeamShare struct {
 	Withdrawn *Withdrawal `json:"withdrawn,omitempty"`
 }
 
+// TeamSummary is what one member of a team shares of a session: the summary of its last
+// compaction.
+type TeamSummary struct {
+	Text string    `json:"text"`
+	At   time.Time `json:"at"` // of the compaction
+}
+
+// MaxTeamSummary is the longest summary that is shared, in characters: as a lesson.
+const MaxTeamSummary = 4000
+
 // Proven is how often a lesson worked: for its user, and for the other members of the team.
 // It is nil when nobody counted.
 func (e *Event) Proven() *Rate {
@@ -82,8 +92,10 @@ type TeamState struct {
 	SyncedAt  time.Time `json:"synced_at,omitzero"`
 	// Allowed are the team projects that the server lets the user see, "*" for all. It is
 	// known once the server has answered.
-	Allowed  []string      `json:"allowed,omitempty"`
-	Projects []TeamProject `json:"projects"`
+	Allowed []string `json:"allowed,omitempty"`
+	// Summaries says that session summaries are shared, too (team.summaries of the settings).
+	Summaries bool          `json:"summaries"`
+	Projects  []TeamProject `json:"projects"`
 }
 
 // TeamProject is a project that is shared.
@@ -94,6 +106,8 @@ type TeamProject struct {
 	// Shared are the lessons that the user shares, Received those of other members.
 	Shared   int `json:"shared"`
 	Received int `json:"received"`
+	// Summaries are the session summaries that the user shares.
+	Summaries int `json:"summaries"`
 	// Problem is why it is not exchanged.
 	Problem string `json:"problem,omitempty"`
 }

@@ -224,6 +224,8 @@ func (r *run) full(item *memory.Item, rec *memory.Record) {
 		line("Intent", task.Intent)
 		line("Summary", task.Summary)
 		line("Report", string(task.Report))
+	case rec.Kind == memory.SessionSummary:
+		b.WriteString(r.redact(rec.Text))
 	case rec.Reference != nil:
 		line("Name", r.redact(rec.Reference.Name))
 		line("Title", r.redact(rec.Reference.Title))

@@ -23,6 +23,7 @@ func TestWhole(t *testing.T) {
 		memory.Record{ID: "l-7f3b22", Kind: memory.Lesson, Repo: "demo", Event: &memory.Event{Type: memory.EventPattern, Lesson: "another one"}},
 		memory.Record{ID: "l-aside0", Kind: memory.Lesson, Repo: "demo", Event: &memory.Event{Type: memory.EventPattern, Lesson: "wrong", Withdrawn: &memory.Withdrawal{Reason: "retracted", By: "l-7f3b22"}}},
 		memory.Record{ID: "t-1a2b3c", Kind: memory.Task, Task: &memory.TaskContent{TaskID: "task-042", RequiresContext: true, Intent: "Add login", Summary: "done so", Report: json.RawMessage(`{"valid":true}`)}},
+		memory.Record{ID: "y-2b3c4d", Kind: memory.SessionSummary, Provenance: memory.Provenance{Origin: memory.OriginTeam, Agent: "ann"}, Text: "Totals are rounded.\nNext: tests."},
 		memory.Record{ID: "u-rule00", Kind: memory.Rule, Entry: &memory.Entry{Name: "Auth", Content: "Line one.\nLine two."}},
 		memory.Record{ID: "s-91a0bb", Kind: memory.Step, Session: "mm-1", Step: &step},
 	)
@@ -37,13 +38,14 @@ func TestWhole(t *testing.T) {
 		}
 		return a
 	}
-	a := ask(memory.RecallRequest{IDs: []string{"s-91a0", "l-7f3a", "t-1a2b3c", "u-rule00", "l-7f3a11"}})
-	if len(a.Items) != 4 || a.Items[0].ID != "s-91a0bb" || a.Items[1].ID != "l-7f3a11" || a.NothingRelevant {
-		t.Fatalf("items %+v, want the four in the order asked, none twice", a.Items)
+	a := ask(memory.RecallRequest{IDs: []string{"s-91a0", "l-7f3a", "t-1a2b3c", "u-rule00", "l-7f3a11", "y-2b3c"}})
+	if len(a.Items) != 5 || a.Items[0].ID != "s-91a0bb" || a.Items[1].ID != "l-7f3a11" || a.NothingRelevant {
+		t.Fatalf("items %+v, want the five in the order asked, none twice", a.Items)
 	}
 	for _, want := range []string{
 		"Tool: bash", "failed: E1: one test of 40 failed", "Target: payments-api", `{"log":"expected 3, got 4"}`, "Session: mm-1",
 		strings.TrimSpace(long), "Command: sudo chown -R me ~/.npm", "(9/10 success)", "Intent: Add login", "Summary: done so", "Line one.\n  Line two.", // a further line is no field
+		"session summary [2026-02-03] [team: ann]\nTotals are rounded.\nNext: tests.",
 	} {
 		if !strings.Contains(a.Text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, a.Text)
@@ -72,8 +74,8 @@ func TestWhole(t *testing.T) {
 		}
 	}
 	receipt, err := r.recall.Receipt(t.Context(), a.Receipt)
-	if err == nil && len(receipt.Items) != 4 {
-		t.Errorf("the receipt has %d items, want 4", len(receipt.Items))
+	if err == nil && len(receipt.Items) != 5 {
+		t.Errorf("the receipt has %d items, want 5", len(receipt.Items))
 	}
 	if _, err := r.recall.Recall(t.Context(), memory.RecallRequest{IDs: make([]string, 21)}); memory.CodeOf(err) != memory.CodeInvalidInput {
 		t.Errorf("21 ids: %v, want them refused", err)

@@ -45,13 +45,17 @@ func (s *Service) nameWithheld(ws []memory.Withheld) {
 	}
 }
 
-// named fills in the displayed fields of a rule, reference, tool, task or blocker.
+// named fills in the displayed fields of a rule, reference, tool, task, blocker or session
+// summary.
 func (r *run) named(item *memory.Item, c *candidate, rec *memory.Record) {
 	switch {
 	case rec.Entry != nil:
 		item.Text = r.redact(render.Entry(rec.Entry))
 	case rec.Task != nil:
 		item.Text = r.redact(render.Task(rec.Kind, rec.Task))
+	case rec.Kind == memory.SessionSummary:
+		item.Text, item.Team = r.redact(render.OneLine(rec.Text)), rec.Provenance.Agent
+		return
 	default:
 		item.Text = r.redact(rec.Text)
 	}

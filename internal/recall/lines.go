@@ -148,5 +148,5 @@ func (r *run) about(i *memory.Item) string {
 			return string(i.Kind) + ": " + r.redact(rec.Task.Intent)
 		}
 	}
-	return string(i.Kind) + ": " + i.Text
+	return i.Kind.Words() + ": " + i.Text
 }

@@ -27,7 +27,7 @@ const (
 // Lessons stay true longer than steps. Code does not age.
 func DefaultHalfLife() map[memory.Kind]time.Duration {
 	const day = 24 * time.Hour
-	return map[memory.Kind]time.Duration{memory.Lesson: 90 * day, memory.Step: 14 * day, memory.Task: 14 * day}
+	return map[memory.Kind]time.Duration{memory.Lesson: 90 * day, memory.Step: 14 * day, memory.Task: 14 * day, memory.SessionSummary: 14 * day}
 }
 
 // leastLessons is the minimum share of relevant lessons in an answer with steps: a step
@@ -99,7 +99,8 @@ func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from rankCont
 		if order == 0 && from.strengths {
 			order = strengthOrder(a, b)
 		}
-		return cmp.Or(order, cmp.Compare(b.factors.Score, a.factors.Score))
+		return cmp.Or(order, cmp.Compare(b.factors.Score, a.factors.Score),
+			boolOrder(a.Kind != memory.SessionSummary, b.Kind != memory.SessionSummary))
 	})
 	codeByScore(cs)
 	followedLast(cs)
@@ -170,8 +171,14 @@ func (r *run) reorderByScore(chosen func(*candidate) bool, score func(*candidate
 	}
 }
 
-// leadLessons moves the best lessons before the last steps among the first limit items,
-// until lessons are leastLessons of them. A step about the quoted error never moves, and no
+// yields says that an item gives way to lessons: a step that is not about the quoted error, or
+// a session summary.
+func yields(c *candidate) bool {
+	return (c.Kind == memory.Step || c.Kind == memory.SessionSummary) && !c.error
+}
+
+// leadLessons moves the best lessons before the last steps and session summaries among the
+// first limit items, until lessons are leastLessons of them. A step about the quoted error never moves, and no
 // step moves for a lesson from the repository's files.
 func leadLessons(ranked []*candidate, limit int) []*candidate {
 	head := ranked[:min(limit, len(ranked))]
@@ -181,7 +188,7 @@ func leadLessons(ranked []*candidate, limit int) []*candidate {
 		switch {
 		case c.Kind == memory.Lesson:
 			missing--
-		case c.Kind == memory.Step && !c.error:
+		case yields(c):
 			steps++
 		}
 	}
@@ -195,7 +202,7 @@ func leadLessons(ranked []*candidate, limit int) []*candidate {
 	}
 	var staying, leaving []*candidate
 	for _, c := range head {
-		if c.Kind == memory.Step && !c.error {
+		if yields(c) {
 			if steps <= len(lessons) {
 				leaving = append(leaving, c)
 				continue

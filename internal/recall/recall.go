@@ -309,18 +309,19 @@ type Ranked struct {
 	Scores    map[string]memory.RetrieverScore
 }
 
-// withBlockers adds blockers to kinds with tasks: they are asked for together.
-func withBlockers(kinds []memory.Kind) []memory.Kind {
+// withRelated adds what is asked for together with tasks to kinds with them: blockers, and
+// the session summaries of colleagues.
+func withRelated(kinds []memory.Kind) []memory.Kind {
 	if !slices.Contains(kinds, memory.Task) || slices.Contains(kinds, memory.Blocker) {
 		return kinds
 	}
-	return append(slices.Clone(kinds), memory.Blocker)
+	return append(slices.Clone(kinds), memory.Blocker, memory.SessionSummary)
 }
 
 // selection turns a request into what is searched.
 func selection(req memory.RecallRequest, project string, now time.Time) (memory.Selection, error) {
 	sel := memory.Selection{
-		Kinds: withBlockers(req.Kinds), Project: project,
+		Kinds: withRelated(req.Kinds), Project: project,
 		// Named, a project is searched alone; the caller's own comes first
 		// and lets other projects' lessons follow, marked.
 		// A repository's lessons are meant wherever they were written.

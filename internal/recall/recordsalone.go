@@ -15,13 +15,14 @@ const aloneDepth = 50
 // group is a part of what may be found whose memories are as sure as a search among them alone
 // says. Among others, the same words are rarer or more common and there are more documents: a
 // lesson must be found, and be as sure, in a store of 20 as beside four repositories, a year of
-// steps and the lessons of other projects.
+// steps, the lessons of other projects and the summaries of colleagues.
 type group int
 
 const (
 	codeGroup    group = iota // as sure as the whole search says
 	stepGroup                 // among steps
 	foreignGroup              // lessons of other projects: among all lessons
+	summaryGroup              // session summaries of the team: among each other
 	ownGroup                  // all else: among each other
 )
 
@@ -34,6 +35,8 @@ func (r *run) groupOf(c *candidate) group {
 		return stepGroup
 	case c.Kind == memory.Lesson && !own:
 		return foreignGroup
+	case c.Kind == memory.SessionSummary:
+		return summaryGroup
 	}
 	return ownGroup
 }
@@ -47,8 +50,10 @@ func (r *run) among(g group) memory.Selection {
 			return k != memory.Step
 		case foreignGroup:
 			return k != memory.Lesson
+		case summaryGroup:
+			return k != memory.SessionSummary
 		}
-		return k == memory.Chunk || k == memory.Step
+		return k == memory.Chunk || k == memory.Step || k == memory.SessionSummary
 	})
 	of.AllLessons = of.AllLessons && g == foreignGroup
 	return of
@@ -59,7 +64,7 @@ func (r *run) among(g group) memory.Selection {
 // reach comes last.
 func (r *run) recordsAlone() {
 	var found []*candidate
-	for _, g := range []group{stepGroup, foreignGroup, ownGroup} {
+	for _, g := range []group{stepGroup, foreignGroup, summaryGroup, ownGroup} {
 		found = append(found, r.alone(g)...)
 	}
 	byDoc := r.memory().emptyByDoc()

@@ -19,6 +19,10 @@ func TestLessonsBesideMuchElse(t *testing.T) {
 		memory.Lesson: func(s *shelf, i int) {
 			s.lesson(fmt.Sprintf("l-other-%d", i), func(r *memory.Record) { r.Project, r.Repo = "p-other", "other" })
 		},
+		memory.Task: func(s *shelf, i int) { // session summaries are asked for with tasks
+			text := fmt.Sprintf("session %d", i)
+			s.add(memory.Record{ID: fmt.Sprintf("y-%d", i), Kind: memory.SessionSummary, Project: "p-own", Created: now, Text: text})
+		},
 	}
 	for kind, crowd := range crowds {
 		for _, want := range [][]string{{"l-hidden"}, {"l-found", "l-hidden"}} {

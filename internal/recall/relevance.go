@@ -144,6 +144,9 @@ func atLeast(f Score) float64 {
 
 // expected returns what is expected of a kind.
 func (c Calibration) expected(kind memory.Kind) Expected {
+	if kind == memory.SessionSummary { // as long as a reference, and scored by parts as one
+		kind = memory.Reference
+	}
 	if e, known := c.Kinds[kind]; known {
 		return e
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func TestSelectionOfARequest(t *testing.T) {
-	all := append(slices.Clone(memory.DefaultKinds), memory.Blocker)
+	all := append(slices.Clone(memory.DefaultKinds), memory.Blocker, memory.SessionSummary)
 	// Two hours of a session, and as much as is left of a record's own age.
 	hours := func(since time.Duration) memory.Selection {
 		return memory.Selection{Kinds: all, Project: "p-own", AllLessons: true, Since: now.Add(-since),

@@ -77,6 +77,7 @@ func TestRank(t *testing.T) {
 	about := func(repo string) func(*candidate) { return func(c *candidate) { c.Repo = repo } }
 	same := func(c *candidate) { c.error = true }
 	step := func(c *candidate) { c.Kind = memory.Step }
+	summary := func(c *candidate) { c.Kind = memory.SessionSummary }
 	mine := func(c *candidate) { c.Session = "mine" }
 	proven := func(c *candidate) { c.Rate = &memory.Rate{Successes: 50, Attempts: 50} }
 	failed := func(c *candidate) { c.Rate = &memory.Rate{Successes: 0, Attempts: 50} }
@@ -99,6 +100,8 @@ func TestRank(t *testing.T) {
 		"proven failure":           {[]*candidate{lesson("failed", 1, failed), lesson("unknown", .9)}, []string{"unknown", "failed"}},
 		"told before followed":     {[]*candidate{lesson("file", 1, file, proven, mine, same), lesson("theirs", .2, foreign, old), lesson("own", .1, failed)}, []string{"own", "theirs", "file"}},
 		"a step before a file":     {[]*candidate{lesson("file", 1, file), lesson("step", .5, step)}, []string{"step", "file"}},
+		"a summary after a tie":    {[]*candidate{lesson("summary", 1, summary), lesson("lesson", 1), lesson("step", 1, step)}, []string{"lesson", "step", "summary"}},
+		"a summary that fits more": {[]*candidate{lesson("lesson", .9), lesson("summary", 1, summary)}, []string{"summary", "lesson"}},
 		"files by what fits":       {[]*candidate{lesson("file b", .5, file), lesson("file a", 1, file), lesson("own", .2)}, []string{"own", "file a", "file b"}},
 		"no factor lifts a misfit": {[]*candidate{lesson("misfit", .4, proven, mine), lesson("fit", 1, old, failed)}, []string{"fit", "misfit"}},
 	} {
@@ -120,7 +123,7 @@ func TestRank(t *testing.T) {
 // their order.
 func TestLeadLessons(t *testing.T) {
 	for name, test := range map[string]struct {
-		ranked string // l a lesson, s a step, e a step of the same error, c code; digits tell them apart
+		ranked string // l a lesson, s a step, y a summary, e a step of the same error, c code; digits tell them apart
 		limit  int
 		want   string
 	}{
@@ -133,9 +136,10 @@ func TestLeadLessons(t *testing.T) {
 		"code gives no place":       {"c1 c2 s1 l1 l2", 3, "c1 c2 l1 s1 l2"},
 		"nor does the same error":   {"e1 e2 l1", 2, "e1 e2 l1"},
 		"a limit of one":            {"s1 l1", 1, "l1 s1"},
+		"a summary gives its place": {"y1 y2 l1 l2", 2, "y1 l1 y2 l2"},
 		"all fit":                   {"s1 s2 l1", 5, "s1 s2 l1"},
 	} {
-		kinds := map[byte]memory.Kind{'l': memory.Lesson, 's': memory.Step, 'e': memory.Step, 'c': memory.Chunk}
+		kinds := map[byte]memory.Kind{'l': memory.Lesson, 's': memory.Step, 'y': memory.SessionSummary, 'e': memory.Step, 'c': memory.Chunk}
 		var cs []*candidate
 		for id := range strings.FieldsSeq(test.ranked) {
 			cs = append(cs, &candidate{Candidate: memory.Candidate{ID: id, Kind: kinds[id[0]]}, error: id[0] == 'e'})

@@ -41,7 +41,7 @@ func (l levels) of(relevance float64) memory.Strength {
 // none.
 func (s *Settings) levels(req memory.RecallRequest, opts AskOptions) map[memory.Kind]levels {
 	out := make(map[memory.Kind]levels, len(req.Kinds))
-	for _, kind := range withBlockers(req.Kinds) {
+	for _, kind := range withRelated(req.Kinds) {
 		l := defaultLevels(kind)
 		l.likely = s.MinRelevance[kind]
 		if req.MinRelevance != nil {

@@ -285,7 +285,7 @@ func nearestLine(a *memory.RecallResponse) string {
 		return ""
 	}
 	shown := math.Floor(nearest.NearestScore*10) / 10
-	return fmt.Sprintf("The nearest is a %s of relevance %.2f, below the threshold; min_relevance %.1f shows it.\n", nearest.Kind, nearest.NearestScore, shown)
+	return fmt.Sprintf("The nearest is a %s of relevance %.2f, below the threshold; min_relevance %.1f shows it.\n", nearest.Kind.Words(), nearest.NearestScore, shown)
 }
 
 // split groups items by the sections of an answer.

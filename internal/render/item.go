@@ -40,7 +40,7 @@ func Item(i memory.Item, number int) string {
 	case memory.Step:
 		return fmt.Sprintf("%d. [%s]%s %s%s", number, day(i.CreatedAt), likelyMark(i), text, from) + behind(mark)
 	default:
-		return fmt.Sprintf("%d. [%s]%s %s %s%s%s", number, day(i.CreatedAt), likelyMark(i), i.Kind, text, rateSuffix(i), from) + behind(mark)
+		return fmt.Sprintf("%d. [%s]%s %s %s%s%s", number, day(i.CreatedAt), likelyMark(i), i.Kind.Words(), text, rateSuffix(i), from) + behind(mark)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Whole writes a numbered item that was asked for by its id.
 func Whole(i memory.Item, number int) string {
-	head := fmt.Sprintf("%d. %s %s", number, i.ID, i.Kind)
+	head := fmt.Sprintf("%d. %s %s", number, i.ID, i.Kind.Words())
 	if i.Kind == memory.Chunk {
 		fence := fenceFor(i.Text)
 		return fmt.Sprintf("%s %s\n%s%s\n%s\n%s", head, location(i), fence, langOf(i.Source.Path), i.Text, fence)

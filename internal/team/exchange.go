@@ -14,8 +14,9 @@ import (
 
 // exchanged is what the last exchange of a project came to.
 type exchanged struct {
-	// own are the lessons that the user shares, received those of other members.
-	own, received int
+	// own are the lessons that the user shares, received those of other members, and summaries
+	// the session summaries that the user shares.
+	own, received, summaries int
 	// problem is why the project is not exchanged.
 	problem string
 }
@@ -83,6 +84,24 @@ func (s *Service) send(ctx context.Context, c *connection, p project) error {
 	}
 	var rows []row
 	var n exchanged
+	private := map[string]bool{} // sessions
+	add := func(kind, id string, said any) error {
+		one, err := newRow(kind, id, said)
+		if err != nil {
+			return err
+		}
+		if hash, ok := there[id]; !ok || hash != string(one.hash) {
+			rows = append(rows, one)
+		}
+		delete(there, id)
+		return nil
+	}
+	var summaries map[string]*memory.TeamSummary
+	if !p.Leaving && s.opts.Summaries {
+		if summaries, err = s.summaries(p); err != nil {
+			return err
+		}
+	}
 	if !p.Leaving {
 		for r, err := range s.opts.Store.ProjectRecords(ctx, p.ID, memory.Lesson) {
 			if err != nil {
@@ -91,22 +110,31 @@ func (s *Service) send(ctx context.Context, c *connection, p project) error {
 			if r.Event != nil && len(r.Event.Team) > 0 {
 				n.received++
 			}
+			for _, id := range r.PrivateSessions() {
+				private[id] = true
+			}
 			l := s.withoutSecrets(own(&r))
 			if l == nil {
 				continue
 			}
 			n.own++
-			one, err := newRow(ingest.TeamLessonID(p.Name, l), l)
-			if err != nil {
+			if err := add(kindLesson, ingest.TeamLessonID(p.Name, l), l); err != nil {
 				return err
 			}
-			if hash, ok := there[one.id]; !ok || hash != string(one.hash) {
-				rows = append(rows, one)
-			}
-			delete(there, one.id)
 		}
 	}
-	for id := range there { // forgotten, private, or no longer shared
+	if len(summaries) > 0 {
+		if err := s.dropPrivate(p, summaries, private); err != nil {
+			return err
+		}
+		n.summaries = len(summaries)
+		for session, x := range summaries {
+			if err := add(kindSummary, ingest.TeamSummaryID(p.Name, session), x); err != nil {
+				return err
+			}
+		}
+	}
+	for id := range there { // forgotten, private, no longer shared, or summaries with the setting off
 		rows = append(rows, takenBack(id))
 	}
 	// One order for all, so that no two statements wait for one another.
@@ -117,7 +145,7 @@ func (s *Service) send(ctx context.Context, c *connection, p project) error {
 	if p.Leaving {
 		return s.left(p)
 	}
-	s.note(p.ID, func(x *exchanged) { x.own, x.received = n.own, n.received })
+	s.note(p.ID, func(x *exchanged) { x.own, x.received, x.summaries = n.own, n.received, n.summaries })
 	return nil
 }
 
@@ -196,13 +224,19 @@ func (s *Service) take(ctx context.Context, c *connection, local memory.Project,
 	if p.Instance != instance {
 		p.Cursor, seen = 0, map[shareKey]bool{}
 	}
-	next, err := c.since(ctx, p.Name, p.Cursor, func(shares []ingest.Shared) error {
+	next, err := c.since(ctx, p.Name, p.Cursor, func(shares []ingest.Shared, summaries []ingest.SharedSummary) error {
 		if seen != nil {
 			for _, x := range shares {
 				seen[shareKey{x.ID, x.Member}] = true
 			}
+			for _, x := range summaries {
+				seen[shareKey{x.ID, x.Member}] = true
+			}
 		}
-		return s.takeShares(ctx, local, p, shares)
+		if err := s.takeShares(ctx, local, p, shares); err != nil {
+			return err
+		}
+		return s.takeSummaries(ctx, local, summaries)
 	})
 	if err == nil && seen != nil {
 		err = s.dropUnseen(ctx, local, p, seen)
@@ -248,5 +282,17 @@ func (s *Service) dropUnseen(ctx context.Context, local memory.Project, p projec
 			}
 		}
 	}
-	return s.takeShares(ctx, local, p, gone)
+	if err := s.takeShares(ctx, local, p, gone); err != nil {
+		return err
+	}
+	var summaries []ingest.SharedSummary
+	for r, err := range s.opts.Store.ProjectRecords(ctx, p.ID, memory.SessionSummary) {
+		if err != nil {
+			return fmt.Errorf("read session summaries: %w", err)
+		}
+		if !seen[shareKey{r.Session, r.Provenance.Agent}] {
+			summaries = append(summaries, ingest.SharedSummary{Member: r.Provenance.Agent, ID: r.Session})
+		}
+	}
+	return s.takeSummaries(ctx, local, summaries)
 }

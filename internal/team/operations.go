@@ -192,6 +192,7 @@ func (s *Service) State(context.Context, service.None) (*memory.TeamState, error
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := s.state
+	out.Summaries = s.opts.Summaries
 	out.Projects = []memory.TeamProject{}
 	if s.damaged != nil {
 		out.LastError = memory.AsError(s.damaged).Message
@@ -209,7 +210,7 @@ func (s *Service) State(context.Context, service.None) (*memory.TeamState, error
 			x = &exchanged{}
 		}
 		out.Projects = append(out.Projects, memory.TeamProject{
-			Project: p.ID, ProjectName: names[p.ID], TeamName: p.Name, Shared: x.own, Received: x.received, Problem: x.problem,
+			Project: p.ID, ProjectName: names[p.ID], TeamName: p.Name, Shared: x.own, Received: x.received, Summaries: x.summaries, Problem: x.problem,
 		})
 	}
 	return &out, nil

@@ -56,7 +56,7 @@ func TestTeamRefusals(t *testing.T) {
 			}
 		})
 	}
-	for schema, want := range map[int]string{0: "the team's server has schema 0, and this program needs 1", 99: "the team's server has schema 99, and this program knows up to 1"} {
+	for schema, want := range map[int]string{0: "the team's server has schema 0, and this program needs 2", 99: "the team's server has schema 99, and this program knows up to 2"} {
 		p.SQL("owner", "team", fmt.Sprintf(`update recalld.version set schema = %d`, schema))
 		_, err := newMachine(t, "y").team.Join(t.Context(), memory.TeamJoinRequest{URL: p.URL("ann", "team")})
 		if got := memory.AsError(err); err == nil || got.Code != memory.CodeIncompatible || got.Message != want {

@@ -14,6 +14,9 @@ import (
 // Store is what is read of the records.
 type Store interface {
 	Projects() ([]memory.Project, error)
+	ProjectSandboxes(project string) ([]memory.Sandbox, error)
+	ProjectSessions(project string) ([]memory.Session, error)
+	State(k memory.StateKey) ([]byte, error)
 	ingest.Lister
 }
 
@@ -21,9 +24,10 @@ type Store interface {
 type Taker interface {
 	Write(ctx context.Context, project memory.Project, b memory.Batch) (memory.Committed, error)
 	TakeShares(ctx context.Context, project memory.Project, teamProject string, have ingest.Lister, shares []ingest.Shared) (ingest.Imported, error)
+	TakeSummaries(ctx context.Context, project memory.Project, list []ingest.SharedSummary) (ingest.Imported, error)
 }
 
-// Options configure a Service. All but Pauses are required.
+// Options configure a Service. Those up to Logger are required.
 type Options struct {
 	Path     string // of the membership's file
 	Store    Store
@@ -32,6 +36,10 @@ type Options struct {
 	// Redact takes the secrets out of a text before it leaves.
 	Redact func(string) (string, int)
 	Logger *slog.Logger
+	// Summaries shares session summaries of shared projects, too.
+	Summaries bool
+	// Home is the user's home folder, which no shared summary names.
+	Home string
 	// Pauses of the exchange; zero values are the defaults. Tests have others.
 	Pauses Pauses
 }
@@ -96,8 +104,8 @@ func New(opts Options) (*Service, error) {
 	return s, nil
 }
 
-// Apply notes which shared projects have lessons of the user that changed. The store calls it
-// for every commit.
+// Apply notes which shared projects have lessons of the user that changed, or lost a session.
+// The store calls it for every commit.
 func (s *Service) Apply(changes []memory.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,8 +118,14 @@ func (s *Service) Apply(changes []memory.Change) {
 			if x == nil {
 				x = r.Old
 			}
-			if x.Kind == memory.Lesson && s.member.find(x.Project) != nil && !sameOwn(r) {
+			if x.Kind == memory.Lesson && s.member.find(x.Project) != nil && (!sameOwn(r) || s.opts.Summaries && x.Event != nil && x.Event.Private) {
 				s.dirty[x.Project] = true
+				signal(s.wake)
+			}
+		}
+		for _, x := range c.Sessions {
+			if s.opts.Summaries && x.New == nil && x.Old != nil && s.member.find(x.Old.Project) != nil {
+				s.dirty[x.Old.Project] = true
 				signal(s.wake)
 			}
 		}

@@ -18,26 +18,32 @@ import (
 // rowsAtOnce bounds the rows of one statement.
 const rowsAtOnce = 500
 
+// The kinds of rows.
+const (
+	kindLesson  = "lesson"
+	kindSummary = "summary"
+)
+
 // row is a share of the user as the server gets it.
 type row struct {
-	id string
+	kind, id string
 	// body is nil for a share that is taken back.
 	body *string
 	hash []byte
 }
 
-// newRow returns the row of a share.
-func newRow(id string, l *memory.TeamLesson) (row, error) {
-	text, err := json.Marshal(l)
+// newRow returns the row of what a share says.
+func newRow(kind, id string, said any) (row, error) {
+	text, err := json.Marshal(said)
 	if err != nil {
 		return row{}, fmt.Errorf("write share: %w", err)
 	}
 	sum := sha256.Sum256(text)
-	return row{id, new(string(text)), sum[:16]}, nil
+	return row{kind, id, new(string(text)), sum[:16]}, nil
 }
 
-// takenBack returns the row that takes a share back.
-func takenBack(id string) row { return row{id: id, hash: []byte{}} }
+// takenBack returns the row that takes a share back. It is there, and keeps its kind.
+func takenBack(id string) row { return row{kind: kindLesson, id: id, hash: []byte{}} }
 
 // projects returns the team projects that the member may see; "*" stands for all.
 func (c *connection) projects(ctx context.Context) ([]string, error) {
@@ -116,18 +122,18 @@ func (c *connection) send(ctx context.Context, project string, rows []row) error
 func (c *connection) put(ctx context.Context, project string, rows []row) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	ids, bodies, hashes := make([]string, len(rows)), make([]*string, len(rows)), make([][]byte, len(rows))
+	kinds, ids, bodies, hashes := make([]string, len(rows)), make([]string, len(rows)), make([]*string, len(rows)), make([][]byte, len(rows))
 	for i, r := range rows {
-		ids[i], bodies[i], hashes[i] = r.id, r.body, r.hash
+		kinds[i], ids[i], bodies[i], hashes[i] = r.kind, r.id, r.body, r.hash
 	}
 	_, err := c.pool.Exec(ctx, `
 		with written as (
-			insert into recalld.lesson as old (project, id, body, hash)
-			select $1, x.id, x.body::jsonb, x.hash from unnest($2::text[], $3::text[], $4::bytea[]) as x (id, body, hash)
+			insert into recalld.lesson as old (project, kind, id, body, hash)
+			select $1, x.kind, x.id, x.body::jsonb, x.hash from unnest($2::text[], $3::text[], $4::text[], $5::bytea[]) as x (kind, id, body, hash)
 			on conflict (project, id, member) do update set body = excluded.body, hash = excluded.hash
 			where old.hash <> excluded.hash or (old.body is null) <> (excluded.body is null)
 			returning 1)
-		select pg_notify('recalld', $5) from (select count(*) as n from written) as w where w.n > 0`, project, ids, bodies, hashes, notified(project))
+		select pg_notify('recalld', $6) from (select count(*) as n from written) as w where w.n > 0`, project, kinds, ids, bodies, hashes, notified(project))
 	return err
 }
 
@@ -137,62 +143,78 @@ func (c *connection) put(ctx context.Context, project string, rows []row) error 
 //
 // No transaction spans the pages, so none is open while fn works: all before next have ended,
 // and a share that changes meanwhile comes with the next call.
-func (c *connection) since(ctx context.Context, project string, cursor uint64, fn func([]ingest.Shared) error) (uint64, error) {
+func (c *connection) since(ctx context.Context, project string, cursor uint64, fn func([]ingest.Shared, []ingest.SharedSummary) error) (uint64, error) {
 	var next uint64
+	var err error
 	brief, cancel := bounded(ctx)
 	defer cancel()
 	if err := c.pool.QueryRow(brief, `select pg_snapshot_xmin(pg_current_snapshot())::text::bigint`).Scan(&next); err != nil {
 		return cursor, fmt.Errorf("read shares: %w", serverError(err))
 	}
-	from, after := cursor, ingest.Shared{}
+	p := page{last: place{xid: cursor}}
 	for {
-		part, last, err := c.page(ctx, project, next, from, after)
-		if err != nil {
+		if p, err = c.page(ctx, project, next, p.last); err != nil {
 			return cursor, fmt.Errorf("read shares: %w", serverError(err))
 		}
-		if len(part) == 0 {
+		if len(p.lessons)+len(p.summaries) == 0 {
 			return next, nil
 		}
-		if err := fn(part); err != nil {
+		if err := fn(p.lessons, p.summaries); err != nil {
 			return cursor, err
 		}
-		from, after = last, part[len(part)-1]
 	}
 }
 
-// page returns the shares of transactions before next that follow one, and the transaction of
-// the last of them.
-func (c *connection) page(ctx context.Context, project string, next, from uint64, after ingest.Shared) (part []ingest.Shared, last uint64, err error) {
+// place is where a share stands in the order of transactions.
+type place struct {
+	xid        uint64
+	id, member string
+}
+
+// page is some shares, and the place of the last of them.
+type page struct {
+	lessons   []ingest.Shared
+	summaries []ingest.SharedSummary
+	last      place
+}
+
+// page returns the shares of transactions before next that follow one.
+func (c *connection) page(ctx context.Context, project string, next uint64, after place) (p page, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	rows, err := c.pool.Query(ctx, `
-		select id, member::text, body, xid::text::bigint from recalld.lesson
+		select kind, id, member::text, body, xid::text::bigint from recalld.lesson
 		where project = $1 and member <> session_user and xid < $2::text::xid8
 		and (xid, id, member) > ($3::text::xid8, $4, $5::text::name) order by xid, id, member limit $6`,
-		project, fmt.Sprint(next), fmt.Sprint(from), after.ID, after.Member, rowsAtOnce)
+		project, fmt.Sprint(next), fmt.Sprint(after.xid), after.id, after.member, rowsAtOnce)
 	if err != nil {
-		return nil, 0, err
+		return page{}, err
 	}
-	var id, member string
+	var kind string
 	var body []byte
-	_, err = pgx.ForEachRow(rows, []any{&id, &member, &body, &last}, func() error {
-		part = append(part, ingest.Shared{Member: member, ID: id, Lesson: readBody(body)})
+	at := &p.last
+	_, err = pgx.ForEachRow(rows, []any{&kind, &at.id, &at.member, &body, &at.xid}, func() error {
+		if kind == kindSummary {
+			p.summaries = append(p.summaries, ingest.SharedSummary{Member: at.member, ID: at.id, Summary: readBody[memory.TeamSummary](body)})
+		} else {
+			p.lessons = append(p.lessons, ingest.Shared{Member: at.member, ID: at.id, Lesson: readBody[memory.TeamLesson](body)})
+		}
 		return nil
 	})
-	return part, last, err
+	return p, err
 }
 
 // readBody reads a share, nil for one that was taken back. One that cannot be read becomes an
-// empty lesson: that is refused by itself, and the others are taken.
-func readBody(text []byte) *memory.TeamLesson {
+// empty one: that is refused by itself, and the others are taken.
+func readBody[T any](text []byte) *T {
 	if text == nil {
 		return nil
 	}
-	l := new(memory.TeamLesson)
-	if json.Unmarshal(text, l) != nil {
-		return new(memory.TeamLesson)
+	said := new(T)
+	if json.Unmarshal(text, said) != nil {
+		return new(T)
 	}
-	return l
+	return said
 }
 
 // notified is what a notification says of a project. Every member may listen, and only those

@@ -8,8 +8,9 @@
 // Vocabulary. A member is a login role of the server. A team project is named by the
 // normalised address of its repository, so that the clones of all members meet in it. A
 // share is what one member says of one lesson: its text, how often it worked for that
-// member, and whether the member withdrew it. The server has one row for each share, which
-// only its member can write (row-level security).
+// member, and whether the member withdrew it. If the settings say so, it is also the summary
+// of one session. The server has one row for each share, which only its member can write
+// (row-level security).
 //
 // Nothing is queued. What is still to be sent follows from comparing the store with the
 // member's own rows, so a share is not lost by a crash here or by a failover there: the

@@ -33,6 +33,8 @@ type machine struct {
 	*backend.Parts
 	t       testing.TB
 	team    *team.Service
+	opts    team.Options
+	shared  atomic.Pointer[team.Service]
 	stop    func()
 	project memory.Project
 }
@@ -48,31 +50,36 @@ func newMachine(t testing.TB, id string) *machine {
 func newLookingMachine(t testing.TB, id string, look time.Duration) *machine {
 	t.Helper()
 	m := &machine{t: t, project: memory.Project{ID: "p-" + id, Name: "shop", Remote: shop}}
-	var shared atomic.Pointer[team.Service]
 	m.Parts = backend.New(t, backend.Options{Redact: backend.RedactSecret, Committed: func(c []memory.Change) {
-		if s := shared.Load(); s != nil {
+		if s := m.shared.Load(); s != nil {
 			s.Apply(c)
 		}
 	}})
 	if _, err := m.Store.Commit(t.Context(), memory.Batch{Projects: []memory.Project{m.project}}); err != nil {
 		t.Fatal(err)
 	}
-	var err error
-	m.team, err = team.New(team.Options{
+	m.opts = team.Options{
 		Path: filepath.Join(t.TempDir(), "team.json"), Store: m.Store, Taker: m.Ingest, Projects: m.Projects,
 		Redact: backend.RedactSecret, Logger: slog.New(slog.DiscardHandler),
 		Pauses: team.Pauses{First: 10 * time.Millisecond, Last: 100 * time.Millisecond, Look: look},
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	shared.Store(m.team)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	done := make(chan struct{})
-	go func() { defer close(done); m.team.Run(ctx) }()
-	m.stop = func() { cancel(); <-done }
-	t.Cleanup(m.stop)
+	m.start()
 	return m
+}
+
+// start makes the exchange with the options of now, as a daemon does when it starts.
+func (m *machine) start() {
+	m.t.Helper()
+	var err error
+	if m.team, err = team.New(m.opts); err != nil {
+		m.t.Fatal(err)
+	}
+	m.shared.Store(m.team)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(m.t.Context()))
+	done := make(chan struct{})
+	go func(s *team.Service) { defer close(done); s.Run(ctx) }(m.team)
+	m.stop = func() { cancel(); <-done }
+	m.t.Cleanup(m.stop)
 }
 
 func (m *machine) join(url string) {
@@ -133,7 +140,7 @@ func newTeam(t testing.TB, members map[string][]string) *teamtest.Postgres {
 		t.Fatal(err)
 	}
 	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
-	if did, err := admin.Init(t.Context()); err != nil || len(did) != 3 {
+	if did, err := admin.Init(t.Context()); err != nil || len(did) != 4 {
 		t.Fatalf("init: %q, %v", did, err)
 	}
 	if did, err := admin.Init(t.Context()); err != nil || len(did) != 0 {

@@ -1,0 +1,45 @@
+package team
+
+import "testing"
+
+// TestReplacePath: only the folder itself and what lies in it is replaced, however it is
+// written.
+func TestReplacePath(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                      "",
+		"nothing":                               "nothing",
+		"in /home/ann/src/shop/cart/total.go:7": "in cart/total.go:7",
+		"“/home/ann/src/shop/a.go”":             "“a.go”",
+		"/home/ann/src/shop/.env":               ".env",
+		"in /home/ann/src/shop. Next":           "in ./. Next",
+		"cd /home/ann/src/shop":                 "cd ./",
+		"ls /home/ann/src/shop/ first":          "ls ./ first",
+		"file:///home/ann/src/shop/a.go":        "file://a.go",
+		"/home/ann/src/shop2/a.go":              "/home/ann/src/shop2/a.go",
+		"/home/ann/src/shop.git":                "/home/ann/src/shop.git",
+		"/mnt/x/home/ann/src/shop/a.go":         "/mnt/x/home/ann/src/shop/a.go",
+		"/Home/Ann/src/shop/A.go and /home/ann/src/shop/b.go": "A.go and b.go",
+	} {
+		if got := replacePath(text, "/home/ann/src/shop", ""); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"/home/ann/.netrc":      "~/.netrc",
+		"in /home/ann.":         "in ~.",
+		"/home/anna":            "/home/anna",
+		`C:\Users\ann\notes.md`: `C:\Users\ann\notes.md`,
+	} {
+		if got := replacePath(text, "/home/ann", "~"); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+	if got := replacePath(`see c:\users\ann\src\a.go`, `C:\Users\ann`, "~"); got != `see ~\src\a.go` {
+		t.Errorf("a folder of Windows: %q", got)
+	}
+	for _, none := range []string{"", ".", "/"} {
+		if got := replacePath("a /b . c", none, "~"); got != "a /b . c" {
+			t.Errorf("the folder %q: %q", none, got)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package team
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/ingest"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Compacted notes that a session of a project has another summary.
+func (s *Service) Compacted(project string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opts.Summaries && s.member != nil && s.member.find(project) != nil {
+		s.dirty[project] = true
+		signal(s.wake)
+	}
+}
+
+// summaries returns the session summaries of a project by session, without secrets and places.
+func (s *Service) summaries(p project) (map[string]*memory.TeamSummary, error) {
+	sessions, err := s.opts.Store.ProjectSessions(p.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read sessions: %w", err)
+	}
+	folders, err := s.folders(p.ID)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*memory.TeamSummary{}
+	for _, x := range sessions {
+		raw, err := s.opts.Store.State(memory.StateKey{Project: p.ID, Kind: memory.StateSession, ID: x.ID})
+		if memory.CodeOf(err) == memory.CodeNotFound {
+			continue
+		}
+		var state struct {
+			Summary string    `json:"summary"`
+			At      time.Time `json:"compactedAt"`
+		}
+		if err == nil {
+			err = json.Unmarshal(raw, &state)
+		}
+		if err != nil { // one damaged state keeps nothing else
+			s.opts.Logger.Warn("a session summary cannot be read", "part", "team", "session", x.ID, "error", err)
+			continue
+		}
+		if text := s.portable(state.Summary, folders); text != "" {
+			all[x.ID] = &memory.TeamSummary{Text: text, At: state.At.UTC()}
+		}
+	}
+	return all, nil
+}
+
+// dropPrivate removes the summaries of sessions that private lessons tell of, that are marked
+// as private, or that were forgotten. It looks at the marks last: whoever reads the summaries
+// before the lessons, and these before the marks, misses no lesson that is forgotten meanwhile.
+func (s *Service) dropPrivate(p project, all map[string]*memory.TeamSummary, private map[string]bool) error {
+	sessions, err := s.opts.Store.ProjectSessions(p.ID)
+	if err != nil {
+		return fmt.Errorf("read sessions: %w", err)
+	}
+	open := map[string]bool{}
+	for _, x := range sessions {
+		open[x.ID] = !x.Private && !private[x.ID]
+	}
+	maps.DeleteFunc(all, func(id string, _ *memory.TeamSummary) bool { return !open[id] })
+	return nil
+}
+
+// folders are the folders of a project on this machine, the longest first: one may lie in
+// another.
+func (s *Service) folders(project string) ([]string, error) {
+	known, err := s.opts.Store.Projects()
+	if err != nil {
+		return nil, fmt.Errorf("list projects: %w", err)
+	}
+	sandboxes, err := s.opts.Store.ProjectSandboxes(project)
+	if err != nil {
+		return nil, fmt.Errorf("list folders: %w", err)
+	}
+	var all []string
+	for _, p := range known {
+		if p.ID == project {
+			all = append(all, p.Roots...)
+		}
+	}
+	for _, x := range sandboxes {
+		all = append(all, x.Root)
+	}
+	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
+	return all, nil
+}
+
+// portable returns a text without secrets and without the places of this machine: paths in
+// the project's folders are relative to them, those in the user's home begin with "~". It is
+// cut to memory.MaxTeamSummary.
+func (s *Service) portable(text string, folders []string) string {
+	text, _ = s.opts.Redact(text)
+	for _, dir := range folders {
+		text = replacePath(text, dir, "")
+	}
+	text = strings.TrimSpace(replacePath(text, s.opts.Home, "~"))
+	if utf8.RuneCountInString(text) <= memory.MaxTeamSummary {
+		return text
+	}
+	const cut = "…"
+	runes := []rune(text)[:memory.MaxTeamSummary-len([]rune(cut))]
+	return strings.TrimSpace(string(runes)) + cut
+}
+
+// replacePath replaces a folder where it is written as a path of its own or begins one, with
+// either slash and in any case of letters. With "" for it, paths become relative to the
+// folder, and the folder itself "./".
+func replacePath(text, dir, with string) string {
+	dir = plainPath(filepath.Clean(dir))
+	if len(dir) < len("/x/") { // no folder, or the root
+		return text
+	}
+	plain := plainPath(text)
+	var b strings.Builder
+	for from := 0; ; {
+		i := strings.Index(plain[from:], dir)
+		if i < 0 {
+			return b.String() + text[from:]
+		}
+		i += from
+		end := i + len(dir)
+		if before, _ := utf8.DecodeLastRuneInString(plain[:i]); named(before) || goesOn(plain[end:]) {
+			b.WriteString(text[from:end])
+			from = end
+			continue
+		}
+		b.WriteString(text[from:i] + with)
+		switch {
+		case with != "":
+		case !strings.HasPrefix(plain[end:], "/"):
+			b.WriteString("./")
+		case goesOn(plain[end+1:]):
+			end++
+		default:
+			b.WriteString(".")
+		}
+		from = end
+	}
+}
+
+// plainPath writes a text with one kind of slash and small letters (ASCII), byte for byte.
+func plainPath(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		switch {
+		case c == '\\':
+			b[i] = '/'
+		case c >= 'A' && c <= 'Z':
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+// named says that a name in a path may hold a character.
+func named(c rune) bool {
+	return unicode.IsLetter(c) || unicode.IsDigit(c) || c == '_' || c == '-'
+}
+
+// goesOn says that a text goes on with a name. A full stop alone ends a sentence.
+func goesOn(text string) bool {
+	c, _ := utf8.DecodeRuneInString(strings.TrimLeft(text, "."))
+	return named(c)
+}
+
+// takeSummaries stores the session summaries that others share, or took back.
+func (s *Service) takeSummaries(ctx context.Context, local memory.Project, list []ingest.SharedSummary) error {
+	if len(list) == 0 {
+		return nil
+	}
+	done, err := s.opts.Taker.TakeSummaries(ctx, local, list)
+	for _, problem := range done.Problems {
+		s.opts.Logger.Warn("a session summary was skipped", "part", "team", "project", local.ID, "member", list[problem.Index].Member, "error", problem.Err)
+	}
+	return err
+}
