@@ -56,7 +56,8 @@ func (a *App) repair(ctx context.Context, cfg config.Config, yes bool) (err erro
 		if r.Left != nil {
 			return memory.Errorf(memory.CodeInternal, "the store that was made of what can be read is not sound, so nothing was changed: %w", r.Left)
 		}
-		if result.Aside, err = r.Finish(); err != nil {
+		result.Aside, err = r.Finish()
+		if err = a.noted(daemon.ChangeRepair, nil, err); err != nil {
 			return err
 		}
 		result.Repaired = true

@@ -341,6 +341,9 @@ func TestDoctorRepair(t *testing.T) {
 	if err != nil || len(aside) != 2 || !strings.Contains(out, aside[0]) {
 		t.Errorf("after a yes: %v, %v; want the damaged store and its report, named in %s", aside, err, out)
 	}
+	if got := noted(t, folder); !slices.Equal(got, []string{daemon.ChangeRepair}) {
+		t.Errorf("the audit log has %q, want the repair that was made and no other", got)
+	}
 	found, _, code := diagnose(t, b, "--data", folder, "--set", "embedding.ollama.enabled=off")
 	if f := found["store"]; f.Level != FindingOK || !strings.Contains(f.Detail, "nothing that was acknowledged is missing") {
 		t.Errorf("doctor after the repair: exit %d, %+v", code, f)

@@ -121,7 +121,11 @@ func (a *App) restore(ctx context.Context, name string, o restoreOptions) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, r.End()) }()
-	if result.Aside, err = r.Finish(); err != nil {
+	result.Aside, err = r.Finish()
+	if result.To == "" {
+		err = a.noted(daemon.ChangeRestore, []string{b.Name}, err)
+	}
+	if err != nil {
 		return err
 	}
 	result.Restored, result.Kept, result.Note = true, r.Kept, r.Note

@@ -2,15 +2,18 @@ package daemon
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/config"
@@ -31,8 +34,31 @@ func auditPath(paths config.Paths) string {
 	return filepath.Join(filepath.Dir(paths.Log), "audit.jsonl")
 }
 
-func openAudit(paths config.Paths) (*slog.Logger, io.Closer, error) {
-	return logging.Open(logging.Options{Path: auditPath(paths), MaxSize: auditSize, Level: "info", Format: "json"})
+func openAudit(paths config.Paths, size int64) (*slog.Logger, io.Closer, error) {
+	return logging.Open(logging.Options{Path: auditPath(paths), MaxSize: size, Level: "info", Format: "json"})
+}
+
+// What commands change without a daemon, or past it.
+const (
+	ChangeRepair      = "repair"
+	ChangeRestore     = "restore"
+	ChangeToken       = "token"
+	ChangeTokenAdd    = "token add"
+	ChangeTokenRemove = "token remove"
+)
+
+var commandChanges = []string{ChangeRepair, ChangeRestore, ChangeToken, ChangeTokenAdd, ChangeTokenRemove}
+
+// NoteCommand notes what a command has changed without the daemon, or has failed to. It only
+// adds to the log: a daemon that runs bounds it.
+func NoteCommand(paths config.Paths, change string, by memory.Caller, ids []string, failed error) error {
+	log, file, err := openAudit(paths, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	attrs := append(attrsOf(by), slog.Bool("no_daemon", true))
+	log.Info(change, append(attrs, outcome(ids, failed)...)...)
+	return file.Close()
 }
 
 // Call implements service.Service. What changes something, or is forbidden, is noted with
@@ -60,15 +86,9 @@ func (d *Daemon) noteChange(ctx context.Context, op *service.Spec, request, resp
 		add("policy", c.Policy.Name)
 	}
 	asked := reflect.ValueOf(request)
-	if by, ok := field(asked, "Caller").(memory.Caller); ok {
-		add("client", by.Client)
-		add("session", by.Session)
-		add("window", by.Window)
-		add("dir", by.Dir)
-		if by.Hook {
-			attrs = append(attrs, slog.Bool("hook", true))
-		}
-	}
+	by, _ := field(asked, "Caller").(memory.Caller)
+	by.Client = cmp.Or(by.Client, access.NameOf(ctx))
+	attrs = append(attrs, attrsOf(by)...)
 	project, _ := field(asked, "Project").(string)
 	add("project", project)
 	id, _ := field(asked, "RequestID").(string)
@@ -77,6 +97,24 @@ func (d *Daemon) noteChange(ctx context.Context, op *service.Spec, request, resp
 	if made, ok := field(reflect.ValueOf(response), "ID").(string); ok && made != "" {
 		ids = []string{made}
 	}
+	d.audit.Info(op.Name, append(attrs, outcome(ids, err)...)...)
+}
+
+// attrsOf are the attributes of who asks.
+func attrsOf(by memory.Caller) (attrs []any) {
+	for _, a := range [][2]string{{"client", by.Client}, {"session", by.Session}, {"window", by.Window}, {"dir", by.Dir}} {
+		if a[1] != "" {
+			attrs = append(attrs, slog.String(a[0], a[1]))
+		}
+	}
+	if by.Hook {
+		attrs = append(attrs, slog.Bool("hook", true))
+	}
+	return attrs
+}
+
+// outcome are the attributes of what was changed, or why it was not.
+func outcome(ids []string, err error) (attrs []any) {
 	if len(ids) > 0 {
 		attrs = append(attrs, slog.Any("ids", ids[:min(len(ids), maxAuditIDs)]))
 	}
@@ -86,9 +124,9 @@ func (d *Daemon) noteChange(ctx context.Context, op *service.Spec, request, resp
 		if e.Field != "" {
 			why += ": " + e.Field
 		}
-		add("error", why)
+		attrs = append(attrs, slog.String("error", why))
 	}
-	d.audit.Info(op.Name, attrs...)
+	return attrs
 }
 
 // field is the field of a struct, or of one that is pointed to; nil if it has none.
@@ -110,6 +148,9 @@ func (d *Daemon) Audit(ctx context.Context, req memory.AuditRequest) (*memory.Au
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
+	if err := knownChange(req.Operation); err != nil {
+		return nil, err
+	}
 	list := &memory.AuditList{Changes: []memory.AuditLine{}}
 	path := auditPath(d.opts.Config.Paths())
 	for _, name := range []string{path + ".1", path} {
@@ -119,6 +160,19 @@ func (d *Daemon) Audit(ctx context.Context, req memory.AuditRequest) (*memory.Au
 	}
 	slices.Reverse(list.Changes)
 	return list, nil
+}
+
+// knownChange refuses a name that nothing is noted by.
+func knownChange(name string) error {
+	names := slices.Clone(commandChanges)
+	for _, op := range service.Operations() {
+		names = append(names, op.Name)
+	}
+	if name == "" || slices.Contains(names, name) {
+		return nil
+	}
+	return &memory.Error{Code: memory.CodeInvalidInput, Field: "operation", Limit: "the operations of `recalld call`, " + strings.Join(commandChanges, ", "),
+		Message: memory.Quote(name) + " is none of them", Hint: memory.NearNames(name, names)}
 }
 
 // readAudit adds the lines that a request chooses to the end of a list, and keeps the last
@@ -140,7 +194,7 @@ func readAudit(ctx context.Context, name string, req *memory.AuditRequest, list 
 		}
 		var l memory.AuditLine
 		if json.Unmarshal(lines.Bytes(), &l) != nil || l.Operation == "" ||
-			req.Client != "" && l.Client != req.Client || req.Operation != "" && l.Operation != req.Operation ||
+			req.Client != "" && !l.IsOf(req.Client) || req.Operation != "" && l.Operation != req.Operation ||
 			l.At.Before(req.Since) || req.Failed && l.Error == "" {
 			continue
 		}

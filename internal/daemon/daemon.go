@@ -219,7 +219,7 @@ func Serve(ctx context.Context, opts Options) (err error) {
 		}
 	}
 	d := newDaemon(opts, logger)
-	audit, auditFile, err := openAudit(paths)
+	audit, auditFile, err := openAudit(paths, auditSize)
 	if err != nil {
 		return err
 	}
