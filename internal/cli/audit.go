@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/recalld/recalld/internal/daemon"
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
@@ -19,7 +19,7 @@ import (
 func (a *App) noted(change string, ids []string, failed error) error {
 	cfg, err := a.Config()
 	if err == nil {
-		err = daemon.NoteCommand(cfg.Paths(), change, a.caller(), ids, failed)
+		err = logging.NoteCommand(cfg.Paths().Log, change, a.caller(), ids, failed)
 	}
 	if err != nil {
 		fmt.Fprintf(a.opts.Err, "This is not in the audit log: %v\n", err)

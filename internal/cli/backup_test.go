@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/backup"
-	"github.com/recalld/recalld/internal/daemon"
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/store"
 )
@@ -85,7 +85,7 @@ func TestBackupAndRestoreCommands(t *testing.T) {
 	if !strings.Contains(out, "The former store is kept in "+filepath.Join(data, "store")) {
 		t.Errorf("restore in place says %q", out)
 	}
-	if got := noted(t, data); !slices.Equal(got, []string{daemon.ChangeRestore + " " + made.Name}) {
+	if got := noted(t, data); !slices.Equal(got, []string{logging.ChangeRestore + " " + made.Name}) {
 		t.Errorf("the audit log has %q, want the restore in place alone", got)
 	}
 	run(ExitNotFound, "restore", "--yes", "20000101T000000.000Z")

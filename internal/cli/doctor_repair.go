@@ -12,6 +12,7 @@ import (
 	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 )
@@ -57,7 +58,7 @@ func (a *App) repair(ctx context.Context, cfg config.Config, yes bool) (err erro
 			return memory.Errorf(memory.CodeInternal, "the store that was made of what can be read is not sound, so nothing was changed: %w", r.Left)
 		}
 		result.Aside, err = r.Finish()
-		if err = a.noted(daemon.ChangeRepair, nil, err); err != nil {
+		if err = a.noted(logging.ChangeRepair, nil, err); err != nil {
 			return err
 		}
 		result.Repaired = true

@@ -12,6 +12,7 @@ import (
 	"github.com/recalld/recalld/internal/backup"
 	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/daemon"
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 )
@@ -123,7 +124,7 @@ func (a *App) restore(ctx context.Context, name string, o restoreOptions) (err e
 	defer func() { err = errors.Join(err, r.End()) }()
 	result.Aside, err = r.Finish()
 	if result.To == "" {
-		err = a.noted(daemon.ChangeRestore, []string{b.Name}, err)
+		err = a.noted(logging.ChangeRestore, []string{b.Name}, err)
 	}
 	if err != nil {
 		return err

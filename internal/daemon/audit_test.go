@@ -10,6 +10,7 @@ import (
 
 	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/client"
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 )
@@ -74,11 +75,11 @@ func TestAudit(t *testing.T) {
 	if _, err := service.Audit.Do(t.Context(), s, memory.AuditRequest{Limit: 1001}); memory.CodeOf(err) != memory.CodeInvalidInput {
 		t.Errorf("a limit of 1001: %v", err)
 	}
-	must(t, NoteCommand(cfg.Paths(), ChangeTokenAdd, memory.Caller{Client: "cli"}, []string{"ci"}, nil))
-	if got := audit(memory.AuditRequest{Operation: ChangeTokenAdd}); len(got) != 1 || !got[0].NoDaemon || got[0].By() != "cli" || got[0].IDs[0] != "ci" {
+	must(t, logging.NoteCommand(cfg.Paths().Log, logging.ChangeTokenAdd, memory.Caller{Client: "cli"}, []string{"ci"}, nil))
+	if got := audit(memory.AuditRequest{Operation: logging.ChangeTokenAdd}); len(got) != 1 || !got[0].NoDaemon || got[0].By() != "cli" || got[0].IDs[0] != "ci" {
 		t.Errorf("of a command beside the daemon it says %+v", got)
 	}
-	path := auditPath(cfg.Paths())
+	path := logging.AuditPath(cfg.Paths().Log)
 	text, err := os.ReadFile(path)
 	must(t, err)
 	must(t, os.WriteFile(path+".1", append([]byte("{torn\n\x00\n"), text...), 0o600))
