@@ -52,7 +52,7 @@ ANSWERS     ?=
 QEMU        ?= $(shell command -v qemu-aarch64 || command -v qemu-aarch64-static)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture power changes busy hooks damage fuzz agents agentlogs conformance team openapi soak crowd store-fixture snapshot release-check artefacts release-test growth picture browser screenshots golden ollama test-ollama ci clean
+.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e secrets licenses sbom reproducible vulncheck torture power changes busy hooks damage fuzz agents agentlogs conformance team openapi soak crowd store-fixture snapshot release-check artefacts release-test growth picture browser screenshots golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -3,6 +3,7 @@ package recalld_test
 import (
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -45,7 +46,8 @@ func TestPackageMap(t *testing.T) {
 }
 
 // TestMakeTargets: every target that the Makefile declares and that the instructions for
-// contributors name has a rule. One without is "nothing to be done", and nothing fails.
+// contributors name has a rule. One without is "nothing to be done", and nothing fails. Every
+// rule is declared: else a file of its name would stand for it.
 func TestMakeTargets(t *testing.T) {
 	makefile, err := os.ReadFile("Makefile")
 	if err != nil {
@@ -56,9 +58,18 @@ func TestMakeTargets(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []string
+	var rules []string
 	for line := range strings.Lines(string(makefile)) {
+		if rule, _, is := strings.Cut(line, ":"); is && strings.Contains(line, " ## ") {
+			rules = append(rules, rule)
+		}
 		if names, phony := strings.CutPrefix(line, ".PHONY:"); phony {
 			want = append(want, strings.Fields(names)...)
+		}
+	}
+	for _, rule := range rules {
+		if !slices.Contains(want, rule) {
+			t.Errorf("Makefile: .PHONY lacks %s", rule)
 		}
 	}
 	for part := range strings.SplitSeq(string(contributing), "`make ") {
@@ -70,6 +81,14 @@ func TestMakeTargets(t *testing.T) {
 		if !strings.Contains(string(makefile), "\n"+name+":") {
 			t.Errorf("Makefile: %s has no rule", name)
 		}
+	}
+}
+
+// TestFuzzingOfCI: the document says how long CI fuzzes.
+func TestFuzzingOfCI(t *testing.T) {
+	options := regexp.MustCompile(`FUZZTIME=.*`).FindString(read(t, ".ci/run"))
+	if options == "" || !strings.Contains(read(t, "docs/reliability.md"), "`make fuzz "+options+"`") {
+		t.Errorf("docs/reliability.md does not have CI's %q", options)
 	}
 }
 

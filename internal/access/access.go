@@ -12,6 +12,7 @@ package access
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -65,6 +66,24 @@ func With(ctx context.Context, c *Client) context.Context {
 func From(ctx context.Context) *Client {
 	c, _ := ctx.Value(clientKey{}).(*Client)
 	return c
+}
+
+type nameKey struct{}
+
+// maxAgent bounds what a program calls itself, in bytes.
+const maxAgent = 64
+
+// Named returns a context of calls by a program that calls itself so, as by User-Agent. The
+// version behind a slash is left out.
+func Named(ctx context.Context, name string) context.Context {
+	name, _, _ = strings.Cut(name, "/")
+	return context.WithValue(ctx, nameKey{}, strings.ToValidUTF8(name[:min(len(name), maxAgent)], ""))
+}
+
+// NameOf returns what the calling program calls itself; empty if it does not say.
+func NameOf(ctx context.Context) string {
+	name, _ := ctx.Value(nameKey{}).(string)
+	return name
 }
 
 func policyOf(ctx context.Context) *Policy {

@@ -8,10 +8,24 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
+
+// noted notes what a command has changed without the daemon, or has failed to, and returns
+// why it failed.
+func (a *App) noted(change string, ids []string, failed error) error {
+	cfg, err := a.Config()
+	if err == nil {
+		err = logging.NoteCommand(cfg.Paths().Log, change, a.caller(), ids, failed)
+	}
+	if err != nil {
+		fmt.Fprintf(a.opts.Err, "This is not in the audit log: %v\n", err)
+	}
+	return failed
+}
 
 // auditCommand lists who changed what.
 func auditCommand(a *App) *cobra.Command {
@@ -20,9 +34,10 @@ func auditCommand(a *App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit",
 		Short: "List who changed what",
-		Long: `List the calls that changed something, or were refused, newest first: when, which
-client (as it names itself), in which session and folder, and the ids. It holds no texts.
-The daemon keeps the last 10 to 20 MB of it, in audit.jsonl beside its log.`,
+		Long: `List what changed something, or was refused, newest first: when, which client (as it
+names itself; its policy in brackets), in which session and folder, and the ids. It holds
+no texts. Calls of the daemon are in it, and the commands that do without it: repair,
+restore, token. The last 10 to 20 MB are kept, in audit.jsonl beside the log.`,
 		Example: "  recalld audit\n  recalld audit --client codex-mcp-client --since 2d\n  recalld audit --operation forget --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -51,9 +66,9 @@ The daemon keeps the last 10 to 20 MB of it, in audit.jsonl beside its log.`,
 					if where == "" {
 						where = l.Dir
 					}
-					by := l.Client
-					if l.Policy != "" {
-						by = strings.TrimSpace(by + " (" + l.Policy + ")")
+					by := l.By()
+					if l.NoDaemon {
+						by += ", no daemon"
 					}
 					rows = append(rows, []string{l.At.Local().Format(time.DateTime), render.Printable(by), l.Operation, render.Printable(where),
 						render.Printable(strings.Join(l.IDs, " ")), render.Printable(l.Error)})
@@ -64,7 +79,7 @@ The daemon keeps the last 10 to 20 MB of it, in audit.jsonl beside its log.`,
 	}
 	flags := c.Flags()
 	flags.IntVar(&r.Limit, "limit", 0, "most changes, 1–1000 (default 50)")
-	flags.StringVar(&r.Client, "client", "", "only this client's, by the name that it gives")
+	flags.StringVar(&r.Client, "client", "", "only this client's: the name that it gives, or that of its policy")
 	flags.StringVar(&r.Operation, "operation", "", "only this operation")
 	flags.StringVar(&since, "since", "", "nothing older: "+sinceUsage)
 	flags.BoolVar(&r.Failed, "failed", false, "only what was refused or failed")

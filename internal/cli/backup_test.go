@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/recalld/recalld/internal/backup"
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/store"
 )
@@ -82,6 +84,9 @@ func TestBackupAndRestoreCommands(t *testing.T) {
 	out = run(ExitOK, "restore", "--yes")
 	if !strings.Contains(out, "The former store is kept in "+filepath.Join(data, "store")) {
 		t.Errorf("restore in place says %q", out)
+	}
+	if got := noted(t, data); !slices.Equal(got, []string{logging.ChangeRestore + " " + made.Name}) {
+		t.Errorf("the audit log has %q, want the restore in place alone", got)
 	}
 	run(ExitNotFound, "restore", "--yes", "20000101T000000.000Z")
 	pack, _ := filepath.Glob(filepath.Join(made.Path, "*.pack"))

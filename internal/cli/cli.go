@@ -412,5 +412,5 @@ func (a *App) flush() {
 
 // caller is who asks: this command line, in this folder.
 func (a *App) caller() memory.Caller {
-	return memory.Caller{Dir: a.opts.Dir, Client: "cli"}
+	return memory.Caller{Dir: a.opts.Dir, Client: client.Name}
 }

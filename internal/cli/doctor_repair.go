@@ -12,6 +12,7 @@ import (
 	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 )
@@ -56,7 +57,8 @@ func (a *App) repair(ctx context.Context, cfg config.Config, yes bool) (err erro
 		if r.Left != nil {
 			return memory.Errorf(memory.CodeInternal, "the store that was made of what can be read is not sound, so nothing was changed: %w", r.Left)
 		}
-		if result.Aside, err = r.Finish(); err != nil {
+		result.Aside, err = r.Finish()
+		if err = a.noted(logging.ChangeRepair, nil, err); err != nil {
 			return err
 		}
 		result.Repaired = true

@@ -16,6 +16,7 @@ import (
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/service/servicetest"
@@ -340,6 +341,9 @@ func TestDoctorRepair(t *testing.T) {
 	aside, err := filepath.Glob(store + ".damaged-*")
 	if err != nil || len(aside) != 2 || !strings.Contains(out, aside[0]) {
 		t.Errorf("after a yes: %v, %v; want the damaged store and its report, named in %s", aside, err, out)
+	}
+	if got := noted(t, folder); !slices.Equal(got, []string{logging.ChangeRepair}) {
+		t.Errorf("the audit log has %q, want the repair that was made and no other", got)
 	}
 	found, _, code := diagnose(t, b, "--data", folder, "--set", "embedding.ollama.enabled=off")
 	if f := found["store"]; f.Level != FindingOK || !strings.Contains(f.Detail, "nothing that was acknowledged is missing") {

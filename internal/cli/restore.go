@@ -12,6 +12,7 @@ import (
 	"github.com/recalld/recalld/internal/backup"
 	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/daemon"
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 )
@@ -121,7 +122,11 @@ func (a *App) restore(ctx context.Context, name string, o restoreOptions) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, r.End()) }()
-	if result.Aside, err = r.Finish(); err != nil {
+	result.Aside, err = r.Finish()
+	if result.To == "" {
+		err = a.noted(logging.ChangeRestore, []string{b.Name}, err)
+	}
+	if err != nil {
 		return err
 	}
 	result.Restored, result.Kept, result.Note = true, r.Kept, r.Note

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/httpserver"
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 )
@@ -39,7 +40,7 @@ add, list and remove are about clients that may do less: each has a token of its
 			}
 			path := cfg.Paths().Token
 			until := a.opts.Now().Add(keep)
-			if err := httpserver.RotateToken(path, a.opts.Now(), keep); err != nil {
+			if err := a.noted(logging.ChangeToken, nil, httpserver.RotateToken(path, a.opts.Now(), keep)); err != nil {
 				return err
 			}
 			answer := map[string]any{"path": path, "former_until": until.UTC()}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
@@ -65,7 +66,7 @@ page is never allowed to such a client.`,
 				}
 			}
 			token, err := list.Add(p, a.opts.Now())
-			if err != nil {
+			if err := a.noted(logging.ChangeTokenAdd, args, err); err != nil {
 				return err
 			}
 			answer := map[string]any{"name": p.Name, "token": token, "policy": policyText(p)}
@@ -200,7 +201,7 @@ func tokenRemoveCommand(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := list.Remove(args[0]); err != nil {
+			if err := a.noted(logging.ChangeTokenRemove, args, list.Remove(args[0])); err != nil {
 				return err
 			}
 			return a.answer(map[string]any{"removed": args[0]}, func(w io.Writer) { fmt.Fprintf(w, "Removed %s.\n", args[0]) })

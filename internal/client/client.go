@@ -28,6 +28,9 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
+// Name is what the command line calls itself; the audit log has it.
+const Name = "cli"
+
 // maxAnswer bounds an answer, in bytes: a daemon gone wrong must not fill the
 // memory of every client.
 const maxAnswer = 64 << 20
@@ -190,6 +193,7 @@ func (c *Client) send(ctx context.Context, op *service.Spec, request any) (*http
 		return nil, fmt.Errorf("make request: %w", err)
 	}
 	r.Header.Set(service.ProtocolHeader, strconv.Itoa(service.Protocol))
+	r.Header.Set("User-Agent", Name)
 	if body != nil {
 		r.Header.Set("Content-Type", service.MIMEJSON)
 	}

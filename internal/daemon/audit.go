@@ -2,38 +2,22 @@ package daemon
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"log/slog"
-	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/recalld/recalld/internal/access"
-	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 )
-
-// auditSize bounds the log of changes, in bytes; as much again is kept of the time before.
-const auditSize = 10 << 20
-
-// maxAuditIDs is how many ids a line names.
-const maxAuditIDs = 20
-
-// auditPath is the log of changes: a line of JSON for each call that changes something.
-func auditPath(paths config.Paths) string {
-	return filepath.Join(filepath.Dir(paths.Log), "audit.jsonl")
-}
-
-func openAudit(paths config.Paths) (*slog.Logger, io.Closer, error) {
-	return logging.Open(logging.Options{Path: auditPath(paths), MaxSize: auditSize, Level: "info", Format: "json"})
-}
 
 // Call implements service.Service. What changes something, or is forbidden, is noted with
 // who asked for it.
@@ -60,15 +44,9 @@ func (d *Daemon) noteChange(ctx context.Context, op *service.Spec, request, resp
 		add("policy", c.Policy.Name)
 	}
 	asked := reflect.ValueOf(request)
-	if by, ok := field(asked, "Caller").(memory.Caller); ok {
-		add("client", by.Client)
-		add("session", by.Session)
-		add("window", by.Window)
-		add("dir", by.Dir)
-		if by.Hook {
-			attrs = append(attrs, slog.Bool("hook", true))
-		}
-	}
+	by, _ := field(asked, "Caller").(memory.Caller)
+	by.Client = cmp.Or(by.Client, access.NameOf(ctx))
+	attrs = append(attrs, logging.Caller(by)...)
 	project, _ := field(asked, "Project").(string)
 	add("project", project)
 	id, _ := field(asked, "RequestID").(string)
@@ -77,18 +55,7 @@ func (d *Daemon) noteChange(ctx context.Context, op *service.Spec, request, resp
 	if made, ok := field(reflect.ValueOf(response), "ID").(string); ok && made != "" {
 		ids = []string{made}
 	}
-	if len(ids) > 0 {
-		attrs = append(attrs, slog.Any("ids", ids[:min(len(ids), maxAuditIDs)]))
-	}
-	if err != nil {
-		e := memory.AsError(err)
-		why := string(e.Code)
-		if e.Field != "" {
-			why += ": " + e.Field
-		}
-		add("error", why)
-	}
-	d.audit.Info(op.Name, attrs...)
+	d.audit.Info(op.Name, append(attrs, logging.Outcome(ids, err)...)...)
 }
 
 // field is the field of a struct, or of one that is pointed to; nil if it has none.
@@ -110,8 +77,11 @@ func (d *Daemon) Audit(ctx context.Context, req memory.AuditRequest) (*memory.Au
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
+	if err := knownChange(req.Operation); err != nil {
+		return nil, err
+	}
 	list := &memory.AuditList{Changes: []memory.AuditLine{}}
-	path := auditPath(d.opts.Config.Paths())
+	path := logging.AuditPath(d.opts.Config.Paths().Log)
 	for _, name := range []string{path + ".1", path} {
 		if err := readAudit(ctx, name, &req, &list.Changes); err != nil {
 			return nil, err
@@ -119,6 +89,19 @@ func (d *Daemon) Audit(ctx context.Context, req memory.AuditRequest) (*memory.Au
 	}
 	slices.Reverse(list.Changes)
 	return list, nil
+}
+
+// knownChange refuses a name that nothing is noted by.
+func knownChange(name string) error {
+	names := slices.Clone(logging.Changes)
+	for _, op := range service.Operations() {
+		names = append(names, op.Name)
+	}
+	if name == "" || slices.Contains(names, name) {
+		return nil
+	}
+	return &memory.Error{Code: memory.CodeInvalidInput, Field: "operation", Limit: "the operations of `recalld call`, " + strings.Join(logging.Changes, ", "),
+		Message: memory.Quote(name) + " is none of them", Hint: memory.NearNames(name, names)}
 }
 
 // readAudit adds the lines that a request chooses to the end of a list, and keeps the last
@@ -140,7 +123,7 @@ func readAudit(ctx context.Context, name string, req *memory.AuditRequest, list 
 		}
 		var l memory.AuditLine
 		if json.Unmarshal(lines.Bytes(), &l) != nil || l.Operation == "" ||
-			req.Client != "" && l.Client != req.Client || req.Operation != "" && l.Operation != req.Operation ||
+			req.Client != "" && !l.IsOf(req.Client) || req.Operation != "" && l.Operation != req.Operation ||
 			l.At.Before(req.Since) || req.Failed && l.Error == "" {
 			continue
 		}

@@ -223,7 +223,7 @@ func Serve(ctx context.Context, opts Options) (err error) {
 		}
 	}
 	d := newDaemon(opts, logger)
-	audit, auditFile, err := openAudit(paths)
+	audit, auditFile, err := logging.OpenAudit(paths.Log, logging.AuditSize)
 	if err != nil {
 		return err
 	}

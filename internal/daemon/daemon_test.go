@@ -96,6 +96,12 @@ func TestRequestsWhileLoading(t *testing.T) {
 		t.Errorf("status while loading: %+v, %v", st, err)
 	}
 
+	short, giveUp := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	if r, err := d.Check(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a check does not wait for the load: %+v, %v", r, err)
+	}
+	giveUp()
+
 	d.opts.pauses.load = patience
 	answer := make(chan *memory.RecallResponse, 1)
 	go func() { answer <- s.ask(dir, "warm the cache") }()

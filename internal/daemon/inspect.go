@@ -12,10 +12,14 @@ import (
 // uncertain.
 const checkTries = 3
 
-// Check carries out service.Check. A check beside writes may find differences that the
-// writes cause: a write is in the database before it is counted. What it finds is reported
-// only if no write began or ended meanwhile.
+// Check carries out service.Check, once the store is loaded: before, it has no counts to
+// compare with. A check beside writes may find differences that the writes cause: a write is
+// in the database before it is counted. What it finds is reported only if no write began or
+// ended meanwhile.
 func (d *Daemon) Check(ctx context.Context) (*memory.CheckReport, error) {
+	if err := d.whenLoaded(ctx); err != nil {
+		return nil, err
+	}
 	began := time.Now()
 	report := &memory.CheckReport{Problems: []string{}}
 	for range checkTries {

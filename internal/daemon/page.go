@@ -3,10 +3,19 @@ package daemon
 import (
 	"context"
 
+	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/httpserver"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/web"
 )
+
+// visited is the daemon as the web page calls it.
+type visited struct{ *Daemon }
+
+func (v visited) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
+	return v.Daemon.Call(access.Named(ctx, web.Client), op, request, progress)
+}
 
 // OpenPage carries out service.OpenPage. The page has a listener of its own, on a free port
 // of loopback, from the first time on.
@@ -17,7 +26,7 @@ func (d *Daemon) OpenPage(ctx context.Context, req memory.PageRequest) (*memory.
 	d.paging.Lock()
 	defer d.paging.Unlock()
 	if d.page == nil {
-		site, err := web.New(web.Options{Service: d, Projects: d.core.Store.Projects, Done: d.draining, Log: d.log})
+		site, err := web.New(web.Options{Service: visited{d}, Projects: d.core.Store.Projects, Done: d.draining, Log: d.log})
 		if err != nil {
 			return nil, err
 		}

@@ -37,7 +37,7 @@ func identified(w http.ResponseWriter, r *http.Request, next http.Handler, clien
 		}
 		client = &access.Client{Key: client.Key, Policy: policy}
 	}
-	next.ServeHTTP(w, r.WithContext(access.With(r.Context(), client)))
+	next.ServeHTTP(w, r.WithContext(access.Named(access.With(r.Context(), client), r.UserAgent())))
 }
 
 func oneNamed(clients *access.List, names []string) (*access.Policy, error) {

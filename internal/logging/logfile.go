@@ -1,5 +1,5 @@
 // Package logging is the daemon's log: a file bounded in size, and the latest errors for
-// status.
+// status. The audit log, of changes, is such a file too.
 package logging
 
 import (

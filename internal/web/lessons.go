@@ -170,7 +170,7 @@ func (q *request) undo() {
 			return "", nil, err
 		}
 		told, err := ask(q, service.Lesson, memory.LessonRequest{ID: by, Project: project, Caller: q.caller()})
-		if err == nil && told.Seen == 1 && len(told.Observations) == 1 && told.Observations[0].Agent == client {
+		if err == nil && told.Seen == 1 && len(told.Observations) == 1 && told.Observations[0].Agent == Client {
 			_, err = ask(q, service.Forget, memory.ForgetRequest{IDs: []string{by}})
 		}
 		if memory.CodeOf(err) == memory.CodeNotFound {

@@ -72,7 +72,7 @@ func (q *request) lastAnswers(project string) (answers, error) {
 	}
 	var a answers
 	for _, r := range list.Receipts {
-		if r.Request.Caller.Client == client || r.Request.Query == "" {
+		if r.Request.Caller.Client == Client || r.Request.Query == "" {
 			continue
 		}
 		if len(a.Last) < shownAnswers {

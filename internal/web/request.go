@@ -98,7 +98,7 @@ func (q *request) ok(page string, v view, err error) {
 	q.site.show(q.w, status, "error", v)
 }
 
-func (q *request) caller() memory.Caller { return memory.Caller{Client: client} }
+func (q *request) caller() memory.Caller { return memory.Caller{Client: Client} }
 
 // ask carries out an operation.
 func ask[Request, Response any](q *request, op service.Operation[Request, Response], req Request) (*Response, error) {

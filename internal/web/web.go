@@ -33,6 +33,8 @@ import (
 const (
 	// Root is the path below which the page is.
 	Root = "/ui/"
+	// Client is what the page is called in the audit log and in receipts.
+	Client = "page"
 
 	linkLife  = 2 * time.Minute
 	visitLife = 12 * time.Hour
@@ -40,7 +42,6 @@ const (
 	maxVisits = 64
 	maxForm   = 64 << 10 // bytes
 	cookie    = "recalld_visit"
-	client    = "page" // in the audit log
 )
 
 //go:embed pages/*.html

@@ -148,7 +148,7 @@ func TestStoredTextIsText(t *testing.T) {
 // TestChanges: forms change what they say, with the visit's token alone.
 func TestChanges(t *testing.T) {
 	b := newBrowser(t)
-	lesson := &memory.LessonHistory{Lesson: memory.Item{ID: "l-1", Kind: memory.Lesson, Lesson: "old", Context: "when"}, Seen: 1, Observations: []memory.LessonReport{{Agent: client}}, Withdrawn: &memory.Withdrawal{By: "l-2", Reason: "superseded"}}
+	lesson := &memory.LessonHistory{Lesson: memory.Item{ID: "l-1", Kind: memory.Lesson, Lesson: "old", Context: "when"}, Seen: 1, Observations: []memory.LessonReport{{Agent: Client}}, Withdrawn: &memory.Withdrawal{By: "l-2", Reason: "superseded"}}
 	b.svc.Answers[service.Lesson.Name] = lesson
 	b.svc.Answers[service.Remember.Name] = &memory.Remembered{ID: "l-2"}
 	b.get(b.site.Link("p-1"))
