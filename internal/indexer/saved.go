@@ -237,6 +237,11 @@ func (r *restored) held() *memory.Held {
 			}
 		},
 		Vectors: func(collection string) bool { return r.collections[collection] },
+		DropVectors: func(doc memory.DocID) {
+			if num, known := r.x.numbers.Lookup(doc); known {
+				r.x.collections.drop(num)
+			}
+		},
 	}
 }
 

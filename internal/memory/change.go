@@ -168,8 +168,10 @@ type Held struct {
 	// Has reports whether the terms of a document are held, All yields these documents.
 	Has func(DocID) bool
 	All iter.Seq[DocID]
-	// Vectors reports whether the vectors of a collection are held.
-	Vectors func(collection string) bool
+	// Vectors reports whether the vectors of a collection are held. DropVectors drops those of
+	// a document in all collections.
+	Vectors     func(collection string) bool
+	DropVectors func(DocID)
 }
 
 // Document is a distinct text with its id.

@@ -259,26 +259,32 @@ func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[
 	if l.Held != nil {
 		held = l.Held()
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		if held != nil {
-			return s.loadTermsSince(ctx, v, l.Terms, held, refs, o)
+	var written map[memory.DocID]struct{}
+	if held != nil { // before the vectors, which depend on what was written
+		var err error
+		if written, err = s.loadTermsSince(ctx, v, l.Terms, held, refs, o); err != nil {
+			return err
 		}
-		return s.each(ctx, v, prefixTerms, 0, func(doc memory.DocID, b []byte) error {
-			if refs[doc] == 0 {
-				o.terms[doc] = struct{}{}
-				return nil
-			}
-			return l.Terms(doc, b)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	if held == nil {
+		g.Go(func() error {
+			return s.each(ctx, v, prefixTerms, 0, func(doc memory.DocID, b []byte) error {
+				if refs[doc] == 0 {
+					o.terms[doc] = struct{}{}
+					return nil
+				}
+				return l.Terms(doc, b)
+			})
 		})
-	})
+	}
 	names := s.Collections()
 	g.Go(func() error {
 		for _, name := range names {
 			if l.Collection != nil && !l.Collection(name) {
 				continue
 			}
-			if err := s.loadVectors(ctx, v, l.Vector, name, held, refs, o); err != nil {
+			if err := s.loadVectors(ctx, v, l.Vector, name, held, written, refs, o); err != nil {
 				return err
 			}
 		}
@@ -287,21 +293,26 @@ func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[
 	return g.Wait()
 }
 
-// loadTermsSince passes the terms that a loader does not hold.
+// loadTermsSince passes the terms that a loader does not hold, and returns their documents. The
+// loader drops the vectors of those that it holds: they may have lost their last reference and
+// with it their vectors, and were told again.
 func (s *Store) loadTermsSince(
 	ctx context.Context, v View, load func(memory.DocID, []byte) error, held *memory.Held, refs map[memory.DocID]int32, o *orphans,
-) error {
-	passed := map[memory.DocID]struct{}{}
+) (passed map[memory.DocID]struct{}, err error) {
+	passed = map[memory.DocID]struct{}{}
 	pass := func(doc memory.DocID, b []byte) error {
 		passed[doc] = struct{}{}
 		if refs[doc] == 0 {
 			o.terms[doc] = struct{}{}
 			return nil
 		}
+		if held.Has(doc) {
+			held.DropVectors(doc)
+		}
 		return load(doc, b)
 	}
 	if err := s.each(ctx, v, prefixTerms, held.Since, pass); err != nil {
-		return err
+		return nil, err
 	}
 	one := func(doc memory.DocID) error {
 		k := keyTerms(doc)
@@ -314,23 +325,23 @@ func (s *Store) loadTermsSince(
 	for doc := range refs {
 		if _, done := passed[doc]; !done && !held.Has(doc) {
 			if err := one(doc); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
 	for doc := range held.All {
 		if _, done := passed[doc]; !done && refs[doc] == 0 {
 			if err := one(doc); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	return ctx.Err()
+	return passed, ctx.Err()
 }
 
 // loadVectors passes the vectors of a collection that a loader does not hold.
 func (s *Store) loadVectors(
-	ctx context.Context, v View, load func(string, memory.DocID, []float32) error, name string, held *memory.Held, refs map[memory.DocID]int32, o *orphans,
+	ctx context.Context, v View, load func(string, memory.DocID, []float32) error, name string, held *memory.Held, written map[memory.DocID]struct{}, refs map[memory.DocID]int32, o *orphans,
 ) error {
 	prefix, since := prefixVectors(collectionKeyOf(name)), uint64(0)
 	pass := func(doc memory.DocID, b []byte) error {
@@ -348,7 +359,7 @@ func (s *Store) loadVectors(
 	if held != nil && held.Vectors(name) {
 		since = held.Since
 		for doc := range refs {
-			if held.Has(doc) {
+			if _, again := written[doc]; held.Has(doc) && !again {
 				continue
 			}
 			err := get(v.txn, keyVector(collectionKeyOf(name), doc), func(b []byte) error { return pass(doc, b) })
