@@ -20,7 +20,9 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/recalld/recalld/internal/fsx"
@@ -91,7 +93,7 @@ func (w *writer) line(kind memory.ArchiveKind, value any) error {
 // Write writes an archive of a snapshot to a file that does not exist, 0600. After an error
 // there is none.
 func Write(ctx context.Context, x *store.Snapshot, path string, opts WriteOptions) (*memory.Archive, error) {
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(path); err == nil {
 		return nil, &memory.Error{Code: memory.CodeConflict, Field: "path", Message: fmt.Sprintf("%s exists", path), Hint: "name a file that does not exist"}
 	}
 	w := &writer{sum: sha256.New(), counts: map[memory.ArchiveKind]int{}}
@@ -125,6 +127,8 @@ func Write(ctx context.Context, x *store.Snapshot, path string, opts WriteOption
 		switch {
 		case fsx.FailsToRead(err):
 			err = &memory.Error{Code: memory.CodeUnavailable, Cause: err, Message: fmt.Sprintf("the disk fails: %v", err), Hint: "restore the last backup on another disk"}
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+			err = &memory.Error{Code: memory.CodeInvalidInput, Field: "path", Limit: "a file in a folder that exists", Cause: err, Message: fmt.Sprintf("there is no folder %s", filepath.Dir(path)), Hint: "create it, or name another file"}
 		case fsx.RefusesWrites(err):
 			err = &memory.Error{Code: memory.CodeReadOnly, Field: "path", Cause: err, Message: fmt.Sprintf("%s cannot be written: %v", path, err), Hint: "make room there, or name another file"}
 		}

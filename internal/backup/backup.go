@@ -116,7 +116,8 @@ func Create(ctx context.Context, x *store.Snapshot, opts Options, progress func(
 func create(ctx context.Context, x *store.Snapshot, opts Options, progress func(int64)) (_ *memory.Backup, err error) {
 	dir := filepath.Join(opts.Dir, StoreName(x.Store))
 	if err := fsx.MakeFolder(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("create backup folder: %w", err)
+		return nil, &memory.Error{Code: memory.CodeInvalidInput, Field: "path", Limit: "a folder, or one that can be created", Cause: err,
+			Message: fmt.Sprintf("%s cannot hold backups: %v", opts.Dir, err), Hint: "name another folder"}
 	}
 	old, damaged, err := manifests(dir)
 	if err != nil {

@@ -80,7 +80,8 @@ func (m *manifest) walkBlocks(ctx context.Context, dir string, fn func(raw []byt
 	return nil
 }
 
-// List returns the backups in a folder, by store and time. A damaged one has Damage set.
+// List returns the backups in a folder, by store and time. A damaged one has Damage set, one
+// of a newer layout Newer.
 func List(dir string) ([]memory.Backup, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +101,7 @@ func List(dir string) ([]memory.Backup, error) {
 			return nil, err
 		}
 		for _, m := range found {
-			m.Stored = stored(in, []*manifest{m})
+			m.Stored, m.Newer = stored(in, []*manifest{m}), m.Schema > store.Schema()
 			all = append(all, m.Backup)
 		}
 		for _, name := range damaged {
@@ -110,30 +111,47 @@ func List(dir string) ([]memory.Backup, error) {
 	return all, nil
 }
 
-// Find returns the backup with a name, or the newest sound one if name is empty, of a
-// store; an empty store is any, if there is only one.
-func Find(dir, of, name string) (*memory.Backup, error) {
+// Some returns the backups in a folder as List does. CodeNotFound if there are none.
+func Some(dir string) ([]memory.Backup, error) {
 	all, err := List(dir)
+	if err != nil || len(all) > 0 {
+		return all, err
+	}
+	what := dir + " has no backup"
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		what = "the folder " + dir + " does not exist"
+	}
+	return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: what, Hint: "name the folder that has the backups; `recalld backup` makes one"}
+}
+
+// Find returns the backup with a name, or the newest that can be restored if name is empty,
+// of a store; an empty store is any, if there is only one.
+func Find(dir, of, name string) (*memory.Backup, error) {
+	all, err := Some(dir)
 	if err != nil {
 		return nil, err
 	}
 	var best *memory.Backup
 	stores := map[string]bool{}
+	usable := func(b *memory.Backup) bool { return b != nil && b.Damage == "" && !b.Newer }
 	for i, b := range all {
-		if of != "" && b.Store != of || name != "" && b.Name != name || name == "" && b.Damage != "" {
+		if of != "" && b.Store != of || name != "" && b.Name != name {
 			continue
 		}
 		stores[b.Store] = true
-		best = &all[i]
+		if name != "" || usable(&b) || !usable(best) {
+			best = &all[i]
+		}
 	}
 	switch {
 	case len(stores) > 1:
 		return nil, &memory.Error{Code: memory.CodeConflict, Field: "store", Message: fmt.Sprintf("%s has backups of %d stores", dir, len(stores)),
 			Hint: "name one with --store; `recalld backup list` lists them"}
 	case best == nil:
-		return nil, &memory.Error{Code: memory.CodeNotFound, Message: fmt.Sprintf("%s has no such backup", dir), Hint: "`recalld backup list` lists them"}
+		return nil, &memory.Error{Code: memory.CodeNotFound, Field: "backup", Message: fmt.Sprintf("%s has no such backup", dir), Hint: "`recalld backup list " + dir + "` lists them"}
 	case best.Damage != "":
-		return nil, memory.Errorf(memory.CodeCorrupt, "the backup %s cannot be used: %s", best.Name, best.Damage)
+		return nil, &memory.Error{Code: memory.CodeCorrupt, Field: "backup", Message: fmt.Sprintf("the backup %s cannot be used: %s", best.Name, best.Damage),
+			Hint: "name another folder or backup; `recalld backup verify " + dir + "` says which are sound"}
 	}
 	return best, nil
 }

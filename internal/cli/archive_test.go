@@ -24,7 +24,7 @@ func TestArchiveCommands(t *testing.T) {
 	if r := request[memory.ArchiveRequest](t, b, service.ExportAll.Name); !filepath.IsAbs(r.Path) {
 		t.Errorf("it asks for %q", r.Path)
 	}
-	if _, errs, code := b.run("export", "--all", "--project", "demo", "all.jsonl"); code != ExitUsage {
+	if _, errs, code := b.run("export", "--all", "--project", "demo", "all.jsonl"); code != ExitUsage || !strings.Contains(errs, "--all and --project exclude each other") {
 		t.Errorf("one project and all: exit %d, %s", code, errs)
 	}
 	file := filepath.Join(t.TempDir(), "all.jsonl")

@@ -43,6 +43,9 @@ func TestTokensAreNoted(t *testing.T) {
 	if _, _, code := b.run("token", "remove", "ci", "--data", data); code != ExitNotFound {
 		t.Errorf("a client is removed twice: %d", code)
 	}
+	if _, errs, code := b.run("token", "--keep", "9999h", "--data", data); code != ExitUsage || !strings.Contains(errs, "--keep: 9999h0m0s is out of range (limit: 0 to 720h)") {
+		t.Errorf("a token is kept too long: %d, %s", code, errs)
+	}
 	want := []string{"token add ci", "token", "token remove ci", "token remove ci not_found: name"}
 	if got := noted(t, data); !slices.Equal(got, want) {
 		t.Errorf("the audit log has %q, want %q", got, want)

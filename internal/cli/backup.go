@@ -93,8 +93,12 @@ func backupListCommand(a *App) *cobra.Command {
 				}
 				rows := [][]string{{"BACKUP", "STORE", "SIZE", "ON DISK", "VERSION", "DATA FOLDER"}}
 				for _, b := range all {
-					if b.Damage != "" {
+					switch {
+					case b.Damage != "":
 						rows = append(rows, []string{render.Printable(b.Name), b.Store, b.Damage})
+						continue
+					case b.Newer:
+						rows = append(rows, []string{b.Name, b.Store, "only a newer recalld restores it: it is by " + render.Printable(b.Version)})
 						continue
 					}
 					rows = append(rows, []string{b.Name, b.Store, render.Bytes(b.Size), render.Bytes(b.Stored), b.Version, render.Printable(b.Data)})
@@ -145,7 +149,7 @@ daemon is started. The command fails if a backup cannot be used.`, Example: "  r
 
 func (a *App) verify(ctx context.Context, dir string) (*verified, error) {
 	v := &verified{Path: dir, Failed: []memory.Backup{}}
-	all, err := backup.List(dir)
+	all, err := backup.Some(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,7 +90,17 @@ func TestBackupAndRestoreCommands(t *testing.T) {
 	if got := noted(t, data); !slices.Equal(got, []string{logging.ChangeRestore + " " + made.Name}) {
 		t.Errorf("the audit log has %q, want the restore in place alone", got)
 	}
-	run(ExitNotFound, "restore", "--yes", "20000101T000000.000Z")
+	if out := run(ExitNotFound, "restore", "--yes", "20000101T000000.000Z"); !strings.Contains(out, "recalld backup list "+filepath.Dir(made.Path)) {
+		t.Errorf("an unknown backup: %q, want the command that lists those", out)
+	}
+	empty := t.TempDir()
+	for dir, says := range map[string]string{empty: empty + " has no backup", filepath.Join(empty, "none"): filepath.Join(empty, "none") + " does not exist"} {
+		for _, args := range [][]string{{"backup", "verify", dir}, {"restore", "--from", dir}} {
+			if out := run(ExitNotFound, args...); !strings.Contains(out, says) || !strings.Contains(out, "hint: ") {
+				t.Errorf("recalld %q says %q, want %q and the next step", args, out, says)
+			}
+		}
+	}
 	pack, _ := filepath.Glob(filepath.Join(made.Path, "*.pack"))
 	if err := os.Truncate(pack[0], 10); err != nil {
 		t.Fatal(err)
@@ -98,5 +110,43 @@ func TestBackupAndRestoreCommands(t *testing.T) {
 	}
 	if out, errs, code := b.run("restore", "--yes", "--data", data); code == ExitOK || !strings.Contains(errs, "is damaged") {
 		t.Errorf("a damaged backup is restored: %d, %s%s", code, out, errs)
+	}
+}
+
+// TestUnusableBackups: a backup of a newer program is marked, and not the one that is
+// restored; one whose manifest is damaged is named.
+func TestUnusableBackups(t *testing.T) {
+	b, data := newBench(t, sample()), t.TempDir()
+	made := backedUp(t, data)
+	manifest := filepath.Join(made.Path, made.Name+".manifest")
+	text, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	body := strings.Join(lines[:len(lines)-2], "")
+	const newer = "30000101T000000.000Z"
+	body = strings.NewReplacer(`"schema":`, `"schema":9`, made.Name, newer, "1.2.3", "9.9.9").Replace(body)
+	if err := os.WriteFile(filepath.Join(made.Path, newer+".manifest"), fmt.Appendf([]byte(body), "%x\n", sha256.Sum256([]byte(body))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := b.ok("backup", "list", "--data", data); !strings.Contains(out, "only a newer recalld restores it: it is by 9.9.9") {
+		t.Errorf("of a backup of a newer program the list says %s", out)
+	}
+	if out := b.ok("restore", "--data", data); !strings.Contains(out, made.Name) || strings.Contains(out, newer) {
+		t.Errorf("restore takes another than the newest that it can restore: %s", out)
+	}
+	if _, errs, code := b.run("restore", newer, "--yes", "--data", data); code != ExitIncompatible {
+		t.Errorf("a backup of a newer program is restored: %d, %s", code, errs)
+	}
+	if err := os.Remove(filepath.Join(made.Path, newer+".manifest")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(manifest, 10); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, code := b.run("restore", "--data", data)
+	if code != ExitFailure || !strings.Contains(errs, made.Name+" cannot be used: its manifest is damaged") || !strings.Contains(errs, "hint: ") {
+		t.Errorf("where the only backup is damaged: %d, %s", code, errs)
 	}
 }

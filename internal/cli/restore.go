@@ -66,7 +66,7 @@ What was forgotten since the backup stays forgotten.`,
 			}
 			all, _ := backup.List(from) // a completion does not complain
 			for _, b := range all {
-				if b.Damage == "" && strings.HasPrefix(b.Name, typed) && (o.store == "" || b.Store == o.store) {
+				if b.Damage == "" && !b.Newer && strings.HasPrefix(b.Name, typed) && (o.store == "" || b.Store == o.store) {
 					names = append(names, cobra.CompletionWithDesc(b.Name, b.Store+" "+render.Bytes(b.Size)))
 				}
 			}

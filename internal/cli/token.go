@@ -32,7 +32,7 @@ add, list and remove are about clients that may do less: each has a token of its
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if keep < 0 || keep > maxKeptToken {
-				return memory.Invalid("keep", "0 to 720h", "%s is not", keep)
+				return memory.Invalid("keep", "0 to 720h", "%s is out of range", keep)
 			}
 			cfg, err := a.Config()
 			if err != nil {

@@ -37,8 +37,13 @@ func usageError(c *cobra.Command, err error) error {
 	return &memory.Error{Code: memory.CodeInvalidInput, Message: usageText(err.Error()), Hint: hint, Cause: err}
 }
 
-// usageText rewords an error of the flag library about a value.
+// usageText rewords an error of the flag library about a value, or about flags that exclude
+// each other.
 func usageText(text string) string {
+	if _, set, ok := strings.Cut(text, "are set none of the others can be; ["); ok {
+		set, _, _ = strings.Cut(set, "]")
+		return "--" + strings.ReplaceAll(set, " ", " and --") + " exclude each other: give one"
+	}
 	before, number, ok := strings.Cut(text, ": strconv.")
 	if !ok {
 		return text

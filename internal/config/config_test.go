@@ -242,6 +242,7 @@ func TestRefusedSettings(t *testing.T) {
 		"floor":              {file: "recall: {min_relevance: {chunk: 1.5}}\n", field: "recall.min_relevance.chunk", want: "0–1"},
 		"floor not a number": {file: "recall: {min_relevance: {chunk: .nan}}\n", field: "recall.min_relevance.chunk", want: "0–1"},
 		"limit":              {file: "recall: {limit: 51}\n", field: "recall.limit", want: "1–50"},
+		"or none":            {file: "limits: {processors: -1}\n", field: "limits.processors", want: "0 or 1–1024"},
 		"tokens":             {file: "recall: {max_tokens: 49}\n", field: "recall.max_tokens", want: "50–8000"},
 		"address":            {file: "tcp: {address: \"0.0.0.0:7420\"}\n", field: "tcp.address", want: "loopback"},
 		"address by name":    {file: "tcp: {address: \"example.com:7420\"}\n", field: "tcp.address", want: "loopback"},

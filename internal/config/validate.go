@@ -63,7 +63,11 @@ func (s setting) validate(v *checks) {
 	}
 	least, most := s.bounds(limit)
 	if !(number(s.value) >= number(least) && number(s.value) <= number(most)) { // also false for NaN
-		v.fail(s.path, fmt.Sprintf("%v–%v", least, most), "%v is out of range", s.value)
+		text := fmt.Sprintf("%v–%v", least, most)
+		if off {
+			text = "0 or " + text
+		}
+		v.fail(s.path, text, "%v is out of range", s.value)
 	}
 }
 

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -105,3 +106,23 @@ func TestDailyBackup(t *testing.T) {
 }
 
 func errorOf[T any](_ T, err error) error { return err }
+
+// TestBackupToFile: a backup into a file, or below one, and an archive in a folder that is
+// none are refused with the field, the limit and the next step, and nothing is left.
+func TestBackupToFile(t *testing.T) {
+	s := serve(t, newConfig(t))
+	file := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(file, nil, 0o600))
+	none := filepath.Join(filepath.Dir(file), "none", "x")
+	for name, err := range map[string]error{
+		"backup to a file":          errorOf(service.Backup.Do(t.Context(), s, memory.BackupRequest{Path: file}, nil)),
+		"backup below a file":       errorOf(service.Backup.Do(t.Context(), s, memory.BackupRequest{Path: filepath.Join(file, "x")}, nil)),
+		"archive in no folder":      errorOf(service.ExportAll.Do(t.Context(), s, memory.ArchiveRequest{Path: none}, nil)),
+		"archive in what is a file": errorOf(service.ExportAll.Do(t.Context(), s, memory.ArchiveRequest{Path: filepath.Join(file, "x", "y")}, nil)),
+	} {
+		e := memory.AsError(err)
+		if err == nil || e.Code != memory.CodeInvalidInput || e.Field != "path" || e.Limit == "" || e.Hint == "" {
+			t.Errorf("%s: %v, %+v", name, err, e)
+		}
+	}
+}

@@ -67,7 +67,7 @@ func Guard(next http.Handler, opts GuardOptions) http.Handler {
 		if !strings.EqualFold(scheme, "Bearer") || policy == nil && !isOneOf(opts.Tokens(), token) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="recalld"`)
 			api.WriteError(w, &memory.Error{Code: memory.CodeForbidden, Field: "Authorization", Limit: "Bearer TOKEN",
-				Message: "the token is missing or wrong", Hint: "the token is in the file token of the data folder", Cause: api.ErrUnauthenticated})
+				Message: "the token is missing or wrong", Hint: "the token is in the file token of the data folder; one in a file that others can read is not accepted: chmod 600 it", Cause: api.ErrUnauthenticated})
 			return
 		}
 		client := &access.Client{Key: "the token"}

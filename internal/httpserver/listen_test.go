@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +156,37 @@ func TestToken(t *testing.T) {
 		}
 		if _, err := LoadToken(path); memory.CodeOf(err) != memory.CodeForbidden {
 			t.Errorf("%s: error %v, want forbidden", name, err)
+		}
+	}
+}
+
+// TestTokenIsExposed: the token of a file that others can read is not accepted any more, until
+// they cannot.
+func TestTokenIsExposed(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there the folder keeps others out")
+	}
+	path := filepath.Join(t.TempDir(), "token")
+	file, err := OpenToken(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := RotateToken(path, time.Now(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	both := file.Tokens()
+	for _, step := range []struct {
+		path string
+		mode os.FileMode
+		want []string
+	}{
+		{path, 0o644, both[1:]}, {path + formerSuffix, 0o640, nil}, {path, 0o600, both[:1]}, {path + formerSuffix, 0o600, both},
+	} {
+		if err := os.Chmod(step.path, step.mode); err != nil {
+			t.Fatal(err)
+		}
+		if got := file.Tokens(); !slices.Equal(got, step.want) {
+			t.Errorf("%s with mode %o: it accepts %d tokens, want %d", filepath.Base(step.path), step.mode, len(got), len(step.want))
 		}
 	}
 }

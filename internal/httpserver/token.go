@@ -34,7 +34,7 @@ func LoadToken(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("check token file: %w", err)
 	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+	if exposed(info) {
 		return "", &memory.Error{Code: memory.CodeForbidden, Field: "tcp.token_file", Limit: "mode 0600",
 			Message: fmt.Sprintf("others can read %s", path), Hint: "chmod 600 it, or remove it: a new token is made"}
 	}
@@ -48,6 +48,12 @@ func LoadToken(path string) (string, error) {
 			Message: fmt.Sprintf("%s holds no token", path), Hint: "remove it: a new token is made"}
 	}
 	return token, nil
+}
+
+// exposed reports whether others than the user can reach a file. On Windows its folder keeps
+// them out.
+func exposed(info fs.FileInfo) bool {
+	return runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0
 }
 
 // makeToken writes a new token of 128 random bits or more.
@@ -92,24 +98,30 @@ func OpenToken(path string) (*TokenFile, error) {
 	return &TokenFile{path: path, now: time.Now, token: token}, nil
 }
 
-// Tokens returns the tokens that are accepted now. A file that cannot be read, or holds no
-// token, changes nothing.
+// Tokens returns the tokens that are accepted now. That of a file that others can reach is
+// not. A file that cannot be read, or holds no token, changes nothing.
 func (f *TokenFile) Tokens() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if stamp := [2]string{stampOf(f.path), stampOf(f.path + formerSuffix)}; stamp != f.stamp {
 		f.stamp = stamp
-		if _, err := os.Stat(f.path); err == nil { // LoadToken would make one
+		if info, err := os.Stat(f.path); err == nil { // LoadToken would make one
 			if token, err := LoadToken(f.path); err == nil {
 				f.token = token
+			} else if exposed(info) {
+				f.token = ""
 			}
 		}
 		f.former, f.until = readFormer(f.path + formerSuffix)
 	}
-	if f.former != "" && f.now().Before(f.until) {
-		return []string{f.token, f.former}
+	tokens := []string{}
+	if f.token != "" {
+		tokens = append(tokens, f.token)
 	}
-	return []string{f.token}
+	if f.former != "" && f.now().Before(f.until) {
+		tokens = append(tokens, f.former)
+	}
+	return tokens
 }
 
 func stampOf(path string) string {
@@ -117,10 +129,14 @@ func stampOf(path string) string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+	return fmt.Sprint(info.Size(), info.Mode(), info.ModTime().UnixNano())
 }
 
 func readFormer(path string) (token string, until time.Time) {
+	info, err := os.Stat(path)
+	if err != nil || exposed(info) {
+		return "", time.Time{}
+	}
 	text, err := fsx.ReadFile(path, maxTokenFile)
 	if err != nil {
 		return "", time.Time{}

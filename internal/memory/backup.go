@@ -40,8 +40,9 @@ type Backup struct {
 	Stored  int64 `json:"stored,omitempty"`
 	// Removed is how many older backups were removed.
 	Removed int `json:"removed,omitempty"`
-	// Damage says why it cannot be used.
+	// Damage says why it cannot be used, Newer that only a newer program can restore it.
 	Damage string `json:"damage,omitempty"`
+	Newer  bool   `json:"newer,omitempty"`
 }
 
 // Validate checks the limits.

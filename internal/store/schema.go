@@ -43,6 +43,9 @@ func receiptsWithTurns(*badger.DB) error { return nil }
 // files have none until they are written again.
 func filesWithChangeTimes(*badger.DB) error { return nil }
 
+// Schema is the version of the layout that this program writes. Older ones are migrated.
+func Schema() uint64 { return latest(migrations) }
+
 // latest is the version after all migrations.
 func latest(steps []migration) uint64 { return 1 + uint64(len(steps)) }
 
