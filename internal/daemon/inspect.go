@@ -8,9 +8,12 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// checkTries is how often the store is read when writes make what was found
-// uncertain.
-const checkTries = 3
+// checkTries is how often the store is read when writes make what was found uncertain, and
+// checkPause the time between: a commit waits for the disk.
+const (
+	checkTries = 3
+	checkPause = 200 * time.Millisecond
+)
 
 // Check carries out service.Check, once the store is loaded: before, it has no counts to
 // compare with. A check beside writes may find differences that the writes cause: a write is
@@ -22,7 +25,10 @@ func (d *Daemon) Check(ctx context.Context) (*memory.CheckReport, error) {
 	}
 	began := time.Now()
 	report := &memory.CheckReport{Problems: []string{}}
-	for range checkTries {
+	for try := range checkTries {
+		if try > 0 {
+			time.Sleep(checkPause)
+		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
