@@ -59,7 +59,11 @@ func (a *App) repair(ctx context.Context, cfg config.Config, yes bool) (err erro
 			result.Notes = append(result.Notes, r.Note)
 		}
 		if r.Damage.Lost[string(memory.Lesson)] > 0 && cfg.Lessons.Log {
-			result.Notes = append(result.Notes, "Repositories keep logs of their lessons. `recalld import FOLDER`, after the repair, takes those back: "+filepath.Join("FOLDER", cfg.Lessons.Dir))
+			logs := cfg.Lessons.Dir
+			if !filepath.IsAbs(logs) {
+				logs = filepath.Join("REPOSITORY", logs)
+			}
+			result.Notes = append(result.Notes, "Repositories keep logs of their lessons: after the repair, `recalld import "+logs+"` takes these back.")
 		}
 	}
 	if result.Damage != nil && (yes || a.goOn(result)) {
