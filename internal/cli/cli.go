@@ -121,6 +121,7 @@ type App struct {
 	daemon  Daemon         // connected once
 
 	noticed sync.Once
+	shown   string // the notice
 
 	answers *bufio.Reader // In, for questions
 }
@@ -129,7 +130,10 @@ type App struct {
 // in them.
 func (a *App) notice(text string) {
 	if !a.piped {
-		a.noticed.Do(func() { fmt.Fprintln(a.opts.Err, "recalld: "+text) })
+		a.noticed.Do(func() {
+			a.shown = text
+			fmt.Fprintln(a.opts.Err, "recalld: "+text)
+		})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -26,6 +27,8 @@ type repaired struct {
 	// FromBackup is what of it comes from the backup that was made at BackupAt, by kind.
 	FromBackup map[string]int `json:"from_backup,omitempty"`
 	BackupAt   time.Time      `json:"backup_at,omitzero"`
+	// Notes say where else what is lost may be.
+	Notes []string `json:"notes,omitempty"`
 	// Repaired says that the store now holds only what can be read. The damaged one
 	// is then in Aside.
 	Repaired bool   `json:"repaired"`
@@ -52,6 +55,16 @@ func (a *App) repair(ctx context.Context, cfg config.Config, yes bool) (err erro
 	}
 	if r.Needed() {
 		result.Damage = &r.Damage
+		if r.Note != "" {
+			result.Notes = append(result.Notes, r.Note)
+		}
+		if r.Damage.Lost[string(memory.Lesson)] > 0 && cfg.Lessons.Log {
+			logs := cfg.Lessons.Dir
+			if !filepath.IsAbs(logs) {
+				logs = filepath.Join("REPOSITORY", logs)
+			}
+			result.Notes = append(result.Notes, "Repositories keep logs of their lessons: after the repair, `recalld import "+logs+"` takes these back.")
+		}
 	}
 	if result.Damage != nil && (yes || a.goOn(result)) {
 		if r.Left != nil {
@@ -92,19 +105,24 @@ func writeLosses(w io.Writer, r repaired) {
 	if r.Damage.Found < r.Damage.Acknowledged {
 		rows = append(rows, []string{"updates", fmt.Sprintf("%d–%d are gone", r.Damage.Found+1, r.Damage.Acknowledged)})
 	}
-	for _, kind := range slices.Sorted(maps.Keys(r.Damage.Lost)) {
-		if n := r.Damage.Lost[kind]; n > 0 {
-			rows = append(rows, []string{kind, fmt.Sprintf("%d lost, %d kept", n, r.Kept[kind])})
-		} else {
-			rows = append(rows, []string{kind, fmt.Sprintf("%d more than there should be, %d in all", -n, r.Kept[kind])})
+	kinds := slices.Concat(slices.Collect(maps.Keys(r.Damage.Lost)), slices.Collect(maps.Keys(r.FromBackup)))
+	slices.Sort(kinds)
+	for _, kind := range slices.Compact(kinds) {
+		text := fmt.Sprintf("%d lost, %d kept", r.Damage.Lost[kind], r.Kept[kind])
+		if n := r.Damage.Lost[kind]; n < 0 {
+			text = fmt.Sprintf("%d more than there should be, %d in all", -n, r.Kept[kind])
 		}
-	}
-	for _, kind := range slices.Sorted(maps.Keys(r.FromBackup)) {
-		rows = append(rows, []string{kind, fmt.Sprintf("%d of them from the backup of %s", r.FromBackup[kind], r.BackupAt.Local().Format(time.DateTime))})
+		if n := r.FromBackup[kind]; n > 0 {
+			text += fmt.Sprintf(", %d of them from the backup of %s", n, r.BackupAt.Local().Format(time.DateTime))
+		}
+		rows = append(rows, []string{kind, text})
 	}
 	render.Table(w, rows)
 	if len(r.FromBackup) > 0 {
 		fmt.Fprintln(w, "What was forgotten after that backup may be among them; forget it again.")
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintln(w, render.Printable(note))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
@@ -348,5 +350,39 @@ func TestDoctorRepair(t *testing.T) {
 	found, _, code := diagnose(t, b, "--data", folder, "--set", "embedding.ollama.enabled=off")
 	if f := found["store"]; f.Level != FindingOK || !strings.Contains(f.Detail, "nothing that was acknowledged is missing") {
 		t.Errorf("doctor after the repair: exit %d, %+v", code, f)
+	}
+}
+
+// TestRepairTable: each kind has one row, what comes from the backup included, and what else
+// may have it is named.
+func TestRepairTable(t *testing.T) {
+	var b strings.Builder
+	writeLosses(&b, repaired{
+		Damage: &memory.StoreDamage{Lost: map[string]int{"lesson": 2, "step": -1}}, Kept: map[string]int{"lesson": 4, "step": 3, "session": 1},
+		FromBackup: map[string]int{"lesson": 3, "session": 1}, BackupAt: noon, Notes: []string{"Nothing is taken"},
+	})
+	at := noon.Local().Format(time.DateTime)
+	for _, want := range []string{
+		"lesson   2 lost, 4 kept, 3 of them from the backup of " + at, "session  0 lost, 1 kept, 1 of them from the backup of " + at,
+		"step     1 more than there should be, 3 in all", "Nothing is taken",
+	} {
+		if strings.Count(b.String(), want) != 1 {
+			t.Errorf("it has not %q once:\n%s", want, b.String())
+		}
+	}
+}
+
+// TestNoticeOnce: an error that says what the notice above it says is only its hint.
+func TestNoticeOnce(t *testing.T) {
+	var errs strings.Builder
+	a, err := newApp(Options{In: strings.NewReader(""), Out: io.Discard, Err: &errs, Getenv: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.notice("the store is damaged")
+	a.reportError(&memory.Error{Code: memory.CodeUnavailable, Message: "the store is damaged", Hint: memory.RepairCommand})
+	a.flush()
+	if got, want := errs.String(), "recalld: the store is damaged\nhint: "+memory.RepairCommand+"\n"; got != want {
+		t.Errorf("it says %q, want %q", got, want)
 	}
 }

@@ -98,6 +98,9 @@ func (a *App) reportError(err error) {
 		}
 	}
 	text := "recalld: " + a.inFlags(e).Error() + "\n"
+	if a.shown != "" && e.Message == a.shown {
+		text = "" // it stands above
+	}
 	if e.Hint != "" {
 		text += "hint: " + e.Hint + "\n"
 	}

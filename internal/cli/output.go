@@ -133,7 +133,7 @@ func isTerminal(f *os.File) bool {
 // writeNotes prints the notes on a stored memory: where its file is, and a warning.
 func writeNotes(w io.Writer, redacted bool, what, file, warning string) {
 	if redacted {
-		fmt.Fprintln(w, "A secret was taken out of the text.")
+		fmt.Fprintln(w, "Secrets were taken out of the text.")
 	}
 	if file != "" {
 		fmt.Fprintf(w, "%s: %s\n", what, file)

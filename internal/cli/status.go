@@ -64,7 +64,7 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 	}
 	rows = append(rows, []string{"memories", countsText(s)})
 	if s.RSSBytes > 0 || s.DiskBytes > 0 {
-		rows = append(rows, []string{"size", fmt.Sprintf("%s in memory, %s on disk", render.Bytes(s.RSSBytes), render.Bytes(s.DiskBytes))})
+		rows = append(rows, []string{"size", fmt.Sprintf("the process takes %s of memory, and %s on disk", render.Bytes(s.RSSBytes), render.Bytes(s.DiskBytes))})
 	}
 	queue := fmt.Sprintf("%d waiting, %d running", s.Queue.Waiting, s.Queue.Running)
 	if s.Queue.Dead > 0 {

@@ -91,7 +91,7 @@ func writeTrust(w io.Writer, s *memory.TrustState, revoked bool) {
 
 // waitingText says which files of a repository are not read, and how to agree.
 func waitingText(x memory.WaitingFiles) string {
-	return fmt.Sprintf("%s of %s are not read: they come from another author. Run %s to read them.",
+	return fmt.Sprintf("%s of %s, by another author. Run %s to read this.",
 		x.Text(), render.Printable(x.Root), commandWith("recalld trust", x.Root))
 }
 
@@ -132,9 +132,9 @@ func (a *App) offerTrust(ctx context.Context, root string) error {
 		return err
 	}
 	if !a.opts.Interactive {
-		return a.answerMore(func(w io.Writer) { fmt.Fprintf(w, "\n%s\n", waitingText(*waiting)) })
+		return a.answerMore(func(w io.Writer) { fmt.Fprintf(w, "\nNot read: %s\n", waitingText(*waiting)) })
 	}
-	yes, err := a.confirm(fmt.Sprintf("\n%s of %s are not read: they come from another author. Read them from now on?", waiting.Text(), render.Printable(root)))
+	yes, err := a.confirm(fmt.Sprintf("\nNot read, since another author wrote it: %s of %s. Read this from now on?", waiting.Text(), render.Printable(root)))
 	if err != nil || !yes {
 		return err
 	}

@@ -24,3 +24,11 @@ func TestTablesMarkWhatIsFollowed(t *testing.T) {
 		}
 	}
 }
+
+// TestWaitingText reads well of one file and of several.
+func TestWaitingText(t *testing.T) {
+	one := waitingText(memory.WaitingFiles{Root: "/src/shop", Logs: 1})
+	if want := "1 lesson log of /src/shop, by another author. Run 'recalld trust /src/shop' to read this."; one != want {
+		t.Errorf("it says %q, want %q", one, want)
+	}
+}

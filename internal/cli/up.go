@@ -152,7 +152,7 @@ func (a *App) writeUp(w io.Writer, r *upResult, entry string) {
 		}
 	}
 	if r.Waiting != nil {
-		fmt.Fprintf(w, "\n%s\n", waitingText(*r.Waiting))
+		fmt.Fprintf(w, "\nNot read: %s\n", waitingText(*r.Waiting))
 	}
 	fmt.Fprintln(w, "\nThe daemon keeps running and keeps the index up to date. Run 'recalld stop' to stop it.")
 	fmt.Fprintln(w, "Run 'recalld recall QUESTION' to ask a question of your own.")

@@ -62,5 +62,5 @@ func (d *Daemon) memoryNote() string {
 	if !d.memoryFull() {
 		return ""
 	}
-	return fmt.Sprintf("indexing, embedding and adaptation wait: of limits.memory, %s, %s are in use", d.opts.Config.Limits.Memory, render.Bytes(int64(d.opts.held())))
+	return fmt.Sprintf("indexing, embedding and adaptation wait: %s of memories and work are held, and the budget for them, limits.memory, is %s; the process takes more", render.Bytes(int64(d.opts.held())), d.opts.Config.Limits.Memory)
 }

@@ -37,7 +37,7 @@ func TestMemoryIsFull(t *testing.T) {
 		t.Errorf("recall answers %+v", a)
 	}
 	st := s.until("queued", func(st *memory.Status) bool { return st.Queue.Waiting+st.Queue.Running > 0 })
-	if !strings.Contains(strings.Join(st.Notes, "\n"), "limits.memory") {
+	if !strings.Contains(strings.Join(st.Notes, "\n"), "the budget for them, limits.memory, is 64MB; the process takes more") {
 		t.Errorf("status has the notes %q", st.Notes)
 	}
 	held.Store(10e6)

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -31,6 +32,8 @@ type Repair struct {
 	lock *Lock
 	// Backup is that from which missing memories are taken; nil: there is none.
 	Backup *memory.Backup
+	// Note says why nothing is taken from it; empty if that is not so.
+	Note string
 }
 
 // PrepareRepair finds out what the store of a data folder has lost and prepares one
@@ -59,7 +62,11 @@ func PrepareRepair(ctx context.Context, cfg config.Config, version string) (*Rep
 	if err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
-	return &Repair{r, lock, last}, nil
+	note := ""
+	if last != nil && last.Schema < store.Schema() {
+		note = fmt.Sprintf("Nothing is taken from the last backup, %s: its schema is version %d, not %d. `recalld restore` brings it back as a whole.", last.Name, last.Schema, store.Schema())
+	}
+	return &Repair{r, lock, last, note}, nil
 }
 
 // lastBackup is the newest backup of a store, nil if there is none or the store's identity

@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -185,4 +187,28 @@ func TestRepairFromBackup(t *testing.T) {
 	_, err = r.Finish()
 	must(t, err)
 	must(t, r.End())
+}
+
+// TestRepairBesideOldBackup: a backup of an older schema gives nothing to a repair, which
+// says so, and how to use it.
+func TestRepairBesideOldBackup(t *testing.T) {
+	cfg := newConfig(t)
+	s := serve(t, cfg)
+	s.keep(shop(t), "Freeze the clock before the coupon expires")
+	made, err := service.Backup.Do(t.Context(), s, memory.BackupRequest{}, nil)
+	must(t, err)
+	s.end()
+	must(t, s.wait())
+	path := filepath.Join(made.Path, made.Name+".manifest")
+	text, err := os.ReadFile(path)
+	must(t, err)
+	lines := strings.SplitAfter(string(text), "\n")
+	body := strings.Replace(strings.Join(lines[:len(lines)-2], ""), fmt.Sprintf(`"schema":%d`, made.Schema), fmt.Sprintf(`"schema":%d`, made.Schema-1), 1)
+	must(t, os.WriteFile(path, fmt.Appendf([]byte(body), "%x\n", sha256.Sum256([]byte(body))), 0o600))
+	r, err := PrepareRepair(t.Context(), cfg, "test")
+	must(t, err)
+	defer func() { must(t, r.End()) }()
+	if len(r.Refilled) > 0 || !strings.Contains(r.Note, made.Name) || !strings.Contains(r.Note, "recalld restore") {
+		t.Errorf("beside a backup of an older schema it takes %v and says %q", r.Refilled, r.Note)
+	}
 }

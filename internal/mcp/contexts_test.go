@@ -110,13 +110,13 @@ func TestContextAnswers(t *testing.T) {
 	empty := connect(t, overHTTP(t, serve(t, emptyContexts(), Options{StructuredContent: true})))
 	schemas, inputs := outputSchemas(t, full), inputSchemas(t)
 	texts := map[string][2]string{ // of the full and of the empty answer
-		"complete_task":      {"Kept task task-1 in project demo: 2 completed tasks, 1 active blocker held. 1 older task gave way to the bounds; task_history still has it all. A secret was taken out of the text. Warning: no space left."},
+		"complete_task":      {"Kept task task-1 in project demo: 2 completed tasks, 1 active blocker held. 1 older task gave way to the bounds; task_history still has it all. Secrets were taken out of the text. Warning: no space left."},
 		"block_task":         {"Blocked task task-1 in project demo"},
 		"unblock_task":       {"Unblocked task task-1 in project demo"},
 		"task_window":        {"## Recent Task History\n1. task-1", "No completed tasks and no blockers."},
 		"task_history":       {fence("## Task History\n- task-1 completed") + "\nThere may be older ones: before 8.", "No event of a task."},
-		"load_tasks":         {"Took over 2 tasks and 1 blocker in project demo; 3 known. 4 tasks gave way to the bounds; task_history still has it all. 5 were forgotten or resolved before, and stay so. A secret was taken out of the text. Warning: no space left."},
-		"register_context":   {"The catalogue of project demo holds 6: 1 added, 2 changed, 3 unchanged, 4 removed. A secret was taken out of the text."},
+		"load_tasks":         {"Took over 2 tasks and 1 blocker in project demo; 3 known. 4 tasks gave way to the bounds; task_history still has it all. 5 were forgotten or resolved before, and stay so. Secrets were taken out of the text. Warning: no space left."},
+		"register_context":   {"The catalogue of project demo holds 6: 1 added, 2 changed, 3 unchanged, 4 removed. Secrets were taken out of the text."},
 		"unregister_context": {"The catalogue of project demo holds 6"},
 		"list_context": {"Listed from the catalogue of project demo: 2.\n" + fence("- rule Authentication Rules [always]: How to sign in\nUse tokens.\n- tool database:query [agent, disabled]\nAsk once."),
 			"Listed from the catalogue of project p1: 0."},
@@ -129,7 +129,7 @@ func TestContextAnswers(t *testing.T) {
 			"No receipts."},
 		"working_context": {`{"notice":"` + render.Notice + `","sessionId":"mm-1","version":4,"turn":2,`, `"sessionId":"mm-1","version":0,"turn":0,"discoveredTools":[],"usedTools":[],"entities":[]}`},
 		"report_context":  {`{"notice":"` + render.Notice + `","sessionId":"mm-1","version":4,`, `"sessionId":"mm-1","version":0,`},
-		"compact_session": {"Session mm-1 starts from a clean slate: 2 tools and 1 entity cleared. Keep the last 3 turns and this summary; search_tools finds tools again. A secret was taken out of the text.\n\n" + fence("Continuing"),
+		"compact_session": {"Session mm-1 starts from a clean slate: 2 tools and 1 entity cleared. Keep the last 3 turns and this summary; search_tools finds tools again. Secrets were taken out of the text.\n\n" + fence("Continuing"),
 			"0 tools and 0 entities cleared. Keep the last 1 turn"},
 		"feedback": {"Noted: worked, on 1 item of r-1. l-1 is at 9/10. An earlier verdict no longer counts.", "Noted: failed, on 0 items of r-1."},
 	}

@@ -21,7 +21,7 @@ func rememberedText(kept *memory.Remembered) string {
 // writeNotes adds what the writer of a memory should know of it.
 func writeNotes(text *strings.Builder, redacted bool, warning string) {
 	if redacted {
-		text.WriteString(" A secret was taken out of the text.")
+		text.WriteString(" Secrets were taken out of the text.")
 	}
 	if warning != "" {
 		fmt.Fprintf(text, " Warning: %s.", strings.TrimSuffix(warning, "."))

@@ -94,7 +94,7 @@ func TestTools(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct{ tool, arguments, want string }{
 		{"recall", `{"query":"npm error"}`, "nothing relevant in demo"},
-		{"remember", `{"lesson":"run npm ci","context":"npm","success_rate":"1/2","tags":["npm"],"event_type":"error"}`, "Already known, counted again: l-1 in project demo. A secret was taken out of the text. Warning: the log is on a full disk."},
+		{"remember", `{"lesson":"run npm ci","context":"npm","success_rate":"1/2","tags":["npm"],"event_type":"error"}`, "Already known, counted again: l-1 in project demo. Secrets were taken out of the text. Warning: the log is on a full disk."},
 		{"recall", `{"query":"npm error"}`, "run npm ci"},
 		{"recall", `{"text":"the older name"}`, "run npm ci"},
 		{"recall", `{"query":"q","scope":"current","filters":{"tag":"a","since":"2026-01-31T15:04:05Z"}}`, "run npm ci"},

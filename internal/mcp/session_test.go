@@ -22,7 +22,7 @@ func TestJournalTools(t *testing.T) {
 	start := `{"goal":"Send flow","flowTags":["send"],"tags":["smoke"],"sessionId":"mm-20260115-abc","build":{"n":1.50},"launch":null,"screenshots":true,"project":"demo"}`
 	r := callTool(t, c, "session_start", start)
 	content := checkStructured(t, schemas["session_start"], r)
-	if want := "Session mm-20260115-abc is open in project demo on branch main. A secret was taken out of the text. Warning: no space left."; textOf(r) != want {
+	if want := "Session mm-20260115-abc is open in project demo on branch main. Secrets were taken out of the text. Warning: no space left."; textOf(r) != want {
 		t.Errorf("session_start says %q, want %q", textOf(r), want)
 	}
 	if content["sessionId"] != "mm-20260115-abc" {
@@ -38,7 +38,7 @@ func TestJournalTools(t *testing.T) {
 		"outcome":{"ok":false,"error":{"code":"E1","message":"boom","details":[1]}},"observation":"red","environment":{"os":"linux"},
 		"durationMs":1500,"screenshot":"a.png","timestamp":"2026-01-15T12:00:00.5Z"}`)
 	content = checkStructured(t, schemas["record_step"], r)
-	wantText := "Recorded step s-1 in session mm-20260115-abc (execution, error-recovery). A secret was taken out of the text. Warning: no space left.\n\nKnown about this error:\n\n1. wait for the fee"
+	wantText := "Recorded step s-1 in session mm-20260115-abc (execution, error-recovery). Secrets were taken out of the text. Warning: no space left.\n\nKnown about this error:\n\n1. wait for the fee"
 	if textOf(r) != wantText {
 		t.Errorf("record_step says %q, want %q", textOf(r), wantText)
 	}
@@ -60,7 +60,7 @@ func TestJournalTools(t *testing.T) {
 
 	r = callTool(t, c, "session_end", `{}`)
 	checkStructured(t, schemas["session_end"], r)
-	if want := "Session mm-20260115-abc of project demo has ended, with 3 steps. A secret was taken out of the text. Warning: no space left."; textOf(r) != want {
+	if want := "Session mm-20260115-abc of project demo has ended, with 3 steps. Secrets were taken out of the text. Warning: no space left."; textOf(r) != want {
 		t.Errorf("session_end says %q, want %q", textOf(r), want)
 	}
 }
