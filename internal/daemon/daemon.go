@@ -339,7 +339,9 @@ func (d *Daemon) close() error {
 	closed := make(chan error, 1)
 	go func() {
 		saving, done := context.WithTimeout(context.Background(), saveTimeout)
-		d.saveIndexes(saving)
+		if err := d.saveIndexes(saving); err != nil {
+			d.log.Warn("the indexes were not saved", attrPart, "daemon", attrError, err)
+		}
 		done()
 		closed <- d.core.Close()
 	}()

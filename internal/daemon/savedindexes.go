@@ -24,6 +24,7 @@ func (d *Daemon) keepIndexesSaved(ctx context.Context) {
 		ticks = t.C
 	}
 	seen := d.core.Indexer.Seq()
+	failed := "" // why the last try failed, to be told once
 	for {
 		select {
 		case <-ctx.Done():
@@ -33,21 +34,27 @@ func (d *Daemon) keepIndexesSaved(ctx context.Context) {
 				seen = seq
 				continue
 			}
-			d.saveIndexes(ctx)
-			seen = d.core.Indexer.Seq()
+			why := ""
+			if err := d.saveIndexes(ctx); err != nil && ctx.Err() == nil {
+				why = err.Error()
+			}
+			if why != "" && why != failed {
+				d.log.Warn("the indexes were not saved", attrPart, "daemon", attrError, why)
+			}
+			seen, failed = d.core.Indexer.Seq(), why
 		}
 	}
 }
 
 // saveIndexes saves the indexes if what is saved is missing or old.
-func (d *Daemon) saveIndexes(ctx context.Context) {
+func (d *Daemon) saveIndexes(ctx context.Context) error {
 	if !d.core.Indexer.SaveDue() {
-		return
+		return nil
 	}
 	start := time.Now()
 	if err := d.core.Indexer.Save(ctx); err != nil {
-		d.log.Warn("the indexes were not saved", attrPart, "daemon", attrError, err)
-		return
+		return err
 	}
 	d.log.Info("indexes saved", attrPart, "daemon", "took", time.Since(start).Round(time.Millisecond))
+	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/config"
-	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/models"
 	"github.com/recalld/recalld/internal/service"
@@ -98,7 +97,7 @@ func (d *Daemon) state() string {
 		return stateDraining
 	default:
 	}
-	if state, _ := d.core.Indexer.State(); state != indexer.Ready {
+	if !d.core.Indexer.Loaded() {
 		return stateLoading
 	}
 	return stateReady

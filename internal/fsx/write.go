@@ -18,6 +18,20 @@ import (
 // not it replaces another file. If write or the disk fails, nothing is left behind. The
 // folder must exist.
 func WriteFile(path string, mode fs.FileMode, write func(io.Writer) error) error {
+	err := replace(path, mode, write, (*os.File).Sync)
+	if err == nil {
+		syncFolder(os.Open(filepath.Dir(path)))
+	}
+	return err
+}
+
+// WriteUnsynced is WriteFile for a file that is checked when it is read and can be made anew:
+// a crash of the machine may leave a part of it.
+func WriteUnsynced(path string, mode fs.FileMode, write func(io.Writer) error) error {
+	return replace(path, mode, write, func(*os.File) error { return nil })
+}
+
+func replace(path string, mode fs.FileMode, write func(io.Writer) error, sync func(*os.File) error) error {
 	tmp := path + "." + strings.ToLower(rand.Text()[:10]) + ".tmp"
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -25,7 +39,7 @@ func WriteFile(path string, mode fs.FileMode, write func(io.Writer) error) error
 	}
 	buffered := bufio.NewWriter(f)
 	if err = write(buffered); err == nil {
-		err = errors.Join(buffered.Flush(), f.Sync())
+		err = errors.Join(buffered.Flush(), sync(f))
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(tmp, path)
@@ -33,7 +47,6 @@ func WriteFile(path string, mode fs.FileMode, write func(io.Writer) error) error
 	if err != nil {
 		return errors.Join(err, os.Remove(tmp))
 	}
-	syncFolder(os.Open(filepath.Dir(path)))
 	return nil
 }
 

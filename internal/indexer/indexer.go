@@ -48,6 +48,7 @@ type Saved interface {
 	// SavedIndexes opens them, nil if there are none.
 	SavedIndexes() (*memory.SavedIndexes, error)
 	HasSavedIndexes() bool
+	DropSavedIndexes() error
 	// SaveIndexes replaces them by what write writes, which must have everything that was
 	// committed before.
 	SaveIndexes(ctx context.Context, write func(io.Writer) error) error

@@ -23,6 +23,7 @@ func (c crowded) Collections() []string                                     { re
 func (c crowded) OpenCollection(context.Context, string, [][]float32) error { return nil }
 
 func (crowded) SavedIndexes() (*memory.SavedIndexes, error) { return nil, nil }
+func (crowded) DropSavedIndexes() error                     { return nil }
 
 func (c crowded) Load(_ context.Context, l memory.Loader) (uint64, error) {
 	terms := Analyze(memory.Document{Text: sharedText})

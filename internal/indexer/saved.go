@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -80,10 +81,14 @@ func (x *Indexer) save(to *index.Saver) {
 		renumbered.Set(num, uint32(renumbered.Len()))
 		d, _ := x.docs.Get(num)
 		var bits byte
-		for bit, set := range map[byte]bool{savedIndexed: d.indexed, savedDeclares: d.declares, savedTest: d.test} {
-			if set {
-				bits |= bit
-			}
+		if d.indexed {
+			bits |= savedIndexed
+		}
+		if d.declares {
+			bits |= savedDeclares
+		}
+		if d.test {
+			bits |= savedTest
 		}
 		to.Bytes(id[:])
 		to.Uint(uint64(bits))
@@ -142,6 +147,7 @@ func (x *Indexer) restore() *restored {
 }
 
 func (x *Indexer) unrestored(err error) {
+	err = errors.Join(err, x.store.DropSavedIndexes())
 	x.opts.Logger.Warn("the indexes are built anew, because the saved ones cannot be used", "part", "indexer", "error", err)
 }
 

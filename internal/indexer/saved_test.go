@@ -251,7 +251,7 @@ func TestSaveIsDue(t *testing.T) {
 	due(true, "nothing is saved")
 	r.save()
 	due(false, "just saved")
-	r.commit(memory.Batch{DropRecords: []string{"l-1"}})
+	r.commit(memory.Batch{DropRecords: []string{"l-1"}, Tombstones: []string{"l-1"}})
 	due(true, "something was forgotten, which removes what is saved")
 	r.save()
 	r.index.unsaved.Store(leastUnsaved)

@@ -35,6 +35,7 @@ type generated struct {
 	terms             map[memory.DocID][]byte
 }
 
+func (g *generated) DropSavedIndexes() error                                   { return nil }
 func (g *generated) SavedIndexes() (*memory.SavedIndexes, error)               { return nil, nil }
 func (g *generated) Collections() []string                                     { return nil }
 func (g *generated) OpenCollection(context.Context, string, [][]float32) error { return nil }

@@ -208,7 +208,7 @@ func (s *Store) DropCollection(ctx context.Context, name string) error {
 // dropVectors removes the keys of a collection in several commits.
 func (s *Store) dropVectors(ctx context.Context, name string) error {
 	short := collectionKeyOf(name)
-	keys := [][]byte{keySaved} // saved indexes would bring the vectors back
+	var keys [][]byte
 	err := s.View(func(v View) error {
 		for k := range v.keys(prefixVectors(short)) {
 			keys = append(keys, k)
@@ -222,6 +222,7 @@ func (s *Store) dropVectors(ctx context.Context, name string) error {
 	const portion = 1000                                         // few enough to share a commit
 	for part := range slices.Chunk(keys, portion) {
 		if _, err := s.Update(ctx, func(tx *Tx) error {
+			tx.refuseSaved() // they would bring the vectors back
 			for _, k := range part {
 				tx.del(k)
 			}
@@ -230,6 +231,7 @@ func (s *Store) dropVectors(ctx context.Context, name string) error {
 			return err
 		}
 	}
+	s.removeRefused()
 	return nil
 }
 

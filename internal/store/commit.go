@@ -39,6 +39,9 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 		if err := tx.putBatch(b, erased, &out); err != nil {
 			return err
 		}
+		if forgets(b) {
+			tx.refuseSaved()
+		}
 		if b.RequestID != "" {
 			out.Seq = tx.group.seq + 1 // the number that Update will give it
 			return tx.PutAnswer(b.RequestID, out)
@@ -51,10 +54,15 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 	if !out.Repeated {
 		out.Seq, out.Swept = seq, len(*swept)
 	}
-	if out.Swept > 0 && len(b.DropRecords)+len(b.Tombstones) > 0 || len(b.DropProjects)+len(b.DropSandboxes) > 0 {
-		s.forgot()
+	if forgets(b) {
+		s.removeRefused()
 	}
 	return out, nil
+}
+
+// forgets says that a batch removes what must not be found anywhere.
+func forgets(b memory.Batch) bool {
+	return len(b.DropRecords) > 0 && len(b.Tombstones) > 0 || len(b.EraseDetails)+len(b.DropProjects)+len(b.DropSandboxes) > 0
 }
 
 // distinct refuses a batch that puts or drops something twice. An update does not read

@@ -287,7 +287,7 @@ func (s *Store) end(g *group) error {
 	g.txn.Discard()
 	// From here on the group is durable and nothing may fail it.
 	if err := s.inBatches(g.after); err != nil {
-		s.opts.Logger.Error("swept documents are left until the next start", "part", "store", "error", err)
+		s.leftUnswept(err)
 	}
 	s.settle(g)
 	if len(g.changes) > 0 {

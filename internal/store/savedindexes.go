@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -44,7 +45,7 @@ func (f *savedFile) Read(p []byte) (int, error) { return f.blocks.Read(p) }
 func (s *Store) savedPath() string { return filepath.Join(s.opts.Dir, savedName) }
 
 // SavedIndexes opens the saved indexes; nil if there are none. It returns CodeCorrupt for a
-// file that does not belong to this store.
+// file that does not belong to this store, and removes it.
 func (s *Store) SavedIndexes() (*memory.SavedIndexes, error) {
 	if s.readOnly() || s.reading() {
 		return nil, nil
@@ -61,7 +62,7 @@ func (s *Store) SavedIndexes() (*memory.SavedIndexes, error) {
 	}
 	x, err := s.readSavedHead(f)
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, f.Close(), s.DropSavedIndexes())
 	}
 	return x, nil
 }
@@ -108,6 +109,9 @@ func (s *Store) SaveIndexes(ctx context.Context, write func(io.Writer) error) er
 	if s.readOnly() || s.reading() || s.Damage() != nil || s.Broken() != nil {
 		return memory.Errorf(memory.CodeReadOnly, "save indexes: the store is not written at the moment")
 	}
+	if s.unswept.Load() { // the next start must read everything to find them
+		return memory.Errorf(memory.CodeReadOnly, "save indexes: documents without a reference are left")
+	}
 	if err := roomForCopy(s.opts.Dir, s.DiskSize()+reserveSize); err != nil {
 		return fmt.Errorf("save indexes: %w", err)
 	}
@@ -122,7 +126,8 @@ func (s *Store) SaveIndexes(ctx context.Context, write func(io.Writer) error) er
 	forgets := s.forgets.Load()
 	nonce := make([]byte, nonceSize)
 	_, _ = rand.Read(nonce) // it never fails
-	err := fsx.WriteFile(s.savedPath(), 0o600, func(w io.Writer) error {
+	// Not synced: what a power loss tears fails its checksum, and indexes are built anew.
+	err := fsx.WriteUnsynced(s.savedPath(), 0o600, func(w io.Writer) error {
 		head := append(append([]byte(savedMagic), nonce...), binary.LittleEndian.AppendUint64(nil, since)...)
 		if _, err := w.Write(head); err != nil {
 			return err
@@ -137,16 +142,22 @@ func (s *Store) SaveIndexes(ctx context.Context, write func(io.Writer) error) er
 		return fmt.Errorf("save indexes: %w", err)
 	}
 	if _, err = s.Update(context.WithoutCancel(ctx), func(tx *Tx) error {
+		if s.forgets.Load() != forgets {
+			return errForgotten
+		}
 		tx.put(keySaved, nonce)
 		return nil
-	}); err != nil { // then the database does not know the file
-		return errors.Join(fmt.Errorf("save indexes: %w", err), s.dropSaved())
+	}); err == nil {
+		return nil
 	}
-	if s.forgets.Load() != forgets { // the file may have been written after the former one was removed
-		return s.dropSaved()
+	if errors.Is(err, errForgotten) {
+		return s.DropSavedIndexes()
 	}
-	return nil
+	return errors.Join(fmt.Errorf("save indexes: %w", err), s.DropSavedIndexes()) // the database does not know the file
 }
+
+// errForgotten ends a save that may hold what was forgotten meanwhile.
+var errForgotten = errors.New("something was forgotten")
 
 // HasSavedIndexes reports whether there are saved indexes.
 func (s *Store) HasSavedIndexes() bool {
@@ -154,15 +165,31 @@ func (s *Store) HasSavedIndexes() bool {
 	return err == nil
 }
 
-// forgot removes the saved indexes, which know the words of what was forgotten.
-func (s *Store) forgot() {
-	s.forgets.Add(1)
-	if err := s.dropSaved(); err != nil {
-		s.opts.Logger.Error("saved indexes are left that know what was forgotten", "part", "store", "error", err)
+// refuseSaved makes the saved indexes useless with the update: they know the words of what it
+// forgets, or have vectors that it drops.
+func (tx *Tx) refuseSaved() {
+	tx.s.forgets.Add(1)
+	tx.del(keySaved)
+}
+
+// removeRefused removes the saved indexes after such an update. If that fails, the next start
+// does.
+func (s *Store) removeRefused() {
+	if err := s.DropSavedIndexes(); err != nil {
+		s.opts.Logger.Error("useless saved indexes are left", "part", "store", "error", err)
 	}
 }
 
-func (s *Store) dropSaved() error {
+// leftUnswept notes that documents without a reference stay in the database. A start with
+// saved indexes would not find them.
+func (s *Store) leftUnswept(err error) {
+	s.unswept.Store(true)
+	s.opts.Logger.Error("documents without a reference are left until the next start", "part", "store", "error", err)
+	s.removeRefused()
+}
+
+// DropSavedIndexes removes the saved indexes.
+func (s *Store) DropSavedIndexes() error {
 	if err := os.Remove(s.savedPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -171,10 +198,12 @@ func (s *Store) dropSaved() error {
 
 // removeUnfinished removes what a kill has left of a file that was being written.
 func (s *Store) removeUnfinished() {
-	left, _ := filepath.Glob(s.savedPath() + ".*.tmp") // the pattern is sound
-	for _, path := range left {
-		if err := os.Remove(path); err != nil {
-			s.opts.Logger.Warn("a part of saved indexes is left", "part", "store", "error", err)
+	entries, _ := os.ReadDir(s.opts.Dir)
+	for _, e := range entries {
+		if name := e.Name(); strings.HasPrefix(name, savedName+".") && strings.HasSuffix(name, ".tmp") {
+			if err := os.Remove(filepath.Join(s.opts.Dir, name)); err != nil {
+				s.opts.Logger.Warn("a part of saved indexes is left", "part", "store", "error", err)
+			}
 		}
 	}
 }

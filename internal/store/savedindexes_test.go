@@ -108,6 +108,7 @@ func TestLoadPassesWhatIsNotHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	later := putLesson(t, s, "l-3", "later")
+	var dropped []memory.DocID
 	load := func(since uint64, has ...memory.DocID) (terms, vectors []memory.DocID) {
 		t.Helper()
 		l := readAll()
@@ -116,7 +117,7 @@ func TestLoadPassesWhatIsNotHeld(t *testing.T) {
 		l.Held = func() *memory.Held {
 			return &memory.Held{
 				Since: since, Has: func(doc memory.DocID) bool { return slices.Contains(has, doc) }, All: slices.Values(has),
-				Vectors: func(string) bool { return true },
+				Vectors: func(string) bool { return true }, DropVectors: func(doc memory.DocID) { dropped = append(dropped, doc) },
 			}
 		}
 		if _, err := s.Load(t.Context(), l); err != nil {
@@ -132,6 +133,12 @@ func TestLoadPassesWhatIsNotHeld(t *testing.T) {
 	terms, vectors := load(since, held, left)
 	if want := sorted(lacking, later); !slices.Equal(sorted(terms...), want) || !slices.Equal(sorted(vectors...), want) {
 		t.Errorf("terms of %v and vectors of %v are passed, want those of %v", terms, vectors, want)
+	}
+	if len(dropped) > 0 {
+		t.Errorf("vectors of %v are dropped, which were not written again", dropped)
+	}
+	if load(since, held, later); !slices.Equal(dropped, []memory.DocID{later}) {
+		t.Errorf("vectors of %v are dropped, want those of %v, whose terms were written since", dropped, later)
 	}
 	if terms, vectors = load(1<<40, held, lacking, later); len(terms)+len(vectors) > 0 {
 		t.Errorf("nothing was written since, and %v and %v are passed", terms, vectors)
@@ -165,6 +172,43 @@ func TestForgettingRemovesSavedIndexes(t *testing.T) {
 	wantSaved(t, s, "")
 	if s.HasSavedIndexes() {
 		t.Error("saved indexes are left that know what was forgotten")
+	}
+}
+
+// TestForgettingRefusesSavedIndexes that nobody removes: before all is loaded, and after a kill.
+func TestForgettingRefusesSavedIndexes(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir})
+	putLesson(t, s, "l-1", "secret")
+	saveIndexes(t, s, "secret")
+	file, err := os.ReadFile(s.savedPath())
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, Options{Dir: dir}) // nothing is loaded
+	if _, err := s.Commit(t.Context(), memory.Batch{DropRecords: []string{"l-1"}, Tombstones: []string{"l-1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.savedPath(), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := savedIndexes(t, s); memory.CodeOf(err) != memory.CodeCorrupt || s.HasSavedIndexes() {
+		t.Errorf("indexes that know what was forgotten are used or left: %q, %v", got, err)
+	}
+}
+
+// TestNothingIsSavedPastAnUnsweptDocument: the next start must read everything to find it.
+func TestNothingIsSavedPastAnUnsweptDocument(t *testing.T) {
+	s := open(t, Options{})
+	putLesson(t, s, "l-1", "a text")
+	saveIndexes(t, s, "before")
+	s.leftUnswept(errors.New("the disk is full"))
+	if s.HasSavedIndexes() {
+		t.Error("saved indexes are left")
+	}
+	err := s.SaveIndexes(t.Context(), func(io.Writer) error { return nil })
+	if memory.CodeOf(err) != memory.CodeReadOnly {
+		t.Errorf("indexes are saved: %v", err)
 	}
 }
 
@@ -210,7 +254,14 @@ func TestDroppedCollectionIsNotBroughtBack(t *testing.T) {
 	s := open(t, Options{})
 	putLesson(t, s, "l-1", "a text")
 	saveIndexes(t, s, "with vectors")
-	if err := s.DropCollection(t.Context(), testSpace); err != nil {
+	file, err := os.ReadFile(s.savedPath())
+	if err = errors.Join(err, s.DropCollection(t.Context(), testSpace)); err != nil {
+		t.Fatal(err)
+	}
+	if s.HasSavedIndexes() {
+		t.Error("saved indexes are left after a collection was dropped")
+	}
+	if err := os.WriteFile(s.savedPath(), file, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got, _, err := savedIndexes(t, s); memory.CodeOf(err) != memory.CodeCorrupt {

@@ -170,7 +170,8 @@ type Store struct {
 	broken           *memory.Error       // why a commit failed, see breakDown
 
 	saving  sync.Mutex    // held while indexes are saved or their file is opened
-	forgets atomic.Uint64 // counts what removes saved indexes
+	forgets atomic.Uint64 // counts what makes saved indexes useless
+	unswept atomic.Bool   // see leftUnswept
 
 	witness *witness // nil for a copy
 	scratch string   // the copy that is read instead of a damaged store, see Options.ReadDamaged
