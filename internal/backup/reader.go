@@ -138,7 +138,9 @@ func Find(dir, of, name string) (*memory.Backup, error) {
 		if of != "" && b.Store != of || name != "" && b.Name != name {
 			continue
 		}
-		stores[b.Store] = true
+		if usable(&b) || name != "" {
+			stores[b.Store] = true
+		}
 		if name != "" || usable(&b) || !usable(best) {
 			best = &all[i]
 		}

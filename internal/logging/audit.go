@@ -1,10 +1,13 @@
 package logging
 
 import (
+	"context"
+	"errors"
 	"io"
 	"log/slog"
-	"math"
+	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -41,13 +44,19 @@ var Changes = []string{ChangeRepair, ChangeRestore, ChangeToken, ChangeTokenAdd,
 // NoteCommand notes what a command has changed without the daemon, or has failed to, beside
 // the daemon's log at path. It only adds: a daemon that runs bounds the log.
 func NoteCommand(path string, change string, by memory.Caller, ids []string, failed error) error {
-	log, file, err := OpenAudit(path, math.MaxInt64)
+	path = AuditPath(path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	attrs := append(Caller(by), slog.Bool("no_daemon", true))
-	log.Info(change, append(attrs, Outcome(ids, failed)...)...)
-	return file.Close()
+	line := slog.NewRecord(time.Now(), slog.LevelInfo, change, 0)
+	line.Add(append(Caller(by), slog.Bool("no_daemon", true))...)
+	line.Add(Outcome(ids, failed)...)
+	// The handler itself, because a logger keeps its error from the caller.
+	return errors.Join(slog.NewJSONHandler(f, nil).Handle(context.Background(), line), f.Close())
 }
 
 // Caller returns the attributes of who asks.

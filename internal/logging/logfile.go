@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -140,15 +141,13 @@ func (l *logFile) Write(line []byte) (int, error) {
 
 // rotate copies the file aside and empties it. The caller holds mu.
 func (l *logFile) rotate() error {
-	info, err := l.file.Stat()
-	if err != nil {
-		return err
-	}
 	old, err := os.OpenFile(l.path+".1", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(old, io.NewSectionReader(l.file, 0, info.Size()))
+	for from, n := int64(0), int64(1); n > 0 && err == nil; from += n { // others append meanwhile
+		n, err = io.Copy(old, io.NewSectionReader(l.file, from, math.MaxInt64-from))
+	}
 	if err = errors.Join(err, old.Close()); err != nil {
 		return err
 	}
