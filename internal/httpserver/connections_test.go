@@ -204,7 +204,7 @@ func TestStreamsKeepNobodyOut(t *testing.T) {
 // TestBodiesInFlight: bodies that are too much together are refused, and there is room again
 // when they have been answered.
 func TestBodiesInFlight(t *testing.T) {
-	_, address := startRaw(t, ServerOptions{MaxBodies: 500 << 10}, func(w http.ResponseWriter, r *http.Request) {
+	srv, address := startRaw(t, ServerOptions{MaxBodies: 500 << 10}, func(w http.ResponseWriter, r *http.Request) {
 		if body, err := io.ReadAll(r.Body); err != nil {
 			http.Error(w, err.Error(), http.StatusTooManyRequests)
 		} else {
@@ -229,10 +229,18 @@ func TestBodiesInFlight(t *testing.T) {
 			t.Errorf("500 KiB are answered with %d: %s", status, text)
 		}
 	}
+	held := func(enough func(int64) bool) {
+		for !enough(srv.conns.bodies.Load()) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	nothing := func(bytes int64) bool { return bytes == 0 }
+	held(nothing) // the requests before end after their answers
 	half := dialRaw(t, address)
 	fmt.Fprint(half, "POST / HTTP/1.1\r\nHost: d\r\nContent-Length: 1000000\r\n\r\n"+strings.Repeat("x", 300<<10))
-	for status := http.StatusOK; status == http.StatusOK; { // until the half has been read
-		status, _ = answers(300)
+	held(func(bytes int64) bool { return bytes >= 300<<10 })
+	if status, text := answers(300); status != http.StatusTooManyRequests {
+		t.Errorf("300 KiB beside 300 are answered with %d: %s", status, text)
 	}
 	if status, text := answers(200); status != http.StatusOK {
 		t.Errorf("200 KiB beside 300 are answered with %d: %s", status, text)
@@ -244,7 +252,8 @@ func TestBodiesInFlight(t *testing.T) {
 		}
 	}
 	_ = half.Close()
-	for status := 0; status != http.StatusOK; { // once its end has been noticed
-		status, _ = answers(300)
+	held(nothing)
+	if status, text := answers(300); status != http.StatusOK {
+		t.Errorf("300 KiB alone are answered with %d: %s", status, text)
 	}
 }
