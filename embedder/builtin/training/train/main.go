@@ -6,6 +6,7 @@
 //	train average -out mean trained1 trained2   the mean of runs from one start
 //	train report -corpus corpus -model trained -eval DIR
 //	train export -corpus corpus -model trained -out model.bin
+//	train pack -model model.bin -pairs DIR -out packed      for encoder/train.py
 //
 // Pairs are the lines of the .jsonl files of a folder, each an object with the kind of pair
 // "k", the repository or data set "r", and the texts "a" and "b". The same files, options
@@ -29,10 +30,10 @@ func main() {
 
 func run(args []string, out io.Writer) error {
 	verbs := map[string]func([]string, io.Writer) error{
-		"prepare": prepare, "start": begin, "learn": learn, "average": average, "report": report, "export": export,
+		"prepare": prepare, "start": begin, "learn": learn, "average": average, "report": report, "export": export, "pack": pack,
 	}
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return errors.New("want a verb: prepare, start, learn, average, report or export")
+		return errors.New("want a verb: prepare, start, learn, average, report, export or pack")
 	}
 	if err := verbs[args[0]](args[1:], out); err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)

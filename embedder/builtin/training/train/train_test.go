@@ -124,6 +124,13 @@ func TestWholeWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if log := do(t, "pack", "-model", at("model.bin"), "-pairs", pairs, "-out", at("packed"), "-share", "1"); !strings.HasPrefix(log, "3000 pairs of ") {
+		t.Errorf("packed are %s", log)
+	}
+	rows, err := os.Stat(filepath.Join(at("packed"), "rows.bin"))
+	if want := int64(m.Vocabulary().Size() * (8 + m.Widths()[0])); err != nil || rows.Size() != want {
+		t.Errorf("rows.bin: %v, want %d bytes", err, want)
+	}
 	pooler := table.NewPooler(m, m.Widths()[0])
 	vector := func(text string) []float32 {
 		v := make([]float32, m.Widths()[0])
