@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -16,7 +17,7 @@ func TeamSummaryID(teamProject, session string) string {
 }
 
 // summaryIDPattern is what TeamSummaryID makes: the rows are written by others.
-var summaryIDPattern = regexp.MustCompile(`^y-[0-9a-f]{16}$`)
+var summaryIDPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^y-[0-9a-f]{16}$`) })
 
 // summaryID is the id here of a member's summary with this TeamSummaryID.
 func summaryID(project, member, id string) string {
@@ -95,7 +96,7 @@ func (s *Service) TakeSummaries(ctx context.Context, project memory.Project, lis
 // summaryRecord checks and cleans a summary as if it were read from a file. Its session is none
 // of this machine.
 func (s *Service) summaryRecord(x SharedSummary, project string) (memory.Record, error) {
-	if !summaryIDPattern.MatchString(x.ID) {
+	if !summaryIDPattern().MatchString(x.ID) {
 		return memory.Record{}, memory.Invalid("id", "y- and 16 hexadecimal digits", "it is %s", memory.Quote(x.ID))
 	}
 	if n := utf8.RuneCountInString(x.Summary.Text); n > memory.MaxTeamSummary {

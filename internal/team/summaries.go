@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -161,12 +162,12 @@ func isSlash(c rune) bool { return c == '/' || c == '\\' }
 
 // beforePath is the end of a text that a path may follow although it is a letter: of an option,
 // as in -I/usr/include, or of an escaped line break or tab.
-var beforePath = regexp.MustCompile(`(^|[^\pL\pN_-])-\pL$|\\[nrt]$`)
+var beforePath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[^\pL\pN_-])-\pL$|\\[nrt]$`) })
 
 // inName says that what follows a text belongs to a name in it.
 func inName(text string) bool {
 	last, _ := utf8.DecodeLastRuneInString(text)
-	return named(last) && !beforePath.MatchString(text)
+	return named(last) && !beforePath().MatchString(text)
 }
 
 // named says that a name in a path may hold a character.
