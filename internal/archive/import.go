@@ -32,7 +32,8 @@ type Store interface {
 }
 
 // Importer takes archives in. It changes nothing that is stored: values that are there stay
-// as they are, and records that were forgotten stay forgotten. So an import can be repeated,
+// as they are, but a session that is private in the archive becomes so, and records that were
+// forgotten stay forgotten. So an import can be repeated,
 // and one that was killed goes on.
 type Importer struct {
 	Writer Writer
@@ -303,7 +304,7 @@ func (t *taking) take(l line) error {
 			t.forgotten[x.Key()] = true
 			t.out.LeftOut++
 		}
-		if isNew = !dead && !t.sessions[x.Key()]; isNew {
+		if isNew = !dead && !t.sessions[x.Key()]; isNew || !dead && x.Private { // a stored one becomes private
 			t.batch.Sessions = append(t.batch.Sessions, x)
 		}
 	case memory.Record:

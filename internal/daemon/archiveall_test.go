@@ -221,6 +221,24 @@ func TestArchiveForgetsSessions(t *testing.T) {
 	}
 }
 
+// TestArchivePrivateSession: a session that is private in an archive is so in the store that
+// has it already.
+func TestArchivePrivateSession(t *testing.T) {
+	s := serve(t, newConfig(t))
+	const project = `{"kind":"project","value":{"id":"p-1","name":"shop"}}`
+	session := func(private bool) string {
+		return fmt.Sprintf(`{"kind":"session","value":{"sessionId":"session-a","project":"p-1","createdAt":"2026-01-01T00:00:00Z","private":%t}}`, private)
+	}
+	for _, private := range []bool{false, true, false} {
+		_, err := importAll(t, s, sealed(t, project, session(private)))
+		must(t, err)
+	}
+	path, _ := exportAll(t, s)
+	if text := strings.Join(archived(t, path), "\n"); !strings.Contains(text, `"private":true`) {
+		t.Errorf("the store holds\n%s", text)
+	}
+}
+
 // sealed makes an archive of lines as someone would who knows the format.
 func sealed(t *testing.T, lines ...string) string {
 	t.Helper()

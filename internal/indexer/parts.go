@@ -20,10 +20,10 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// A long reference or session summary has an answer in a few of its lines, which the other lines hide. So its
-// parts are indexed beside it, and it scores by the mean of its own score and that of its
-// best part. Parts alone lose what the whole is about; a text below leastParted has none.
-// docs/quality.md has the figures.
+// A long reference or session summary has an answer in a few of its lines, which the other
+// lines hide. So its parts are indexed beside it, and it scores by the mean of its own score
+// and that of its best part. Parts alone lose what the whole is about; a text below leastParted
+// has none. docs/quality.md has the figures.
 const (
 	leastParted = 2000 // bytes
 	partSize    = 700

@@ -85,50 +85,24 @@ func (s *Service) forgetIDs(ctx context.Context, ids []string, have Holdings, ou
 	if len(records) == 0 {
 		return nil
 	}
-	private, err := s.privateSessions(records)
-	if err != nil {
-		return err
-	}
-	c, err := s.opts.Committer.Commit(ctx, memory.Batch{
+	b := memory.Batch{
 		DropRecords: records, Tombstones: slices.Concat(importable(records), ofFiles(records)),
-		EraseDetails: withLetters(records, "tb"),
-		Sessions:     private,
-		MergeSession: func(old, _ memory.Session) (memory.Session, error) {
-			old.Private = true
-			return old, nil
-		},
-		Action: "forget", Detail: map[string]any{"ids": records},
-	})
-	out.Records, out.Documents = out.Records+c.Dropped, out.Documents+c.Swept
-	return err
-}
-
-// privateSessions returns the sessions that private lessons among some records were told in,
-// marked as private: nothing else would say so when these are forgotten.
-func (s *Service) privateSessions(ids []string) ([]memory.Session, error) {
-	told := map[memory.SessionKey]bool{}
-	for _, id := range ids {
+		EraseDetails: withLetters(records, "tb"), Action: "forget", Detail: map[string]any{"ids": records},
+	}
+	var private []string
+	for _, id := range records {
 		r, err := s.opts.Records.Record(id)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, session := range r.PrivateSessions() {
-			told[memory.SessionKey{Project: r.Project, ID: session}] = true
-		}
+		private = append(private, r.PrivateSessions()...)
 	}
-	var marked []memory.Session
-	for key := range told {
-		x, err := s.opts.Sessions.Session(key.Project, key.ID)
-		switch {
-		case memory.CodeOf(err) == memory.CodeNotFound:
-		case err != nil:
-			return nil, err
-		case !x.Private:
-			x.Private = true
-			marked = append(marked, x)
-		}
+	if err := s.markPrivate(&b, private); err != nil {
+		return err
 	}
-	return marked, nil
+	c, err := s.opts.Committer.Commit(ctx, b)
+	out.Records, out.Documents = out.Records+c.Dropped, out.Documents+c.Swept
+	return err
 }
 
 // ambiguous is the error for an id that sessions of several projects have.

@@ -58,6 +58,9 @@ type Sessions interface {
 	// CurrentSession returns the newest open session of a project and client, and
 	// whether there is one.
 	CurrentSession(project string, caller memory.Caller) (memory.Session, bool, error)
+	// OpenSessions returns the sessions of all projects that have not ended.
+	OpenSessions() ([]memory.Session, error)
+	Projects() ([]memory.Project, error)
 }
 
 // Records looks up what is stored.

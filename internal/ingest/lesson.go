@@ -72,6 +72,15 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 	if err := withdraw(w, one, line, true); err != nil {
 		return nil, nil, err
 	}
+	if w.now[one.ID].Event.Private {
+		sessions, err := s.sessionsOf(req.Caller)
+		if err == nil {
+			err = s.markPrivate(&batch, sessions)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
 	c, err := s.commitChanges(ctx, w, batch)
 	if err != nil {
 		return nil, nil, err

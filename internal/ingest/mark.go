@@ -29,10 +29,14 @@ func (s *Service) MarkLesson(ctx context.Context, req memory.MarkLessonRequest) 
 		return nil, err
 	}
 	now := w.now[req.ID].Event
-	_, err = s.commitChanges(ctx, w, memory.Batch{
+	batch := memory.Batch{
 		Existing: true, Action: "mark", Detail: map[string]any{"id": req.ID, "pinned": now.Pinned, "private": now.Private, "project": project.ID},
-	})
-	if err != nil {
+	}
+	marked := w.now[req.ID]
+	if err := s.markPrivate(&batch, marked.PrivateSessions()); err != nil {
+		return nil, err
+	}
+	if _, err := s.commitChanges(ctx, w, batch); err != nil {
 		return nil, err
 	}
 	out := &memory.MarkedLesson{ID: req.ID, Pinned: now.Pinned, Private: now.Private}

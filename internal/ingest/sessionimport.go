@@ -169,6 +169,7 @@ func mergeImported(old, new memory.Session) memory.Session {
 	if new.EndedAt.IsZero() {
 		new.EndedAt = old.EndedAt
 	}
+	new.Private = new.Private || old.Private
 	return new
 }
 

@@ -144,6 +144,21 @@ func TestSessionThatChangesInItsFile(t *testing.T) {
 	}
 }
 
+// TestImportKeepsPrivate: a session that is imported again stays private, and is known.
+func TestImportKeepsPrivate(t *testing.T) {
+	r := newRig(t)
+	r.importSession(fileSession())
+	id := fileSession().ID
+	caller := r.caller
+	caller.Session = id
+	r.remember(memory.RememberRequest{Lesson: "the key is under the mat", Private: true, Caller: caller})
+	before := r.store.Seq()
+	r.importSession(fileSession())
+	if !r.session(id).Private || r.store.Seq() != before {
+		t.Errorf("%+v after %d commits, want it private and none", r.session(id), r.store.Seq()-before)
+	}
+}
+
 // TestImportedSession: it is nobody's current one, and does not open again.
 func TestImportedSession(t *testing.T) {
 	r := newRig(t)

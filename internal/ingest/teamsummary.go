@@ -3,6 +3,8 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -13,6 +15,9 @@ import (
 func TeamSummaryID(teamProject, session string) string {
 	return memory.RecordID("y", teamProject, session)
 }
+
+// summaryIDPattern is what TeamSummaryID makes: the rows are written by others.
+var summaryIDPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^y-[0-9a-f]{16}$`) })
 
 // summaryID is the id here of a member's summary with this TeamSummaryID.
 func summaryID(project, member, id string) string {
@@ -88,8 +93,12 @@ func (s *Service) TakeSummaries(ctx context.Context, project memory.Project, lis
 	return out, nil
 }
 
-// summaryRecord checks and cleans a summary as if it were read from a file.
+// summaryRecord checks and cleans a summary as if it were read from a file. Its session is none
+// of this machine.
 func (s *Service) summaryRecord(x SharedSummary, project string) (memory.Record, error) {
+	if !summaryIDPattern().MatchString(x.ID) {
+		return memory.Record{}, memory.Invalid("id", "y- and 16 hexadecimal digits", "it is %s", memory.Quote(x.ID))
+	}
 	if n := utf8.RuneCountInString(x.Summary.Text); n > memory.MaxTeamSummary {
 		return memory.Record{}, memory.Invalid("summary", fmt.Sprintf("at most %d characters", memory.MaxTeamSummary), "it has %d", n)
 	}
@@ -98,8 +107,8 @@ func (s *Service) summaryRecord(x SharedSummary, project string) (memory.Record,
 		return memory.Record{}, memory.Invalid("summary", "", "it says nothing")
 	}
 	return memory.Record{
-		ID: summaryID(project, x.Member, x.ID), Kind: memory.SessionSummary, Project: project, Session: x.ID,
-		Created: notAfter(x.Summary.At, s.now()), Provenance: memory.Provenance{Origin: memory.OriginTeam, Agent: x.Member},
+		ID: summaryID(project, x.Member, x.ID), Kind: memory.SessionSummary, Project: project,
+		Created: notAfter(x.Summary.At, s.now()), Provenance: memory.Provenance{Origin: memory.OriginTeam, Agent: x.Member, Session: x.ID},
 		Doc: memory.DocumentID(text), Text: text,
 	}, nil
 }

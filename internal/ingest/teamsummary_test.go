@@ -46,11 +46,17 @@ func TestTakeSummaries(t *testing.T) {
 		t.Errorf("taken: %+v", done)
 	}
 	ann, ok := known()["ann: Totals are rounded twice, [redacted]."]
-	if !ok || !ann.Created.Equal(at) || ann.Provenance.Origin != memory.OriginTeam || ann.Event != nil {
+	if !ok || ann.Session != "" || ann.Provenance.Session != id || !ann.Created.Equal(at) || ann.Provenance.Origin != memory.OriginTeam || ann.Event != nil {
 		t.Errorf("it is kept as %+v of %v", ann, known())
 	}
 	if bob := known()["bob: Totals are rounded twice."]; bob.Created.After(time.Now()) {
 		t.Errorf("bob's is of %s, in the future", bob.Created)
+	}
+	for _, id := range []string{"sess-1", "y-0123456789abcde", "y-0123456789abcdef0", "y-0123456789ABCDEF", "l-0123456789abcdef", "y-0123456789abcdef\n"} {
+		x := by("ann", "Totals are rounded up.", at)
+		if x.ID = id; take(x).Added != 0 {
+			t.Errorf("a summary with the id %q is taken", id)
+		}
 	}
 	if done := take(by("ann", "Totals are rounded twice, hunter2.", at)); done.Known != 1 || done.Added != 0 {
 		t.Errorf("the same again: %+v", done)

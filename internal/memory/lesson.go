@@ -65,13 +65,16 @@ type Observation struct {
 	Line DocID `json:"line,omitzero"`
 }
 
-// PrivateSessions are the sessions that a private lesson was told in; none for other records.
+// PrivateSessions are the sessions that a private lesson is known to be told in; none for other
+// records.
 func (r *Record) PrivateSessions() (ids []string) {
 	if r.Event == nil || !r.Event.Private {
 		return nil
 	}
-	if r.Session != "" {
-		ids = append(ids, r.Session)
+	for _, id := range []string{r.Session, r.Provenance.Session} { // the latter may be of another project
+		if id != "" {
+			ids = append(ids, id)
+		}
 	}
 	for _, o := range r.Event.Observations {
 		if o.Session != "" {

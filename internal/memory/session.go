@@ -45,8 +45,8 @@ type Session struct {
 	Provenance Provenance `json:"provenance,omitzero"`
 	// Bare says that only steps of it are known. It passes no filter of sessions.
 	Bare bool `json:"bare,omitempty"`
-	// Private says that a private lesson was told in it and forgotten: its summary is not for
-	// the team.
+	// Private says that a private lesson was told in it: its summary is not for the team. It
+	// stays so when the lesson is forgotten.
 	Private bool `json:"private,omitempty"`
 	// Extra holds fields of an imported file that this version does not know.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`

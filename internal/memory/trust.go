@@ -39,7 +39,8 @@ const (
 // brought: it counts as reported.
 type Provenance struct {
 	Origin Origin `json:"origin"`
-	// Agent and Session say who reported the record, and in which session.
+	// Agent and Session say who reported the record, and in which session; for a session
+	// summary of the team, the member, and what the team calls the session.
 	Agent   string `json:"agent,omitempty"`
 	Session string `json:"session,omitempty"`
 	// Path is the file that it was read from; for a session and its steps, the

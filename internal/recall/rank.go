@@ -178,8 +178,8 @@ func yields(c *candidate) bool {
 }
 
 // leadLessons moves the best lessons before the last steps and session summaries among the
-// first limit items, until lessons are leastLessons of them. A step about the quoted error never moves, and no
-// step moves for a lesson from the repository's files.
+// first limit items, until lessons are leastLessons of them. A step about the quoted error
+// never moves, and no step moves for a lesson from the repository's files.
 func leadLessons(ranked []*candidate, limit int) []*candidate {
 	head := ranked[:min(limit, len(ranked))]
 	missing := int(math.Ceil(leastLessons * float64(limit)))

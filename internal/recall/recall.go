@@ -312,10 +312,16 @@ type Ranked struct {
 // withRelated adds what is asked for together with tasks to kinds with them: blockers, and
 // the session summaries of colleagues.
 func withRelated(kinds []memory.Kind) []memory.Kind {
-	if !slices.Contains(kinds, memory.Task) || slices.Contains(kinds, memory.Blocker) {
+	if !slices.Contains(kinds, memory.Task) {
 		return kinds
 	}
-	return append(slices.Clone(kinds), memory.Blocker, memory.SessionSummary)
+	kinds = slices.Clone(kinds)
+	for _, k := range []memory.Kind{memory.Blocker, memory.SessionSummary} {
+		if !slices.Contains(kinds, k) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
 }
 
 // selection turns a request into what is searched.

@@ -14,6 +14,20 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
+// TestRelatedKinds: what is found with tasks is asked for once.
+func TestRelatedKinds(t *testing.T) {
+	const task, blocker, summary = memory.Task, memory.Blocker, memory.SessionSummary
+	for _, kinds := range [][]memory.Kind{{task}, {task, blocker}, {task, summary}, {blocker, task, summary}} {
+		got := slices.Sorted(slices.Values(withRelated(kinds)))
+		if want := []memory.Kind{blocker, summary, task}; !slices.Equal(got, want) {
+			t.Errorf("%v with what is related: %v, want %v", kinds, got, want)
+		}
+	}
+	if got := withRelated([]memory.Kind{blocker}); len(got) != 1 {
+		t.Errorf("blockers alone become %v", got)
+	}
+}
+
 func TestSelectionOfARequest(t *testing.T) {
 	all := append(slices.Clone(memory.DefaultKinds), memory.Blocker, memory.SessionSummary)
 	// Two hours of a session, and as much as is left of a record's own age.

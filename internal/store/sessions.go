@@ -47,7 +47,8 @@ func decodeSession(key, payload []byte) (memory.Session, error) {
 // CodeInvalidInput if the id cannot be part of a key.
 func (tx *Tx) PutSession(x memory.Session) error { return tx.putSession(x, nil) }
 
-// putSession is PutSession, but merges with an existing session unless merge is nil.
+// putSession is PutSession, but merges with an existing session unless merge is nil. A private
+// session stays private.
 func (tx *Tx) putSession(x memory.Session, merge func(old, new memory.Session) (memory.Session, error)) error {
 	if x.ID == "" || strings.ContainsRune(x.Project+x.ID, 0) {
 		return memory.Invalid("sessionId", "", "%q cannot name a session", x.ID)
@@ -56,11 +57,13 @@ func (tx *Tx) putSession(x memory.Session, merge func(old, new memory.Session) (
 	if err != nil {
 		return err
 	}
+	private := x.Private || old != nil && old.Private
 	if old != nil && merge != nil {
 		if x, err = merge(*old, x); err != nil {
 			return err
 		}
 	}
+	x.Private = private
 	if err := tx.putValue(keySession(x.Key()), x); err != nil {
 		return err
 	}

@@ -109,6 +109,27 @@ func TestSessionsOfOneProject(t *testing.T) {
 	}
 }
 
+// TestPrivateSessionStaysPrivate: no write of a session takes the mark away, whatever merges.
+func TestPrivateSessionStaysPrivate(t *testing.T) {
+	s := open(t, Options{})
+	merges := map[string]func(old, new memory.Session) (memory.Session, error){
+		"none": nil,
+		"old":  func(old, _ memory.Session) (memory.Session, error) { return old, nil },
+		"new":  func(_, new memory.Session) (memory.Session, error) { return new, nil },
+	}
+	private := func(x *memory.Session) { x.Private = true }
+	for name, merge := range merges {
+		for _, x := range [][]memory.Session{{session(name+"-a", private), session(name + "-a")}, {session(name + "-b"), session(name+"-b", private)}} {
+			for _, x := range x {
+				commit(t, s, memory.Batch{Sessions: []memory.Session{x}, MergeSession: merge})
+			}
+			if got, err := s.Session("p-1", x[0].ID); err != nil || !got.Private {
+				t.Errorf("merge %s of %+v: %+v, %v", name, x, got, err)
+			}
+		}
+	}
+}
+
 func TestSessionThatCannotBeNamed(t *testing.T) {
 	s := open(t, Options{})
 	for name, x := range map[string]memory.Session{

@@ -290,8 +290,8 @@ func (s *Service) dropUnseen(ctx context.Context, local memory.Project, p projec
 		if err != nil {
 			return fmt.Errorf("read session summaries: %w", err)
 		}
-		if !seen[shareKey{r.Session, r.Provenance.Agent}] {
-			summaries = append(summaries, ingest.SharedSummary{Member: r.Provenance.Agent, ID: r.Session})
+		if from := r.Provenance; !seen[shareKey{from.Session, from.Agent}] {
+			summaries = append(summaries, ingest.SharedSummary{Member: from.Agent, ID: from.Session})
 		}
 	}
 	return s.takeSummaries(ctx, local, summaries)

@@ -6,18 +6,20 @@ import "testing"
 // written.
 func TestReplacePath(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                      "",
-		"nothing":                               "nothing",
-		"in /home/ann/src/shop/cart/total.go:7": "in cart/total.go:7",
-		"“/home/ann/src/shop/a.go”":             "“a.go”",
-		"/home/ann/src/shop/.env":               ".env",
-		"in /home/ann/src/shop. Next":           "in ./. Next",
-		"cd /home/ann/src/shop":                 "cd ./",
-		"ls /home/ann/src/shop/ first":          "ls ./ first",
-		"file:///home/ann/src/shop/a.go":        "file://a.go",
-		"/home/ann/src/shop2/a.go":              "/home/ann/src/shop2/a.go",
-		"/home/ann/src/shop.git":                "/home/ann/src/shop.git",
-		"/mnt/x/home/ann/src/shop/a.go":         "/mnt/x/home/ann/src/shop/a.go",
+		"":                                                    "",
+		"nothing":                                             "nothing",
+		"in /home/ann/src/shop/cart/total.go:7":               "in cart/total.go:7",
+		"“/home/ann/src/shop/a.go”":                           "“a.go”",
+		"/home/ann/src/shop/.env":                             ".env",
+		"in /home/ann/src/shop. Next":                         "in ./. Next",
+		"cd /home/ann/src/shop":                               "cd ./",
+		"ls /home/ann/src/shop/ first":                        "ls ./ first",
+		"file:///home/ann/src/shop/a.go":                      "file://a.go",
+		"/home/ann/src/shop2/a.go":                            "/home/ann/src/shop2/a.go",
+		"/home/ann/src/shop.git":                              "/home/ann/src/shop.git",
+		"/mnt/x/home/ann/src/shop/a.go":                       "/mnt/x/home/ann/src/shop/a.go",
+		"-I/home/ann/src/shop/include -L/home/ann/src/shop":   "-Iinclude -L./",
+		"/home//ann/src/shop//a.go":                           "a.go",
 		"/Home/Ann/src/shop/A.go and /home/ann/src/shop/b.go": "A.go and b.go",
 	} {
 		if got := replacePath(text, "/home/ann/src/shop", ""); got != want {
@@ -25,17 +27,29 @@ func TestReplacePath(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"/home/ann/.netrc":      "~/.netrc",
-		"in /home/ann.":         "in ~.",
-		"/home/anna":            "/home/anna",
-		`C:\Users\ann\notes.md`: `C:\Users\ann\notes.md`,
+		"/home/ann/.netrc":                  "~/.netrc",
+		"in /home/ann.":                     "in ~.",
+		"/home/anna":                        "/home/anna",
+		`C:\Users\ann\notes.md`:             `C:\Users\ann\notes.md`,
+		"-I/home/ann/include":               "-I~/include",
+		"cc -L/home/ann/lib":                "cc -L~/lib",
+		"a-b/home/ann/lib":                  "a-b/home/ann/lib",
+		"x/home/ann":                        "x/home/ann",
+		`{"log": "failed\n/home/ann/a.go"}`: `{"log": "failed\n~/a.go"}`,
 	} {
 		if got := replacePath(text, "/home/ann", "~"); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
-	if got := replacePath(`see c:\users\ann\src\a.go`, `C:\Users\ann`, "~"); got != `see ~\src\a.go` {
-		t.Errorf("a folder of Windows: %q", got)
+	for text, want := range map[string]string{
+		`see c:\users\ann\src\a.go`:          `see ~\src\a.go`,
+		`{"path": "C:\\Users\\ann\\a.go"}`:   `{"path": "~\\a.go"}`,
+		"-LC:/Users/ann/lib":                 "-L~/lib",
+		`see /c/Users/ann, /mnt/c/Users/ann`: `see /c/Users/ann, /mnt/c/Users/ann`, // not recognised
+	} {
+		if got := replacePath(text, `C:\Users\ann`, "~"); got != want {
+			t.Errorf("a folder of Windows: %q becomes %q, want %q", text, got, want)
+		}
 	}
 	for _, none := range []string{"", ".", "/"} {
 		if got := replacePath("a /b . c", none, "~"); got != "a /b . c" {

@@ -104,7 +104,8 @@ func New(opts Options) (*Service, error) {
 	return s, nil
 }
 
-// Apply notes which shared projects have lessons of the user that changed, or lost a session.
+// Apply notes which shared projects have lessons of the user that changed, or a session less
+// to tell of.
 // The store calls it for every commit.
 func (s *Service) Apply(changes []memory.Change) {
 	s.mu.Lock()
@@ -118,13 +119,14 @@ func (s *Service) Apply(changes []memory.Change) {
 			if x == nil {
 				x = r.Old
 			}
-			if x.Kind == memory.Lesson && s.member.find(x.Project) != nil && (!sameOwn(r) || s.opts.Summaries && x.Event != nil && x.Event.Private) {
+			if x.Kind == memory.Lesson && s.member.find(x.Project) != nil && !sameOwn(r) {
 				s.dirty[x.Project] = true
 				signal(s.wake)
 			}
 		}
 		for _, x := range c.Sessions {
-			if s.opts.Summaries && x.New == nil && x.Old != nil && s.member.find(x.Old.Project) != nil {
+			// It is gone, or private from now on.
+			if s.opts.Summaries && x.Old != nil && (x.New == nil || x.New.Private && !x.Old.Private) && s.member.find(x.Old.Project) != nil {
 				s.dirty[x.Old.Project] = true
 				signal(s.wake)
 			}

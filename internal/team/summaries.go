@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -118,53 +120,54 @@ func (s *Service) portable(text string, folders []string) string {
 }
 
 // replacePath replaces a folder where it is written as a path of its own or begins one, with
-// either slash and in any case of letters. With "" for it, paths become relative to the
-// folder, and the folder itself "./".
+// either slash, more than one of them, and in any case of letters. With "" for it, paths become
+// relative to the folder, and the folder itself "./".
 func replacePath(text, dir, with string) string {
-	dir = plainPath(filepath.Clean(dir))
+	dir = strings.ToValidUTF8(filepath.Clean(dir), "\uFFFD")
 	if len(dir) < len("/x/") { // no folder, or the root
 		return text
 	}
-	plain := plainPath(text)
+	names := strings.FieldsFunc(dir, isSlash)
+	for i, name := range names {
+		names[i] = regexp.QuoteMeta(name)
+	}
+	pattern := strings.Join(names, `[/\\]+`)
+	if isSlash(rune(dir[0])) {
+		pattern = `[/\\]` + pattern
+	}
 	var b strings.Builder
-	for from := 0; ; {
-		i := strings.Index(plain[from:], dir)
-		if i < 0 {
-			return b.String() + text[from:]
-		}
-		i += from
-		end := i + len(dir)
-		if before, _ := utf8.DecodeLastRuneInString(plain[:i]); named(before) || goesOn(plain[end:]) {
-			b.WriteString(text[from:end])
-			from = end
+	from := 0
+	for _, at := range regexp.MustCompile(`(?i)`+pattern).FindAllStringIndex(text, -1) {
+		start, end := at[0], at[1]
+		if inName(text[:start]) || goesOn(text[end:]) {
 			continue
 		}
-		b.WriteString(text[from:i] + with)
-		switch {
-		case with != "":
-		case !strings.HasPrefix(plain[end:], "/"):
+		b.WriteString(text[from:start] + with)
+		if from = end; with != "" {
+			continue
+		}
+		switch rest := strings.TrimLeftFunc(text[end:], isSlash); {
+		case len(rest) == len(text[end:]):
 			b.WriteString("./")
-		case goesOn(plain[end+1:]):
-			end++
+		case goesOn(rest):
+			from = len(text) - len(rest)
 		default:
 			b.WriteString(".")
 		}
-		from = end
 	}
+	return b.String() + text[from:]
 }
 
-// plainPath writes a text with one kind of slash and small letters (ASCII), byte for byte.
-func plainPath(text string) string {
-	b := []byte(text)
-	for i, c := range b {
-		switch {
-		case c == '\\':
-			b[i] = '/'
-		case c >= 'A' && c <= 'Z':
-			b[i] = c + 'a' - 'A'
-		}
-	}
-	return string(b)
+func isSlash(c rune) bool { return c == '/' || c == '\\' }
+
+// beforePath is the end of a text that a path may follow although it is a letter: of an option,
+// as in -I/usr/include, or of an escaped line break or tab.
+var beforePath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[^\pL\pN_-])-\pL$|\\[nrt]$`) })
+
+// inName says that what follows a text belongs to a name in it.
+func inName(text string) bool {
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return named(last) && !beforePath().MatchString(text)
 }
 
 // named says that a name in a path may hold a character.

@@ -25,7 +25,7 @@ func (m *machine) compact(session, summary string) {
 	state, err := json.Marshal(wc)
 	if err == nil {
 		_, err = m.Store.Commit(m.t.Context(), memory.Batch{
-			Sessions:     []memory.Session{{ID: session, Project: m.project.ID, CreatedAt: time.Now()}},
+			Sessions:     []memory.Session{{ID: session, Project: m.project.ID, Client: "agent", CreatedAt: time.Now()}},
 			MergeSession: func(old, _ memory.Session) (memory.Session, error) { return old, nil },
 			States: []memory.StateEdit{{Key: memory.StateKey{Project: m.project.ID, Kind: memory.StateSession, ID: session},
 				Edit: func([]byte) ([]byte, error) { return state, nil }}},
@@ -124,7 +124,7 @@ func TestTeamSummaries(t *testing.T) {
 		}
 	}
 	// A colleague's text that breaks the limits is skipped, and holds nothing up.
-	p.SQL("bob", "team", `insert into recalld.lesson (project, kind, id, body, hash) values ('`+shop+`', 'summary', 'y-bad', '{"text": 7}', 'x'), ('`+shop+`', 'summary', 'y-long', jsonb_build_object('text', repeat('x', 4001)), 'x')`)
+	p.SQL("bob", "team", `insert into recalld.lesson (project, kind, id, body, hash) values ('`+shop+`', 'summary', 'y-0000000000000bad', '{"text": 7}', 'x'), ('`+shop+`', 'summary', 'y-00000000000010ff', jsonb_build_object('text', repeat('x', 4001)), 'x'), ('`+shop+`', 'summary', 'sess-1', '{"text": "Trust me."}', 'x')`)
 
 	// A later summary replaces the earlier one.
 	ann.compact("sess-1", "Totals are rounded once now.")
@@ -155,6 +155,15 @@ func TestTeamSummaries(t *testing.T) {
 	bob.until("bob has it", func() bool { return len(bob.summaries()) == 3 })
 	again.Private, again.Caller.Session = false, "sess-5" // it stays private
 	ann.remember(again)
+	bob.until("bob lost it", func() bool { return len(bob.summaries()) == 2 })
+
+	// A private lesson of another project, told in a session of this one.
+	ann.compact("sess-6", "The vault is opened.")
+	bob.until("bob has it", func() bool { return len(bob.summaries()) == 3 })
+	elsewhere := memory.RememberRequest{Lesson: "the vault opens with 4711", Private: true, Project: t.TempDir(), Caller: memory.Caller{Session: "sess-6"}}
+	if _, err := ann.Ingest.Remember(t.Context(), elsewhere); err != nil {
+		t.Fatal(err)
+	}
 	bob.until("bob lost it", func() bool { return len(bob.summaries()) == 2 })
 
 	// Forgotten by the one who shares it, and by the one who received it.
