@@ -14,8 +14,7 @@ import (
 var ErrSaved = errors.New("the saved index cannot be used")
 
 // Saver writes an index, for a process that begins with it instead of building it anew.
-// Numbers are little-endian. The first error ends the writing; Flush
-// returns it.
+// Numbers are little-endian. The first error ends the writing; Flush returns it.
 type Saver struct {
 	w    io.Writer
 	room []byte

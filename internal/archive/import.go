@@ -33,8 +33,7 @@ type Store interface {
 
 // Importer takes archives in. It changes nothing that is stored: values that are there stay
 // as they are, but a session that is private in the archive becomes so, and records that were
-// forgotten stay forgotten. So an import can be repeated,
-// and one that was killed goes on.
+// forgotten stay forgotten. So an import can be repeated, and one that was killed goes on.
 type Importer struct {
 	Writer Writer
 	Store  Store

@@ -69,8 +69,8 @@ const (
 )
 
 // closeTimeout is how long saving the indexes and closing the store may take: the store
-// writes a buffer of up to some megabytes. With httpserver.CancelGrace it is within config.StopGrace, so commands that
-// wait for the end do not give up before it.
+// writes a buffer of up to some megabytes. With httpserver.CancelGrace it is within
+// config.StopGrace, so commands that wait for the end do not give up before it.
 const closeTimeout = 10 * time.Second
 
 // reconcileEvery is how often every repository is rescanned whether or not it is watched.
@@ -223,7 +223,7 @@ func Serve(ctx context.Context, opts Options) (err error) {
 		}
 	}
 	d := newDaemon(opts, logger)
-	audit, auditFile, err := logging.OpenAudit(paths.Log, logging.AuditSize)
+	audit, auditFile, err := logging.OpenAudit(paths.Log)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 // Package indexer is the sole writer of the indexes. It maps records and files
 // to documents, applies committed changes in their order, fills the indexes at
-// start, saves words and vectors for the next start, and backfills the vector collections of models.
+// start, saves words and vectors for the next start, and backfills the vector
+// collections of models.
 //
 // Vocabulary. A document is one distinct text. An owner is a record, or a file with its
 // chunks: what has documents. A reference leads from a document to an owner, and to a

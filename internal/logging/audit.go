@@ -12,8 +12,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// AuditSize bounds the log of changes, in bytes; as much again is kept of the time before.
-const AuditSize = 10 << 20
+// auditSize bounds the log of changes, in bytes; as much again is kept of the time before.
+const auditSize = 10 << 20
 
 // maxAuditIDs is how many ids a line names.
 const maxAuditIDs = 20
@@ -24,9 +24,9 @@ func AuditPath(log string) string {
 	return filepath.Join(filepath.Dir(log), "audit.jsonl")
 }
 
-// OpenAudit opens it; size bounds it.
-func OpenAudit(log string, size int64) (*slog.Logger, io.Closer, error) {
-	return Open(Options{Path: AuditPath(log), MaxSize: size, Level: "info", Format: "json"})
+// OpenAudit opens it.
+func OpenAudit(log string) (*slog.Logger, io.Closer, error) {
+	return Open(Options{Path: AuditPath(log), MaxSize: auditSize, Level: "info", Format: "json"})
 }
 
 // What commands change without a daemon, or past it.

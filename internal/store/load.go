@@ -261,20 +261,15 @@ func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[
 	var written map[memory.DocID]struct{}
 	if held != nil { // before the vectors, which depend on what was written
 		var err error
-		if written, err = s.loadTermsSince(ctx, v, l.Terms, held, refs, o); err != nil {
+		if written, err = s.loadTerms(ctx, v, l.Terms, held, refs, o); err != nil {
 			return err
 		}
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	if held == nil {
 		g.Go(func() error {
-			return s.each(ctx, v, prefixTerms, 0, func(doc memory.DocID, b []byte) error {
-				if refs[doc] == 0 {
-					o.terms[doc] = struct{}{}
-					return nil
-				}
-				return l.Terms(doc, b)
-			})
+			_, err := s.loadTerms(ctx, v, l.Terms, nil, refs, o)
+			return err
 		})
 	}
 	names := s.Collections()
@@ -292,52 +287,60 @@ func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[
 	return g.Wait()
 }
 
-// loadTermsSince passes the terms that a loader does not hold, and returns their documents. The
-// loader drops the vectors of those that it holds: they may have lost their last reference and
-// with it their vectors, and were told again.
-func (s *Store) loadTermsSince(
+// loadTerms passes the terms that a loader does not hold, and returns the documents of those
+// that it may hold. Their vectors are dropped from what is held: such a document may have lost
+// its last reference, and with it its vectors, and have been written again.
+func (s *Store) loadTerms(
 	ctx context.Context, v View, load func(memory.DocID, []byte) error, held *memory.Held, refs map[memory.DocID]int32, o *orphans,
-) (passed map[memory.DocID]struct{}, err error) {
-	passed = map[memory.DocID]struct{}{}
+) (written map[memory.DocID]struct{}, err error) {
 	pass := func(doc memory.DocID, b []byte) error {
-		passed[doc] = struct{}{}
 		if refs[doc] == 0 {
 			o.terms[doc] = struct{}{}
 			return nil
 		}
+		return load(doc, b)
+	}
+	if held == nil {
+		return nil, s.each(ctx, v, prefixTerms, 0, pass)
+	}
+	written = map[memory.DocID]struct{}{}
+	err = s.each(ctx, v, prefixTerms, held.Since, func(doc memory.DocID, b []byte) error {
+		written[doc] = struct{}{}
 		if held.Has(doc) {
 			held.DropVectors(doc)
 		}
-		return load(doc, b)
-	}
-	if err := s.each(ctx, v, prefixTerms, held.Since, pass); err != nil {
+		return pass(doc, b)
+	})
+	if err != nil {
 		return nil, err
 	}
-	one := func(doc memory.DocID) error {
-		k := keyTerms(doc)
-		err := get(v.txn, k, func(b []byte) error { return pass(doc, b) })
-		if errors.Is(err, badger.ErrKeyNotFound) || memory.CodeOf(err) == memory.CodeCorrupt && s.damaged(err) {
-			return nil
-		}
-		return err
-	}
 	for doc := range refs {
-		if _, done := passed[doc]; !done && !held.Has(doc) {
-			if err := one(doc); err != nil {
-				return nil, err
-			}
+		if _, passed := written[doc]; passed || held.Has(doc) {
+			continue
+		}
+		if err := s.passOne(v, keyTerms(doc), doc, pass); err != nil {
+			return nil, err
 		}
 	}
 	for doc := range held.All {
-		if refs[doc] == 0 && s.left(v, doc) { // perhaps in part: a crash can end a sweep
+		if refs[doc] == 0 && s.remains(v, doc) { // perhaps in part: a crash can end a sweep
 			o.terms[doc] = struct{}{}
 		}
 	}
-	return passed, ctx.Err()
+	return written, ctx.Err()
 }
 
-// left reports whether terms or vectors of a document are there.
-func (s *Store) left(v View, doc memory.DocID) bool {
+// passOne passes the value of a document under a key, if there is a sound one.
+func (s *Store) passOne(v View, key []byte, doc memory.DocID, pass func(memory.DocID, []byte) error) error {
+	err := get(v.txn, key, func(b []byte) error { return pass(doc, b) })
+	if errors.Is(err, badger.ErrKeyNotFound) || memory.CodeOf(err) == memory.CodeCorrupt && s.damaged(err) {
+		return nil
+	}
+	return err
+}
+
+// remains reports whether terms or vectors of a document are there.
+func (s *Store) remains(v View, doc memory.DocID) bool {
 	keys := [][]byte{keyTerms(doc)}
 	for _, c := range s.collections.all() {
 		keys = append(keys, keyVector(c, doc))
@@ -371,8 +374,7 @@ func (s *Store) loadVectors(
 			if _, again := written[doc]; held.Has(doc) && !again {
 				continue
 			}
-			err := get(v.txn, keyVector(collectionKeyOf(name), doc), func(b []byte) error { return pass(doc, b) })
-			if err != nil && !errors.Is(err, badger.ErrKeyNotFound) && !(memory.CodeOf(err) == memory.CodeCorrupt && s.damaged(err)) {
+			if err := s.passOne(v, keyVector(collectionKeyOf(name), doc), doc, pass); err != nil {
 				return err
 			}
 		}

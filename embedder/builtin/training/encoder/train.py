@@ -33,8 +33,7 @@ def packed(folder):
         tokens = np.frombuffer(data, dtype="<u2", count=a + b, offset=at).astype(np.int64)
         at += 2 * (a + b)
         kinds.append(kind), sources.append(source), texts.append((tokens[:a], tokens[a:]))
-    names = open(os.path.join(folder, "kinds.txt")).read().split()
-    return torch.from_numpy(rows), torch.from_numpy(weight.copy()), np.array(kinds), np.array(sources), texts, names
+    return torch.from_numpy(rows), torch.from_numpy(weight.copy()), np.array(kinds), np.array(sources), texts
 
 
 class Encoder(nn.Module):
@@ -106,7 +105,7 @@ def main():
     o = p.parse_args()
     torch.manual_seed(o.seed), np.random.seed(o.seed)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    rows, weight, kinds, sources, texts, names = packed(o.packed)
+    rows, weight, kinds, sources, texts = packed(o.packed)
     longest = max(max(len(a), len(b)) for a, b in texts)
     model = Encoder(rows, weight, o.layers, o.heads, o.inner, longest)
     if o.start:

@@ -21,9 +21,8 @@ import (
 //
 //	rows.bin    for each token: its weight and the step of its row (float32), then the row's
 //	            components in steps (int8)
-//	pairs.bin   for each pair: number of its kind (uint8), number of its source (uint32), lengths of both
-//	            texts in tokens (uint8), tokens (uint16); compressed by zlib
-//	kinds.txt   the names of the kinds
+//	pairs.bin   for each pair: numbers of its kind (uint8) and of its source (uint32), lengths
+//	            of both texts in tokens (uint8), tokens (uint16); compressed by zlib
 func pack(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("pack", flag.ContinueOnError)
 	model := flags.String("model", "../model.bin", "table whose tokens are used")
@@ -62,15 +61,8 @@ func pack(args []string, out io.Writer) error {
 	if err := writeTo(filepath.Join(*to, "pairs.bin"), func(w io.Writer) error { return p.pairs(w, files) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d pairs of %d kinds\n", p.n, len(p.names))
-	return writeTo(filepath.Join(*to, "kinds.txt"), func(w io.Writer) error {
-		for _, name := range p.names {
-			if _, err := fmt.Fprintln(w, name); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	fmt.Fprintf(out, "%d pairs of %d kinds\n", p.n, len(p.kinds))
+	return nil
 }
 
 func writeTo(path string, write func(io.Writer) error) error {
@@ -111,7 +103,6 @@ type packer struct {
 	share   float64
 	chance  *rand.Rand
 	kinds   map[string]int
-	names   []string
 	n       int
 }
 
@@ -128,8 +119,8 @@ func (p *packer) pairs(w io.Writer, files []string) error {
 			}
 			kind, known := p.kinds[x.Kind]
 			if !known {
-				kind = len(p.names)
-				p.kinds[x.Kind], p.names = kind, append(p.names, x.Kind)
+				kind = len(p.kinds)
+				p.kinds[x.Kind] = kind
 			}
 			p.n++
 			line := binary.LittleEndian.AppendUint32([]byte{byte(kind)}, uint32(i))
