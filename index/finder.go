@@ -30,17 +30,27 @@ func (f *Finder) Find(hash uint64, is func(number uint32) bool) (number uint32, 
 
 // Add adds a number that is not there. hashOf returns the hash of what a number stands for.
 func (f *Finder) Add(number uint32, hashOf func(number uint32) uint64) {
-	if 4*(f.len+1) > 3*len(f.slots) {
-		before := f.slots
-		f.slots = make([]uint32, max(2*len(before), minFinder))
-		for _, s := range before {
-			if s != 0 {
-				f.place(s, hashOf(s-1))
-			}
-		}
-	}
+	f.Grow(1, hashOf)
 	f.place(number+1, hashOf(number))
 	f.len++
+}
+
+// Grow makes room for so many numbers more.
+func (f *Finder) Grow(more int, hashOf func(number uint32) uint64) {
+	size := max(len(f.slots), minFinder)
+	for 4*(f.len+more) > 3*size {
+		size *= 2
+	}
+	if size == len(f.slots) {
+		return
+	}
+	before := f.slots
+	f.slots = make([]uint32, size)
+	for _, s := range before {
+		if s != 0 {
+			f.place(s, hashOf(s-1))
+		}
+	}
 }
 
 func (f *Finder) place(slot uint32, hash uint64) {

@@ -47,6 +47,7 @@ func (n *Numbers) Fill(ids [][16]byte) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.seed = maphash.MakeSeed()
+	n.numbers.Grow(len(ids), n.hashOf)
 	for _, id := range ids {
 		if _, twice := n.find(id); twice {
 			n.numbers, n.ids, n.next = Finder{}, Table[[16]byte]{}, 0

@@ -58,12 +58,18 @@ const (
 // The functions below are called with mu held.
 
 func (x *Indexer) addRecord(r *memory.Record) uint32 {
-	n := x.owners.add(recordOwner(r))
-	num := x.reference(r.Doc, ref{owner: n})
-	x.owners.all[n].doc = num
-	x.sessions.addItem(n, num)
-	x.called.put(num, r)
-	return num
+	e := recordOwner(r)
+	e.doc, _ = x.numbers.Number(r.Doc)
+	x.addOwner(e)
+	x.called.put(e.doc, r)
+	return e.doc
+}
+
+// addOwner adds a record that is searched.
+func (x *Indexer) addOwner(e owner) {
+	n := x.owners.add(e)
+	x.reference(e.doc, ref{owner: n})
+	x.sessions.addItem(n, e.doc)
 }
 
 func (x *Indexer) dropRecord(r *memory.Record, touched map[uint32]memory.DocID) {
@@ -85,7 +91,8 @@ func (x *Indexer) addFile(f *memory.File) []uint32 {
 	x.fileNames.put(n, &x.owners.all[n], f.Head)
 	nums := make([]uint32, len(f.Chunks))
 	for i, c := range f.Chunks {
-		nums[i] = x.reference(c.Doc, ref{owner: n, ord: uint32(i)})
+		nums[i], _ = x.numbers.Number(c.Doc)
+		x.reference(nums[i], ref{owner: n, ord: uint32(i)})
 	}
 	return nums
 }
@@ -105,8 +112,7 @@ func (x *Indexer) dropFile(f *memory.File, touched map[uint32]memory.DocID) {
 	x.owners.drop(n)
 }
 
-func (x *Indexer) reference(id memory.DocID, r ref) uint32 {
-	num, _ := x.numbers.Number(id)
+func (x *Indexer) reference(num uint32, r ref) {
 	d, _ := x.docs.Get(num)
 	e := &x.owners.all[r.owner]
 	if d.set == nil && len(d.refs) == maxRefs {
@@ -123,7 +129,6 @@ func (x *Indexer) reference(id memory.DocID, r ref) uint32 {
 	}
 	x.setNewest(num, &d, max(d.newest, e.recalledAt()))
 	x.docs.Set(num, d)
-	return num
 }
 
 // dereference removes the references from a document to an owner, which must still

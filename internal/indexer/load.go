@@ -42,7 +42,7 @@ func (x *Indexer) load(ctx context.Context, store Store, read func(context.Conte
 			}
 			return nil
 		},
-		Collection: x.collections.wanted, Vector: x.loadVector, Held: saved.held,
+		Saved: saved.savedRecords(), Collection: x.collections.wanted, Vector: x.loadVector, Held: saved.held,
 	})
 	saved.wait() // also after an error: every goroutine has its owner
 	pipeline.end()

@@ -25,6 +25,8 @@ type owner struct {
 	*details
 	created int64  // milliseconds since 1970; orders the steps of a session
 	doc     uint32 // of a record: the number of its document
+	// logBytes is that of memory.RecordOutline.
+	logBytes uint32
 	// withdrawn is set for a lesson that is kept but not recalled.
 	withdrawn bool
 	// pinned is set for a pinned lesson.
@@ -116,6 +118,12 @@ func newOwners() owners {
 	}
 }
 
+// grow makes room for so many records more.
+func (e *owners) grow(records int) {
+	e.all = slices.Grow(e.all, records)
+	e.records.Grow(records, e.hashOf)
+}
+
 func (e *owners) add(x owner) uint32 {
 	n := uint32(len(e.all))
 	if last := len(e.free) - 1; last >= 0 {
@@ -197,7 +205,7 @@ func recordOwner(r *memory.Record) owner {
 	e := owner{
 		id: r.ID, kind: nameOf(string(r.Kind)), project: nameOf(r.Project), repo: nameOf(r.Repo),
 		session: nameOf(r.Session), lang: unnamed, screen: unnamed, created: r.Created.UnixMilli(),
-		followed: r.Provenance.Followed(),
+		logBytes: r.Outline().LogBytes, followed: r.Provenance.Followed(),
 	}
 	more := details{tags: r.Tags}
 	if r.Event != nil {

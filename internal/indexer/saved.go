@@ -12,13 +12,14 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// The saved indexes are the words and vectors of documents, most of the work of a start. All
-// else follows from records and files, which every start reads: so the saved indexes may be
-// older than the store, and a start takes from them only what the store still holds.
+// The saved indexes are the words and vectors of documents, and what filters need of lessons
+// and steps: most of the work of a start. Every start walks all records and files, and all
+// else follows from these: so the saved indexes may be older than the store, and a start takes
+// from them only what the store still holds.
 //
 // savedFormat is raised when what is saved changes, or what follows from the paths of files,
 // which are analysed when they are indexed.
-const savedFormat = 1
+const savedFormat = 2
 
 const (
 	// saveFrom is how many documents are worth saving: fewer are indexed in a tenth of a second.
@@ -95,6 +96,7 @@ func (x *Indexer) save(to *index.Saver) {
 		to.Word(d.names)
 		to.String(d.paths)
 	}
+	x.saveRecords(to, renumbered.Get)
 	x.lexical.Save(to, renumbered.Get) // without the parts of documents, which have no number here
 	all := x.collections.list()
 	to.Uint(uint64(len(all)))
@@ -104,14 +106,16 @@ func (x *Indexer) save(to *index.Saver) {
 	}
 }
 
-// restored are indexes as they were saved. Their documents are read before anything else,
-// because all else needs their numbers; words and vectors are read beside the records.
+// restored are indexes as they were saved. Their documents and records are read before
+// anything else; words and vectors are read while the store is walked.
 type restored struct {
 	x       *Indexer
 	saved   *memory.SavedIndexes
 	ids     [][16]byte // by number
 	indexed []bool     // by number: the words of the document are there
 	docs    index.Table[document]
+	records []owner
+	found   index.Finder // of records by id
 
 	done  chan struct{} // closed when the fields below are set
 	ready bool          // words and vectors are in the indexes
@@ -131,7 +135,10 @@ func (x *Indexer) restore() *restored {
 	}
 	r := &restored{x: x, saved: saved, done: make(chan struct{}), collections: map[string]bool{}}
 	in := index.NewRestorer(saved, saved.Size)
-	if err = r.readDocs(in); err == nil && !x.numbers.Fill(r.ids) {
+	if err = r.readDocs(in); err == nil {
+		err = r.readRecords(in)
+	}
+	if err == nil && !x.numbers.Fill(r.ids) {
 		err = fmt.Errorf("%w: a document is there twice", index.ErrSaved)
 	}
 	if err != nil {
@@ -141,6 +148,7 @@ func (x *Indexer) restore() *restored {
 	}
 	x.mu.Lock()
 	x.docs = r.docs
+	x.owners.grow(len(r.records))
 	x.mu.Unlock()
 	go r.readRest(in)
 	return r

@@ -146,10 +146,45 @@ type Loader struct {
 	// Collection chooses the spaces whose vectors are wanted; nil wants all.
 	Collection func(name string) bool
 	Vector     func(space string, doc DocID, v []float32) error
+	// Saved are records that need not be read, nil for none.
+	Saved *SavedRecords
 	// Held returns what the loader has already, nil for nothing. It is called after all
 	// records and files. Without Held, the loader has nothing.
 	Held func() *Held
 }
+
+// SavedRecords are what a loader has of the records of an earlier state of the store. Of one
+// that was not written since, only the key is read.
+type SavedRecords struct {
+	// Since is the version of the store's database that they are of, at least.
+	Since uint64
+	// Find returns the number of a record. It may be called beside all other functions.
+	Find func(id []byte) (n int, ok bool)
+	// Load loads the record of a number in place of Loader.Record.
+	Load func(n int) RecordOutline
+}
+
+// RecordOutline is what the store counts of a record.
+type RecordOutline struct {
+	Kind    Kind
+	Project string
+	Doc     DocID
+	// LogBytes is the approximate size of its line in a lesson log, 0 if it has none.
+	LogBytes uint32
+}
+
+// Outline returns the outline of a record.
+func (r *Record) Outline() RecordOutline {
+	o := RecordOutline{Kind: r.Kind, Project: r.Project, Doc: r.Doc}
+	if e := r.Event; e != nil {
+		o.LogBytes = uint32(len(r.Repo) + len(e.Context) + len(e.Command) + len(e.Lesson) + lineRest)
+	}
+	return o
+}
+
+// lineRest is the approximate size of a lesson log's line without its texts, in bytes:
+// field names, time, agent, rate and tags.
+const lineRest = 180
 
 // SavedIndexes are indexes as they were saved beside the store, to be read once and closed.
 type SavedIndexes struct {

@@ -64,15 +64,13 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		return 0, err
 	}
 	err = s.betweenCommits(func() {
-		for doc, n := range c.refs {
-			s.refs[doc] += n
-		}
 		for doc, n := range s.refs {
-			if n == 0 { // its last reference was removed while Load ran
+			if c.refs[doc] += n; c.refs[doc] == 0 { // its last reference was removed while Load ran
 				c.orphans.terms[doc] = struct{}{}
-				delete(s.refs, doc)
+				delete(c.refs, doc)
 			}
 		}
+		s.refs = c.refs
 		for id, n := range c.chunkSets {
 			s.chunkSets[id] += n
 		}
@@ -133,14 +131,16 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 			return nil, err
 		}
 	}
-	for r, err := range ahead(v.Records()) {
+	for r, err := range ahead(v.unsavedRecords(l.Saved)) {
 		if s.damaged(err) {
 			continue
 		}
-		c.refs[r.Doc]++
-		c.logSizes.add(&r, 1)
-		c.totals[string(r.Kind)]++
-		if err := l.Record(r); err != nil {
+		if r.saved {
+			c.add(l.Saved.Load(r.number))
+			continue
+		}
+		c.add(r.record.Outline())
+		if err := l.Record(r.record); err != nil {
 			return nil, err
 		}
 	}
@@ -148,6 +148,38 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 		return nil, err
 	}
 	return c, s.loadDocs(ctx, v, l, c.refs, &c.orphans)
+}
+
+func (c *contents) add(o memory.RecordOutline) {
+	c.refs[o.Doc]++
+	c.logSizes.change(o.Project, int64(o.LogBytes))
+	c.totals[string(o.Kind)]++
+}
+
+// loadedRecord is a record, or the number of one that the loader has.
+type loadedRecord struct {
+	saved  bool
+	number int
+	record memory.Record
+}
+
+// unsavedRecords walks all records, and reads those that were not saved.
+func (v View) unsavedRecords(saved *memory.SavedRecords) iter.Seq2[loadedRecord, error] {
+	return func(yield func(loadedRecord, error) bool) {
+		for item := range v.items(prefixRecord, prefixRecord) {
+			var r loadedRecord
+			var err error
+			if saved != nil && item.Version() <= saved.Since {
+				r.number, r.saved = saved.Find(item.Key()[len(prefixRecord):])
+			}
+			if !r.saved {
+				r.record, err = readItem(item, func(_, b []byte) (memory.Record, error) { return decode[memory.Record](b) })
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
 }
 
 // walkFiles passes the files to a loader. It decodes every chunk set once.
@@ -258,10 +290,10 @@ func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[
 	if l.Held != nil {
 		held = l.Held()
 	}
-	var written map[memory.DocID]struct{}
+	var apart []memory.DocID
 	if held != nil { // before the vectors, which depend on what was written
 		var err error
-		if written, err = s.loadTerms(ctx, v, l.Terms, held, refs, o); err != nil {
+		if apart, err = s.loadTerms(ctx, v, l.Terms, held, refs, o); err != nil {
 			return err
 		}
 	}
@@ -278,7 +310,7 @@ func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[
 			if l.Collection != nil && !l.Collection(name) {
 				continue
 			}
-			if err := s.loadVectors(ctx, v, l.Vector, name, held, written, refs, o); err != nil {
+			if err := s.loadVectors(ctx, v, l.Vector, name, held, apart, refs, o); err != nil {
 				return err
 			}
 		}
@@ -287,12 +319,13 @@ func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[
 	return g.Wait()
 }
 
-// loadTerms passes the terms that a loader does not hold, and returns the documents of those
-// that it may hold. Their vectors are dropped from what is held: such a document may have lost
-// its last reference, and with it its vectors, and have been written again.
+// loadTerms passes the terms that a loader does not hold. It returns the documents whose
+// vectors it lacks though they may be old: those that it does not hold at all, and those that
+// were written since. The vectors of the latter are dropped from what is held: such a document
+// may have lost its last reference, and with it its vectors, and have been written again.
 func (s *Store) loadTerms(
 	ctx context.Context, v View, load func(memory.DocID, []byte) error, held *memory.Held, refs map[memory.DocID]int32, o *orphans,
-) (written map[memory.DocID]struct{}, err error) {
+) (apart []memory.DocID, err error) {
 	pass := func(doc memory.DocID, b []byte) error {
 		if refs[doc] == 0 {
 			o.terms[doc] = struct{}{}
@@ -303,11 +336,12 @@ func (s *Store) loadTerms(
 	if held == nil {
 		return nil, s.each(ctx, v, prefixTerms, 0, pass)
 	}
-	written = map[memory.DocID]struct{}{}
+	written := map[memory.DocID]struct{}{}
 	err = s.each(ctx, v, prefixTerms, held.Since, func(doc memory.DocID, b []byte) error {
 		written[doc] = struct{}{}
 		if held.Has(doc) {
 			held.DropVectors(doc)
+			apart = append(apart, doc)
 		}
 		return pass(doc, b)
 	})
@@ -318,6 +352,7 @@ func (s *Store) loadTerms(
 		if _, passed := written[doc]; passed || held.Has(doc) {
 			continue
 		}
+		apart = append(apart, doc)
 		if err := s.passOne(v, keyTerms(doc), doc, pass); err != nil {
 			return nil, err
 		}
@@ -327,7 +362,7 @@ func (s *Store) loadTerms(
 			o.terms[doc] = struct{}{}
 		}
 	}
-	return written, ctx.Err()
+	return apart, ctx.Err()
 }
 
 // passOne passes the value of a document under a key, if there is a sound one.
@@ -353,7 +388,7 @@ func (s *Store) remains(v View, doc memory.DocID) bool {
 
 // loadVectors passes the vectors of a collection that a loader does not hold.
 func (s *Store) loadVectors(
-	ctx context.Context, v View, load func(string, memory.DocID, []float32) error, name string, held *memory.Held, written map[memory.DocID]struct{}, refs map[memory.DocID]int32, o *orphans,
+	ctx context.Context, v View, load func(string, memory.DocID, []float32) error, name string, held *memory.Held, apart []memory.DocID, refs map[memory.DocID]int32, o *orphans,
 ) error {
 	prefix, since := prefixVectors(collectionKeyOf(name)), uint64(0)
 	pass := func(doc memory.DocID, b []byte) error {
@@ -370,10 +405,7 @@ func (s *Store) loadVectors(
 	}
 	if held != nil && held.Vectors(name) {
 		since = held.Since
-		for doc := range refs {
-			if _, again := written[doc]; held.Has(doc) && !again {
-				continue
-			}
+		for _, doc := range apart {
 			if err := s.passOne(v, keyVector(collectionKeyOf(name), doc), doc, pass); err != nil {
 				return err
 			}

@@ -148,6 +148,50 @@ func TestLoadPassesWhatIsNotHeld(t *testing.T) {
 	}
 }
 
+// TestLoadReadsRecordsThatAreNotSaved: a record that was written since is read, also one that
+// is saved in an earlier state. All are counted alike.
+func TestLoadReadsRecordsThatAreNotSaved(t *testing.T) {
+	s := open(t, Options{})
+	old, changed := putLesson(t, s, "l-1", "old"), putLesson(t, s, "l-2", "before")
+	saveIndexes(t, s, "")
+	_, since, err := savedIndexes(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	putLesson(t, s, "l-2", "after")
+	putLesson(t, s, "l-3", "new")
+	saved := map[string]memory.RecordOutline{"l-1": {}, "l-2": {}}
+	for id := range saved {
+		r, err := s.Record(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		saved[id] = r.Outline()
+	}
+	saved["l-2"] = memory.RecordOutline{Doc: changed}
+	ids := []string{"l-1", "l-2"}
+	var read, loaded []string
+	l := readAll()
+	l.Record = func(r memory.Record) error { read = append(read, r.ID); return nil }
+	l.Saved = &memory.SavedRecords{
+		Since: since,
+		Find:  func(id []byte) (int, bool) { n := slices.Index(ids, string(id)); return n, n >= 0 },
+		Load:  func(n int) memory.RecordOutline { loaded = append(loaded, ids[n]); return saved[ids[n]] },
+	}
+	if _, err := s.Load(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(read, []string{"l-2", "l-3"}) || !slices.Equal(loaded, []string{"l-1"}) {
+		t.Errorf("%v are read and %v taken as saved, want l-2, l-3 and l-1", read, loaded)
+	}
+	if n := s.references(old); n != 1 {
+		t.Errorf("the document of the saved record has %d references, want 1", n)
+	}
+	if err := s.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestForgettingRemovesSavedIndexes, also those that are being written.
 func TestForgettingRemovesSavedIndexes(t *testing.T) {
 	s := open(t, Options{})

@@ -156,19 +156,14 @@ func (s *Store) checkSizes(stored sandboxSizes, bad func(string, ...any)) {
 	}
 }
 
-// lineRest is the approximate size of a lesson log's line without its texts, in bytes:
-// field names, time, agent, rate and tags.
-const lineRest = 180
-
 // logSizes are the approximate sizes of the projects' lesson logs, in bytes.
 type logSizes map[string]int64
 
 // add adds the size of a record, or subtracts it if times is -1.
 func (l logSizes) add(r *memory.Record, times int64) {
-	if r == nil || r.Event == nil {
-		return
+	if r != nil {
+		l.change(r.Project, times*int64(r.Outline().LogBytes))
 	}
-	l.change(r.Project, times*int64(len(r.Repo)+len(r.Event.Context)+len(r.Event.Command)+len(r.Event.Lesson)+lineRest))
 }
 
 func (l logSizes) change(project string, bytes int64) {

@@ -170,22 +170,33 @@ func scan[T any](v View, prefix []byte, read func(key, payload []byte) (T, error
 // scanFrom is scan beginning at a key.
 func scanFrom[T any](v View, prefix, from []byte, read func(key, payload []byte) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
-		defer it.Close()
-		for it.Seek(from); it.Valid(); it.Next() {
-			item := it.Item()
-			var out T
-			err := item.Value(func(value []byte) error {
-				payload, err := unseal(item.Key(), value)
-				if err != nil {
-					return err
-				}
-				out, err = read(item.Key(), payload)
-				return err
-			})
-			if !yield(out, err) {
+		for item := range v.items(prefix, from) {
+			if !yield(readItem(item, read)) {
 				return
 			}
 		}
 	}
+}
+
+// items walks the items under a prefix, beginning at a key.
+func (v View) items(prefix, from []byte) iter.Seq[*badger.Item] {
+	return func(yield func(*badger.Item) bool) {
+		it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+		defer it.Close()
+		for it.Seek(from); it.Valid() && yield(it.Item()); it.Next() {
+		}
+	}
+}
+
+// readItem reads the value of an item.
+func readItem[T any](item *badger.Item, read func(key, payload []byte) (T, error)) (out T, err error) {
+	err = item.Value(func(value []byte) error {
+		payload, err := unseal(item.Key(), value)
+		if err != nil {
+			return err
+		}
+		out, err = read(item.Key(), payload)
+		return err
+	})
+	return out, err
 }

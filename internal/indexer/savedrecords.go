@@ -1,0 +1,152 @@
+package indexer
+
+import (
+	"hash/maphash"
+
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// The bits of a saved record.
+const (
+	savedWithdrawn = 1 << iota
+	savedPinned
+	savedFollowed
+	savedRate
+)
+
+// savedNames is how many names a saved record has.
+const savedNames = 5
+
+// isSaved reports whether an owner is saved: it is a lesson or a step. All other records are
+// few, and more is derived from them.
+func (e *owner) isSaved() bool { return e.file == nil && (e.is(memory.Lesson) || e.is(memory.Step)) }
+
+// savedNames are the names that are saved, in their order in the file.
+func (e *owner) savedNames() [savedNames]*name {
+	return [...]*name{&e.kind, &e.project, &e.repo, &e.session, &e.screen}
+}
+
+// saveRecords saves the lessons and steps. numberOf returns the saved number of a document.
+func (x *Indexer) saveRecords(to *index.Saver, numberOf func(doc uint32) (uint32, bool)) {
+	numbers, names, records := map[name]uint64{}, []name(nil), 0
+	for n := range x.owners.allRecords() {
+		e := &x.owners.all[n]
+		if !e.isSaved() {
+			continue
+		}
+		records++
+		for _, name := range e.savedNames() {
+			if _, known := numbers[*name]; !known {
+				numbers[*name] = uint64(len(names))
+				names = append(names, *name)
+			}
+		}
+	}
+	to.Uint(uint64(len(names)))
+	for _, name := range names {
+		to.String(name.Value())
+	}
+	to.Uint(uint64(records))
+	for n := range x.owners.allRecords() {
+		e := &x.owners.all[n]
+		if !e.isSaved() {
+			continue
+		}
+		to.String(e.id)
+		doc, _ := numberOf(e.doc) // a record has a document
+		to.Uint(uint64(doc))
+		to.Word(uint64(e.created))
+		to.Uint(uint64(e.logBytes))
+		for _, name := range e.savedNames() {
+			to.Uint(numbers[*name])
+		}
+		bits := bit(e.withdrawn, savedWithdrawn) | bit(e.pinned, savedPinned) | bit(e.followed, savedFollowed) | bit(e.rate != nil, savedRate)
+		to.Uint(bits)
+		if e.rate != nil {
+			to.Uint(uint64(e.rate.Successes))
+			to.Uint(uint64(e.rate.Attempts))
+		}
+		saveStrings(to, e.tags)
+		saveStrings(to, e.fingerprints)
+	}
+}
+
+func bit(set bool, bit uint64) uint64 {
+	if set {
+		return bit
+	}
+	return 0
+}
+
+func saveStrings(to *index.Saver, texts []string) {
+	to.Uint(uint64(len(texts)))
+	for _, text := range texts {
+		to.String(text)
+	}
+}
+
+func restoreStrings(in *index.Restorer) []string {
+	var texts []string
+	for range in.Count(1) {
+		texts = append(texts, in.String())
+	}
+	return texts
+}
+
+// readRecords reads the lessons and steps, after the documents.
+func (r *restored) readRecords(in *index.Restorer) error {
+	names := make([]name, in.Count(1))
+	for i := range names {
+		names[i] = nameOf(in.String())
+	}
+	r.records = make([]owner, in.Count(1+1+8+1+savedNames+3))
+	r.found.Grow(len(r.records), r.hashOf)
+	for n := range r.records {
+		e := &r.records[n]
+		*e = owner{id: in.String(), doc: uint32(in.Below(uint64(len(r.ids)))), created: int64(in.Word()), logBytes: uint32(in.Below(1 << 32)), lang: unnamed, details: plain}
+		for _, name := range e.savedNames() {
+			if i := in.Below(uint64(len(names))); in.Err() == nil {
+				*name = names[i]
+			}
+		}
+		bits := in.Below(savedRate << 1)
+		e.withdrawn, e.pinned, e.followed = bits&savedWithdrawn != 0, bits&savedPinned != 0, bits&savedFollowed != 0
+		var more details
+		if bits&savedRate != 0 {
+			more.rate = &memory.Rate{Successes: int(in.Below(1 << 31)), Attempts: int(in.Below(1 << 31))}
+		}
+		more.tags, more.fingerprints = restoreStrings(in), restoreStrings(in)
+		if more.rate != nil || len(more.tags)+len(more.fingerprints) > 0 {
+			e.details = &more
+		}
+		if in.Err() != nil {
+			break
+		}
+		r.found.Add(uint32(n), r.hashOf)
+	}
+	return in.Err()
+}
+
+func (r *restored) hashOf(n uint32) uint64 { return maphash.String(r.x.owners.seed, r.records[n].id) }
+
+// savedRecords describes the lessons and steps to the store; nil for a nil receiver.
+func (r *restored) savedRecords() *memory.SavedRecords {
+	if r == nil {
+		return nil
+	}
+	return &memory.SavedRecords{
+		Since: r.saved.Since,
+		Find: func(id []byte) (int, bool) {
+			n, ok := r.found.Find(maphash.Bytes(r.x.owners.seed, id), func(n uint32) bool { return r.records[n].id == string(id) })
+			return int(n), ok
+		},
+		Load: func(n int) memory.RecordOutline {
+			e := r.records[n]
+			r.x.mu.Lock()
+			defer r.x.mu.Unlock()
+			r.x.addOwner(e)
+			return memory.RecordOutline{Kind: memory.Kind(e.kind.Value()), Project: e.project.Value(), Doc: r.ids[e.doc], LogBytes: e.logBytes}
+		},
+	}
+}
