@@ -68,7 +68,7 @@ func TestChild(t *testing.T) {
 func runAndKill(t *testing.T, task, dir, to string, after int) (made int) {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.run=^TestChild$")
-	c.Env = append(os.Environ(), childEnv+"="+task+"\n"+dir+"\n"+to)
+	c.Env = append(os.Environ(), childEnv+"="+task+"\n"+dir+"\n"+to, "TMPDIR="+t.TempDir()) // the killed child leaves its folders
 	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

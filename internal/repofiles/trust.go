@@ -210,7 +210,7 @@ func (t *trust) notice(root string) string {
 		return ""
 	}
 	t.noticed[root] = true
-	return w.state(root).Text() + " in this repository are not read: they come from its author. Its user can agree with `recalld trust`."
+	return "Not read: " + w.state(root).Text() + " of this repository, because its author wrote them. Its user can agree with `recalld trust`."
 }
 
 // takeFresh returns the roots whose files are to be read again from their beginning.

@@ -162,7 +162,7 @@ func openDamaged(opts Options, x *examination) (*Store, error) {
 		return rebuild(opts.Dir, x, copied, nil)
 	}
 	scratch, need := readablePath(opts.Dir), copyRoom(opts.Dir)
-	err := roomForCopy(filepath.Dir(scratch), need)
+	err := roomFor(filepath.Dir(scratch), need)
 	if err == nil {
 		err = make(scratch)
 	} else {

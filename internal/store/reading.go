@@ -203,19 +203,19 @@ func memoryFolders() []string { return []string{"/dev/shm", os.TempDir()} }
 // tables are compacted, and a log.
 func copyRoom(dir string) int64 { return 2*sizeOf(dir) + reserveSize }
 
-// roomForCopy returns an error if a folder has no room for a copy of need bytes. Callers
+// roomFor returns an error if a folder has no room for need bytes. Callers
 // check before Badger writes, because a full disk kills the process (see guard).
-func roomForCopy(parent string, need int64) error {
+func roomFor(parent string, need int64) error {
 	disk, err := lookAtDisk(parent)
 	switch {
 	case err != nil:
 		return err
 	case disk.readOnly:
-		return memory.Errorf(memory.CodeReadOnly, "the store cannot be copied: %s cannot be written", parent)
+		return memory.Errorf(memory.CodeReadOnly, "%s cannot be written", parent)
 	case disk.free < need:
 		return &memory.Error{
 			Code: memory.CodeReadOnly, Limit: mebibytes(need) + " free",
-			Message: fmt.Sprintf("the store cannot be copied: the disk of %s has %s free, and %s are needed", parent, mebibytes(disk.free), mebibytes(need)),
+			Message: fmt.Sprintf("the disk of %s has %s free, and %s are needed", parent, mebibytes(disk.free), mebibytes(need)),
 			Hint:    fmt.Sprintf("free %s there", mebibytes(need-disk.free)),
 		}
 	}
@@ -238,7 +238,7 @@ func copyElsewhere(dir string, need int64, fill func(to string) error) (to strin
 				_ = os.RemoveAll(path) // fails if it belongs to another user
 			}
 		}
-		if err = roomForCopy(parent, need); err == nil {
+		if err = roomFor(parent, need); err == nil {
 			to, err = os.MkdirTemp(parent, name)
 		}
 		if err != nil {

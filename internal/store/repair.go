@@ -49,7 +49,7 @@ func PrepareRepair(ctx context.Context, opts Options, refill *Refill) (*Repair, 
 	if err != nil {
 		return nil, err
 	}
-	if err := roomForCopy(filepath.Dir(repairingPath(opts.Dir)), copyRoom(opts.Dir)); err != nil {
+	if err := roomFor(filepath.Dir(repairingPath(opts.Dir)), copyRoom(opts.Dir)); err != nil {
 		return nil, fmt.Errorf("prepare repair: %w", err)
 	}
 	if err := x.refusal(); err != nil {

@@ -52,7 +52,7 @@ func PrepareRestore(ctx context.Context, opts Options, from Restoring) (*Restore
 	if err := fsx.MakeFolder(filepath.Dir(opts.Dir), 0o700); err != nil {
 		return nil, fmt.Errorf("prepare restore: %w", err)
 	}
-	if err := roomForCopy(filepath.Dir(opts.Dir), 2*from.Size+reserveSize); err != nil {
+	if err := roomFor(filepath.Dir(opts.Dir), 2*from.Size+reserveSize); err != nil {
 		return nil, fmt.Errorf("prepare restore: %w", err)
 	}
 	r := &Restore{made: Repair{opts: opts}}

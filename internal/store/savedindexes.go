@@ -112,7 +112,7 @@ func (s *Store) SaveIndexes(ctx context.Context, write func(io.Writer) error) er
 	if s.unswept.Load() { // the next start must read everything to find them
 		return memory.Errorf(memory.CodeReadOnly, "save indexes: documents without a reference are left")
 	}
-	if err := roomForCopy(s.opts.Dir, s.DiskSize()+reserveSize); err != nil {
+	if err := roomFor(s.opts.Dir, s.DiskSize()+reserveSize); err != nil {
 		return fmt.Errorf("save indexes: %w", err)
 	}
 	var since uint64
