@@ -316,7 +316,7 @@ var homes = []home{
 		"what a secret looks like is redact's to know, and what else the library brings is used by nobody"},
 	{"github.com/pelletier/go-toml/v2", []string{"internal/connect", "internal/redact"},
 		"Codex keeps its settings in TOML, and gitleaks its rules"},
-	{"github.com/tailscale/hujson", []string{"internal/connect"},
+	{"github.com/tailscale/hujson", []string{"internal/connect", "internal/source/contextfile"},
 		"it tells where things stand in JSON with comments, which only the files of clients are"},
 	{"github.com/ncruces/go-sqlite3", []string{"internal/source/agentlog", "bench/agents"},
 		"OpenCode keeps its sessions in a database of SQLite, which is read in one place, and made in a measure"},

@@ -94,7 +94,7 @@ func newTrust(opts *Options) (*trust, error) {
 	}
 	for _, p := range known {
 		raw, err := opts.Store.State(memory.StateKey{Project: p.ID, Kind: memory.StateTrust})
-		if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
+		if memory.CodeOf(err) == memory.CodeNotFound {
 			continue
 		}
 		if err != nil {

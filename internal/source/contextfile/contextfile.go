@@ -116,40 +116,18 @@ type Result struct {
 	Hash string
 }
 
-// Options configure a Scanner. Zero values mean the defaults.
-type Options struct {
-	// MaxFileSize is the largest file that is read, in bytes. Default 256 KiB.
-	MaxFileSize int64
-	// MaxFiles bounds the files beyond Names: those in .cursor/rules and its folders, and
-	// those that .recalld/context.yaml names. Default 200.
-	MaxFiles int
-	// Clock is the clock by which a file counts as just written. Default time.Now.
-	Clock func() time.Time
-}
-
-func (o *Options) validate() error {
-	if o.MaxFileSize == 0 {
-		o.MaxFileSize = 256 << 10
-	}
-	if o.MaxFiles == 0 {
-		o.MaxFiles = 200
-	}
-	if o.MaxFileSize < 0 {
-		return memory.Invalid("max_file_size", "at least 1 byte", "%d is out of range", o.MaxFileSize)
-	}
-	if o.MaxFiles < 0 {
-		return memory.Invalid("max_files", "at least 1", "%d is out of range", o.MaxFiles)
-	}
-	if o.Clock == nil {
-		o.Clock = time.Now
-	}
-	return nil
-}
+const (
+	// maxFileSize is the largest file that is read, in bytes.
+	maxFileSize = 256 << 10
+	// maxFiles bounds the files beyond Names: those in .cursor/rules and its folders, and
+	// those that .recalld/context.yaml names.
+	maxFiles = 200
+)
 
 // Scanner scans repositories and caches the results: scanning an unchanged one costs
 // little more than reading each file's time and size. It is safe for concurrent use.
 type Scanner struct {
-	opts Options
+	clock func() time.Time // by which a file counts as just written
 
 	mu    sync.Mutex // guards known
 	known map[string]*scanned
@@ -159,9 +137,4 @@ type Scanner struct {
 const maxKnown = 256
 
 // New returns a scanner.
-func New(opts Options) (*Scanner, error) {
-	if err := opts.validate(); err != nil {
-		return nil, err
-	}
-	return &Scanner{opts: opts, known: map[string]*scanned{}}, nil
-}
+func New() *Scanner { return &Scanner{clock: time.Now, known: map[string]*scanned{}} }

@@ -87,4 +87,4 @@ func ReadTree(dir string) iter.Seq2[Batch, error] {
 }
 
 // readAll is a reading without a later poll.
-func readAll(t *tree) reading { return reading{tree: t, maxSteps: DefaultMaxSteps, final: true} }
+func readAll(t *tree) reading { return reading{tree: t, maxSteps: maxSteps, final: true} }

@@ -117,7 +117,7 @@ func (l *folderReader) readSession() (hash uint64, ok bool) {
 	}
 	f := l.file(l.at, sessionFile, path, info)
 	_, told := slices.BinarySearch(l.state.known, f.hash)
-	text, _, err := readFile(l.at, sessionFile)
+	text, err := readFile(l.at, sessionFile)
 	if err != nil && !isRefused(err) {
 		l.unreadable(path, err)
 		return 0, true
@@ -169,7 +169,7 @@ func (l *folderReader) checked(s memory.Session) (memory.Session, error) {
 
 // readStep reads one file into the batch.
 func (l *folderReader) readStep(f file) {
-	text, _, err := readFile(f.in, f.name)
+	text, err := readFile(f.in, f.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		l.waiting[f.path] = "" // removed since it was listed, or about to be replaced
