@@ -3,10 +3,11 @@ package code
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -106,11 +107,7 @@ func (r *refresher) discover(ctx context.Context, look timer) {
 			}
 		}
 	}
-	for root := range r.candidates {
-		if !seen[root] {
-			delete(r.candidates, root)
-		}
-	}
+	maps.DeleteFunc(r.candidates, func(root string, _ time.Time) bool { return !seen[root] })
 	if len(r.candidates) > 0 || time.Now().Before(r.lookUntil) {
 		look.Reset(lookEvery)
 	}
@@ -137,21 +134,13 @@ func isFilling(id project.Identity) bool {
 	if _, err := os.Lstat(filepath.Join(id.GitDir, "index.lock")); err == nil {
 		return true
 	}
+	objects := os.DirFS(filepath.Join(id.CommonDir, "objects"))
 	for _, pattern := range []string{"pack/tmp_*", "tmp_objdir-*"} {
-		if found, err := filepath.Glob(filepath.Join(escaped(id.CommonDir), "objects", filepath.FromSlash(pattern))); err == nil && len(found) > 0 {
+		if found, err := fs.Glob(objects, pattern); err == nil && len(found) > 0 {
 			return true
 		}
 	}
 	return false
-}
-
-// escaped escapes the characters of a path that are special in a pattern. Windows has no
-// escape, and paths there seldom contain such characters.
-func escaped(path string) string {
-	if filepath.Separator != '/' {
-		return path
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 // isEmpty reports whether a repository contains only git's own files.

@@ -64,13 +64,13 @@ func (r *refresher) take(ctx context.Context, batch watch.Batch, look timer) {
 		r.appearing(look)
 		return
 	}
-	b, err := r.s.opts.Store.Sandbox(box.id)
-	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
-		r.leave(batch.Root)
-		return
-	}
-	if err != nil {
+	b, known, err := r.s.sandbox(box.id)
+	switch {
+	case err != nil:
 		r.s.opts.Logger.Error("sandbox cannot be read", "part", "code", "root", batch.Root, "error", err)
+		return
+	case !known:
+		r.leave(batch.Root)
 		return
 	}
 	priority := livePriority

@@ -94,12 +94,12 @@ func (s *Sandboxes) pauseProject(ctx context.Context, req memory.PauseRequest) e
 	if err != nil {
 		return err
 	}
-	box, err := s.opts.Store.Sandbox(project.SandboxID(id.Root))
-	if err != nil && memory.CodeOf(err) == memory.CodeNotFound {
-		return &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: id.Root + " is not indexed", Cause: err}
-	}
+	box, known, err := s.sandbox(project.SandboxID(id.Root))
 	if err != nil {
-		return fmt.Errorf("read sandbox: %w", err)
+		return err
+	}
+	if !known {
+		return &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: id.Root + " is not indexed"}
 	}
 	changed, err := s.markPaused(ctx, box.Project, !req.Resume)
 	if err != nil {

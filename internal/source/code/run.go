@@ -224,9 +224,7 @@ func (r *run) walk(ctx context.Context, only []string) ([]Entry, error) {
 		return nil, err
 	}
 	r.report.View, r.report.Note, r.report.Incomplete = walked.View, walked.Note, walked.Incomplete
-	for reason, n := range walked.Skipped {
-		r.report.Skipped[reason] += n
-	}
+	maps.Copy(r.report.Skipped, walked.Skipped)
 	return entries, nil
 }
 
@@ -283,20 +281,15 @@ func (r *run) drop(ctx context.Context, only []string) error {
 			gone[p] = true
 		}
 	}
-	for p, err := range r.known.Paths(only) {
-		if err != nil {
-			return fmt.Errorf("list known files: %w", err)
+	known, err := r.known.Paths(only)
+	if err != nil {
+		return fmt.Errorf("list known files: %w", err)
+	}
+	for _, p := range known {
+		// A file in a folder that could not be read may still exist.
+		if !r.seen[p] && !(r.report.Incomplete && r.mayBeThere(p)) {
+			gone[p] = true
 		}
-		if r.seen[p] {
-			continue
-		}
-		if r.report.Incomplete {
-			// A file in a folder that could not be read may still exist.
-			if r.mayBeThere(p) {
-				continue
-			}
-		}
-		gone[p] = true
 	}
 	return each(ctx, dropWorkers, slices.Sorted(maps.Keys(gone)), func(ctx context.Context, p string) error {
 		if err := r.sink.DropFile(ctx, r.sandbox.ID, p); err != nil {

@@ -299,6 +299,18 @@ func (s *Sandboxes) enqueue(ctx context.Context, run RunRequest) (Queued, error)
 	return at, nil
 }
 
+// sandbox returns a stored sandbox, and whether there is one.
+func (s *Sandboxes) sandbox(id string) (b memory.Sandbox, known bool, err error) {
+	b, err = s.opts.Store.Sandbox(id)
+	if memory.CodeOf(err) == memory.CodeNotFound {
+		return memory.Sandbox{}, false, nil
+	}
+	if err != nil {
+		return b, false, fmt.Errorf("read sandbox: %w", err)
+	}
+	return b, true, nil
+}
+
 // record changes the stored sandbox and its project, which are zero if they are new. It
 // returns errSuspended while the project is suspended, so that a project that is being
 // removed does not come back.
@@ -319,9 +331,9 @@ func (s *Sandboxes) record(ctx context.Context, project, sandbox string, change 
 	if i := slices.IndexFunc(projects, func(p memory.Project) bool { return p.ID == project }); i >= 0 {
 		p = projects[i]
 	}
-	b, err := s.opts.Store.Sandbox(sandbox)
-	if err != nil && memory.CodeOf(err) != memory.CodeNotFound {
-		return fmt.Errorf("read sandbox: %w", err)
+	b, _, err := s.sandbox(sandbox)
+	if err != nil {
+		return err
 	}
 	if p = change(p, &b); p.ID == "" {
 		return memory.Errorf(memory.CodeNotFound, "project %s is unknown", project)

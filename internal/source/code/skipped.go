@@ -3,7 +3,6 @@ package code
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -25,13 +24,12 @@ func (s *Sandboxes) Skipped(ctx context.Context, req memory.SkippedRequest) (*me
 	if err != nil {
 		return nil, err
 	}
-	box, err := s.opts.Store.Sandbox(project.SandboxID(id.Root))
-	switch {
-	case err == nil:
-	case memory.CodeOf(err) == memory.CodeNotFound: // it is not indexed
+	box, indexed, err := s.sandbox(project.SandboxID(id.Root))
+	if err != nil {
+		return nil, err
+	}
+	if !indexed {
 		box = memory.Sandbox{ID: project.SandboxID(id.Root), Root: id.Root}
-	default:
-		return nil, fmt.Errorf("read sandbox: %w", err)
 	}
 	known, err := knownOf(s.opts.Store, box.ID, true)
 	if err != nil {
