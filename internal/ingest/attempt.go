@@ -85,19 +85,11 @@ func (a *attempts) put(session memory.SessionKey, open []attempt) {
 		a.open = map[memory.SessionKey][]attempt{}
 	}
 	a.open[session] = open
-	if len(a.open) <= maxTriedSessions {
-		return
-	}
-	oldest, when := session, time.Time{}
-	for key, list := range a.open {
-		if last := list[len(list)-1].at; when.IsZero() || last.Before(when) {
-			oldest, when = key, last
-		}
-	}
-	delete(a.open, oldest)
+	dropOldest(a.open, maxTriedSessions, func(list []attempt) time.Time { return list[len(list)-1].at })
 }
 
-// handOut records that lessons about some errors were handed out to a session.
+// handOut records that lessons about some errors were handed out to a session. Its next
+// steps count for or against them.
 func (a *attempts) handOut(session memory.SessionKey, errors, lessons []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,13 +100,7 @@ func (a *attempts) handOut(session memory.SessionKey, errors, lessons []string) 
 	}
 }
 
-// HandedOut records which lessons an answer gave to a session for errors with these
-// fingerprints. The session's next steps count for or against them.
-func (s *Service) HandedOut(session memory.SessionKey, errors, lessons []string) {
-	s.attempts.handOut(session, errors, lessons)
-}
-
-// Answered calls HandedOut for the lessons of an answer about an error that the query
+// Answered hands out the lessons of an answer about an error that the query
 // quotes: those that match the error exactly, otherwise the best one. It is a no-op for
 // other queries, and without a session.
 func (s *Service) Answered(req memory.RecallRequest, a *memory.RecallResponse, receiptOf func(id string) (memory.Receipt, error)) {
@@ -147,11 +133,11 @@ func (s *Service) Answered(req memory.RecallRequest, a *memory.RecallResponse, r
 	if len(same) == 0 {
 		same = lessons[:min(1, len(lessons))]
 	}
-	s.HandedOut(session, errors, same)
+	s.attempts.handOut(session, errors, same)
 }
 
 // Settle counts what a step that was just recorded says of the lessons that were
-// used before it; see HandedOut. It goes by the time of now, whatever time the step
+// used before it; see Answered. It goes by the time of now, whatever time the step
 // was given, and must not be called for a request that was repeated.
 func (s *Service) Settle(ctx context.Context, step memory.Record) error {
 	said := s.attempts.step(memory.SessionKey{Project: step.Project, ID: step.Session}, s.now(), step.Step)

@@ -140,12 +140,12 @@ func (s *Service) withoutQuotes(line *memory.LogLine, project string) error {
 	if inContext+inLesson == 0 {
 		return nil
 	}
-	_, err := s.opts.Records.Record(s.lessonRecord(*line, project).ID)
-	if err == nil {
-		return nil
-	}
-	if memory.CodeOf(err) != memory.CodeNotFound {
+	_, known, err := find(s.opts.Records, s.lessonRecord(*line, project).ID)
+	if err != nil {
 		return fmt.Errorf("find lesson: %w", err)
+	}
+	if known {
+		return nil
 	}
 	line.Context, line.Lesson = strings.TrimSpace(context), strings.TrimSpace(lesson)
 	if line.Lesson == "" {
@@ -348,7 +348,5 @@ func (s *Service) told(caller memory.Caller, agent string) memory.Provenance {
 
 // unique returns the ids in order, each once.
 func unique(ids []string) []string {
-	ids = slices.Clone(ids)
-	slices.Sort(ids)
-	return slices.Compact(ids)
+	return slices.Compact(slices.Sorted(slices.Values(ids)))
 }

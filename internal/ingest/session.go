@@ -283,7 +283,7 @@ func (s *Service) FindSession(project, id string, caller memory.Caller) (memory.
 		return session, nil
 	}
 	session, err := s.opts.Sessions.Session(project, id)
-	if err != nil && memory.CodeOf(err) == memory.CodeNotFound {
+	if memory.CodeOf(err) == memory.CodeNotFound {
 		return session, &memory.Error{Code: memory.CodeNotFound, Field: "sessionId",
 			Message: "this project has no session " + memory.Quote(id), Hint: "open it with session_start"}
 	}

@@ -182,8 +182,11 @@ type importedStep struct {
 
 // step looks up a step that was read, and sets the text that it is searched by.
 func (in *sessionImport) step(read memory.Record) (importedStep, error) {
-	old, err := in.s.opts.Records.Record(read.ID)
-	if err == nil {
+	old, known, err := find(in.s.opts.Records, read.ID)
+	if err != nil {
+		return importedStep{}, err
+	}
+	if known {
 		x := importedStep{Record: old, known: true}
 		if old.Provenance.Followed() && !read.Provenance.Followed() {
 			setStepText(&read, in.session)
@@ -194,9 +197,6 @@ func (in *sessionImport) step(read memory.Record) (importedStep, error) {
 			x.write = x.Doc != old.Doc
 		}
 		return x, nil
-	}
-	if memory.CodeOf(err) != memory.CodeNotFound {
-		return importedStep{}, err
 	}
 	if left, err := in.s.opts.Records.Tombstoned(read.ID); err != nil || left {
 		return importedStep{left: left}, err

@@ -158,7 +158,7 @@ func (w *stepWrite) session(ctx context.Context) (session memory.Session, opened
 	if id == "" {
 		id = caller.Session
 	}
-	unknown := err != nil && memory.CodeOf(err) == memory.CodeNotFound
+	unknown := memory.CodeOf(err) == memory.CodeNotFound
 	if w.req.Open && id != "" && (unknown || err == nil && session.Bare) {
 		if err := memory.ValidSessionID("sessionId", id); err != nil {
 			return session, false, err

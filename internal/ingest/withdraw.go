@@ -91,12 +91,12 @@ func (s *Service) KnowsLine(line memory.LogLine, project memory.Project) (bool, 
 		line.Repo = project.Name
 	}
 	id := lessonID(project.ID, line)
-	r, err := s.opts.Records.Record(id)
-	if err == nil {
-		return !r.Provenance.Followed(), nil
-	}
-	if memory.CodeOf(err) != memory.CodeNotFound {
+	r, known, err := find(s.opts.Records, id)
+	if err != nil {
 		return false, fmt.Errorf("find lesson: %w", err)
+	}
+	if known {
+		return !r.Provenance.Followed(), nil
 	}
 	return s.opts.Records.Tombstoned(id)
 }
