@@ -48,15 +48,15 @@ func (e *Embedder) Embed(ctx context.Context, purpose embedder.Purpose, texts []
 		return nil, ended(ctx, err)
 	}
 	failed := map[int]error{}
-	items := e.items(known.model, purpose, texts, failed)
+	items := e.items(*known, purpose, texts, failed)
 	if err := e.all(ctx, purpose, items); err != nil {
 		if ctx.Err() != nil || !errors.Is(err, embedder.ErrUnavailable) || !fail(items, err) {
 			return nil, ended(ctx, err)
 		}
 	}
-	vectors, err := assemble(len(texts), items, failed, known.model.Dim)
+	vectors, err := assemble(len(texts), items, failed, known.Dim)
 	if err != nil {
-		e.stale.set()
+		e.stale.Store(true)
 		return nil, err
 	}
 	if len(failed) > 0 {

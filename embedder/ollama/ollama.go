@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
@@ -96,8 +97,8 @@ type Embedder struct {
 
 	// identity has one slot; its holder asks the server for the model's identity.
 	identity chan struct{}
-	known    *identity // guarded by identity
-	stale    signal    // set after an outage: the model may have changed
+	known    *embedder.Model // guarded by identity
+	stale    atomic.Bool     // set after an outage: the model may have changed
 
 	mu     sync.Mutex // guards closed, and orders calls.Add before calls.Wait
 	closed bool
@@ -134,7 +135,7 @@ func New(o Options) (*Embedder, error) {
 		IsSuccessful: func(err error) bool { return !errors.Is(err, embedder.ErrUnavailable) },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			if to == gobreaker.StateOpen {
-				e.stale.set()
+				e.stale.Store(true)
 			}
 			o.Logger.Info("ollama circuit breaker", "model", o.Model, "from", from.String(), "to", to.String())
 		},

@@ -106,36 +106,28 @@ func identifyReal(real string, p *prover, known func(id string) bool) (Identity,
 	}
 	id := Identity{Root: root, GitDir: gitDir, CommonDir: common}
 	if id.apart = ownsGit(root, gitDir, common); id.apart != "" {
-		id.standAlone()
+		id.alone = true // whatever its .git points to
+		id.nameBy(filepath.Join(root, ".git"))
 		return id, nil
 	}
 	id.find(p)
 	return id, nil
 }
 
-// standAlone makes the folder a separate project, whatever its .git points to.
-func (id *Identity) standAlone() {
-	own, name := filepath.Join(id.Root, ".git"), filepath.Base(id.Root)
-	id.folderID, id.place, id.alone = idByFolder(own), placeOf(own), true
+// nameBy names the project by a folder alone.
+func (id *Identity) nameBy(folder string) {
+	name := filepath.Base(id.Root)
+	id.folderID, id.place = idByFolder(folder), placeOf(folder)
 	id.Project = memory.Project{ID: id.folderID, Name: name, Names: []string{name}, Apart: id.apart}
 	if id.place.Mark != "" {
 		id.Project.Place = id.place
 	}
 }
 
-// folderProject returns the project of a folder without git.
-func folderProject(real string) memory.Project {
-	name := filepath.Base(real)
-	return memory.Project{ID: idByFolder(real), Name: name, Names: []string{name}}
-}
-
 // folderIdentity returns the identity of a folder without git.
 func folderIdentity(real string) Identity {
-	id := Identity{Project: folderProject(real), Root: real, place: placeOf(real)}
-	id.folderID = id.Project.ID
-	if id.place.Mark != "" {
-		id.Project.Place = id.place
-	}
+	id := Identity{Root: real}
+	id.nameBy(real)
 	return id
 }
 

@@ -10,11 +10,11 @@ package agentlog
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -229,20 +229,12 @@ func (r *reader) answer(id string, complete func(*Call)) {
 
 // begin keeps the first that is said of the session.
 func (r *reader) begin(s Session) {
-	if r.Session.ID == "" {
-		r.Session.ID = s.ID
-	}
-	if r.Session.Dir == "" {
-		r.Session.Dir = s.Dir
-	}
-	if r.Session.Branch == "" {
-		r.Session.Branch = s.Branch
-	}
+	r.Session.ID = cmp.Or(r.Session.ID, s.ID)
+	r.Session.Dir = cmp.Or(r.Session.Dir, s.Dir)
+	r.Session.Branch = cmp.Or(r.Session.Branch, s.Branch)
+	r.Session.Title = cmp.Or(r.Session.Title, s.Title)
 	if r.Session.Started.IsZero() {
 		r.Session.Started = s.Started
-	}
-	if r.Session.Title == "" {
-		r.Session.Title = s.Title
 	}
 }
 
@@ -262,6 +254,3 @@ func encode(v any) json.RawMessage {
 	}
 	return raw
 }
-
-// notExist says that a place is not there.
-func notExist(err error) bool { return errors.Is(err, os.ErrNotExist) }

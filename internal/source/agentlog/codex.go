@@ -2,6 +2,7 @@ package agentlog
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -134,7 +135,7 @@ func (c *Call) codexResult(raw json.RawMessage) {
 // command fills in the result of a command as the tool Bash has it.
 func (c *Call) command(output string, code int) {
 	if code != 0 {
-		c.Failed, c.Error = true, "Exit code "+itoa(code)+"\n"+output
+		c.Failed, c.Error = true, "Exit code "+strconv.Itoa(code)+"\n"+output
 		return
 	}
 	c.Response = encode(map[string]string{"stdout": output})
