@@ -37,9 +37,8 @@ type Options struct {
 	// BatchSize is the most inputs in a request, 1–512; 32. Requests become smaller while
 	// the server does not answer in time.
 	BatchSize int
-	// MaxConcurrency is the most requests at a time, 1–64; 4. The number adapts to the
-	// server. Queries have the same number of separate requests, so that they never wait
-	// behind documents.
+	// MaxConcurrency is the most requests at a time, 1–64; 4. Queries have the same number of
+	// separate requests, so that they never wait behind documents.
 	MaxConcurrency int
 	// Timeout bounds each request; 2 minutes, enough for a server that loads a large
 	// model first. The caller's deadline applies too.
@@ -91,9 +90,10 @@ type Embedder struct {
 	opts    Options
 	prefix  Prefix
 	breaker *gobreaker.CircuitBreaker[[][]float32]
-	pace    *pace         // of documents
-	queries chan struct{} // a slot for each query in flight
-	ratio   ratio
+	// A slot for each request in flight, of documents and of queries.
+	documents, queries chan struct{}
+	batch              atomic.Int32 // inputs allowed in a request, at least 1
+	ratio              ratio
 
 	// identity has one slot; its holder asks the server for the model's identity.
 	identity chan struct{}
@@ -120,10 +120,9 @@ func New(o Options) (*Embedder, error) {
 	}
 	e := &Embedder{
 		Server: server, opts: o, prefix: o.Prefixes.For(o.Model),
-		pace:     newPace(o.MaxConcurrency, o.BatchSize),
-		queries:  make(chan struct{}, o.MaxConcurrency),
-		identity: make(chan struct{}, 1),
+		documents: make(chan struct{}, o.MaxConcurrency), queries: make(chan struct{}, o.MaxConcurrency), identity: make(chan struct{}, 1),
 	}
+	e.batch.Store(int32(o.BatchSize))
 	e.life, e.end = context.WithCancelCause(context.Background())
 	e.breaker = gobreaker.NewCircuitBreaker[[][]float32](gobreaker.Settings{
 		Name:        "ollama/" + o.Model,
