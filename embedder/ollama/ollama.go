@@ -62,9 +62,7 @@ func (o *Options) validate() error {
 	if o.Prefixes == nil {
 		o.Prefixes = DefaultPrefixes()
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	switch {
 	case o.Model == "":
 		return errors.New("ollama: the model is not named")

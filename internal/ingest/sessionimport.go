@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -57,9 +58,7 @@ func (s *Service) cleanSession(x memory.Session) memory.Session {
 	x.Git = c.git(x.Git)
 	x.CreatedAt, x.EndedAt = x.CreatedAt.UTC(), x.EndedAt.UTC()
 	x.Client, x.Imported = "", !x.Bare
-	if x.Provenance.Origin == "" {
-		x.Provenance.Origin = memory.OriginImported
-	}
+	x.Provenance.Origin = cmp.Or(x.Provenance.Origin, memory.OriginImported)
 	return x
 }
 

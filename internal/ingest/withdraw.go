@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -87,9 +88,7 @@ func (s *Service) Withdraw(ctx context.Context, project string, have Contents, s
 // KnowsLine says that a log line brings nothing new: its lesson was recorded, imported or
 // forgotten.
 func (s *Service) KnowsLine(line memory.LogLine, project memory.Project) (bool, error) {
-	if line.Repo == "" {
-		line.Repo = project.Name
-	}
+	line.Repo = cmp.Or(line.Repo, project.Name)
 	id := lessonID(project.ID, line)
 	r, known, err := find(s.opts.Records, id)
 	if err != nil {

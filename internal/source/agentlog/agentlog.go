@@ -245,12 +245,3 @@ func head(text string) string {
 	}
 	return text[:maxText/2] + "\n…\n" + text[len(text)-maxText/2:]
 }
-
-// encode writes a value that is made of strings and numbers.
-func encode(v any) json.RawMessage {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil
-	}
-	return raw
-}

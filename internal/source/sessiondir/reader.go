@@ -1,6 +1,7 @@
 package sessiondir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -157,9 +158,7 @@ func (l *folderReader) readSession() (hash uint64, ok bool) {
 
 // checked validates a session. Without an id it gets its folder's name.
 func (l *folderReader) checked(s memory.Session) (memory.Session, error) {
-	if s.ID == "" {
-		s.ID = filepath.Base(l.path)
-	}
+	s.ID = cmp.Or(s.ID, filepath.Base(l.path))
 	timed := s
 	if timed.CreatedAt.IsZero() {
 		timed.CreatedAt = time.Unix(0, 0) // settleSession sets it

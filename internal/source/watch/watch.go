@@ -76,9 +76,7 @@ func (o *Options) validate() error {
 	if o.Notify == nil {
 		o.Notify = SystemNotifier
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return nil
 }
 

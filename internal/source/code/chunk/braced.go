@@ -1,6 +1,9 @@
 package chunk
 
-import "bytes"
+import (
+	"bytes"
+	"cmp"
+)
 
 // maxHead is how many bytes of a declaration are searched for its name.
 const maxHead = 600
@@ -31,9 +34,7 @@ func (f *structured) braced(from, to int, in string) []unit {
 		if f.syntax.preproc && u.last > head && bytes.HasPrefix(f.t.trimmed(head), []byte("typedef")) {
 			alias := lastName(f.t.trimmed(u.last)) // typedef struct { … } name;
 			f.define(u.last, alias)
-			if sig.name == "" {
-				sig.name = alias
-			}
+			sig.name = cmp.Or(sig.name, alias)
 		}
 		u.name = sig.name
 		for _, name := range sig.defines {
