@@ -264,7 +264,7 @@ var homes = []home{
 		"Badger tells a tracer of compactions, and the store holds them there; nothing is traced"},
 	{"github.com/fxamacker/cbor/v2", []string{"internal/store"},
 		"the encoding on disk is the store's alone"},
-	{"golang.org/x/sync", []string{"internal/store", "internal/recall", "internal/indexer", "internal/daemon"},
+	{"golang.org/x/sync", []string{"internal/store", "internal/recall", "internal/indexer", "internal/daemon", "internal/source/code"},
 		"work in parallel belongs to who owns goroutines"},
 	{"github.com/philippgille/chromem-go", []string{"index/vector"},
 		"its pitfalls (unordered ties, empty filters, zero vectors) are handled there"},

@@ -64,10 +64,8 @@ func (s *Sandboxes) paused() (*memory.Paused, error) {
 }
 
 func (s *Sandboxes) pauseAll(ctx context.Context, on bool) error {
-	if s.opts.Switch != nil {
-		if err := s.opts.Switch.SetPaused(ctx, on); err != nil {
-			return err
-		}
+	if err := s.opts.Switch.SetPaused(ctx, on); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	was := s.allPaused

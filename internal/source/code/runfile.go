@@ -213,7 +213,6 @@ func (r *run) kept(path string, size int64, chunks int, what outcome) {
 	r.seen[path] = true
 	r.report.Files++
 	r.report.Chunks += chunks
-	r.report.Bytes += size
 	switch what {
 	case touched:
 		r.report.Touched++

@@ -82,7 +82,7 @@ type Resolver interface {
 	Resolve(ctx context.Context, name string, caller memory.Caller) (memory.Project, bool, error)
 }
 
-// SandboxesOptions configure Sandboxes. The fields before MaxSize are required.
+// SandboxesOptions configure Sandboxes. The fields before MaxSize are required, and Switch.
 type SandboxesOptions struct {
 	Store    Store
 	Writer   Writer
@@ -100,7 +100,7 @@ type SandboxesOptions struct {
 	// ReconcileEvery is the interval between full rescans by Refresh; 0 rescans only at
 	// the start and after a stale answer.
 	ReconcileEvery time.Duration
-	// Switch stores whether everything is paused. Without one, a restart ends the pause.
+	// Switch stores whether everything is paused.
 	Switch Switch
 	// Ran, if set, is called with the duration of every run that is counted.
 	Ran func(took time.Duration)
@@ -115,8 +115,8 @@ type SandboxesOptions struct {
 
 func (o *SandboxesOptions) validate() error {
 	switch {
-	case o.Store == nil || o.Writer == nil || o.Queue == nil || o.Projects == nil:
-		return memory.Invalid("store, writer, queue, projects", "", "sandboxes need all of them")
+	case o.Store == nil || o.Writer == nil || o.Queue == nil || o.Projects == nil || o.Switch == nil:
+		return memory.Invalid("store, writer, queue, projects, switch", "", "sandboxes need all of them")
 	case o.StaleAfter <= 0:
 		return memory.Invalid("index.stale_after", "more than 0", "is missing")
 	case o.ReconcileEvery < 0:
@@ -156,12 +156,9 @@ func NewSandboxes(opts SandboxesOptions) (*Sandboxes, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	paused := false
-	if opts.Switch != nil {
-		var err error
-		if paused, err = opts.Switch.Paused(); err != nil {
-			return nil, fmt.Errorf("read pause: %w", err)
-		}
+	paused, err := opts.Switch.Paused()
+	if err != nil {
+		return nil, fmt.Errorf("read pause: %w", err)
 	}
 	return &Sandboxes{
 		opts: opts, allPaused: paused, wake: make(chan string, 64), appeared: make(chan struct{}, 1),
