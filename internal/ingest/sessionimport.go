@@ -15,10 +15,11 @@ import (
 // ImportSession imports a session and some of its steps from files. It can be repeated:
 // known data changes nothing. The metadata of a session may follow after its steps, and may
 // be imported again after another program has changed it. A session that was started here is
-// not changed. The steps of an agent's log bring ids that are stable over sessions, so that
-// one which is read again in another session is known. Time, content and labels of a step are read; the rest is derived. The steps
-// have the session's provenance, "imported" by default. Followed data never changes recorded
-// or imported data. The error is about the session: a *memory.Error if it is not valid.
+// not changed. The steps of an agent's log have ids that are the same in every session, so
+// that a step which is read again in another session is known. Time, content and labels of a
+// step are read; the rest is derived. The steps have the session's provenance, "imported" by
+// default. Followed data never changes recorded or imported data. The error is about the
+// session: a *memory.Error if it is not valid.
 func (s *Service) ImportSession(ctx context.Context, project memory.Project, session memory.Session, steps []memory.Record) (Imported, error) {
 	var out Imported
 	session.Project = project.ID

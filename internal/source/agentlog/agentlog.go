@@ -1,10 +1,11 @@
 // Package agentlog reads the session logs that coding agents keep on disk: Claude Code,
 // Codex, Gemini CLI, Qwen Code, Copilot and OpenCode.
 //
-// Vocabulary. A log is one file of one session, or one session of a database. A call is one use of a tool with its
-// result; a call without a result is left out until the result is there. A place is the
-// folder in which a client keeps its logs: nothing outside of it is read, also through
-// links. A problem is a line or file that cannot be read; reading goes on after it.
+// Vocabulary. A log is one file of one session, or one session of a database. A call is one
+// use of a tool with its result; a call without a result is left out until the result is
+// there. A place is the folder in which a client keeps its logs: nothing outside of it is
+// read, also not through links. A problem is a line or file that cannot be read; reading goes
+// on after it.
 package agentlog
 
 import (

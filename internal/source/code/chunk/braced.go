@@ -12,9 +12,6 @@ const maxHead = 600
 // declaration from its comments and annotations to the line where all its brackets are
 // closed and it ends.
 func (f *structured) braced(from, to int, in string) []unit {
-	if from > to {
-		return nil
-	}
 	base := f.lines[from]
 	lead := func(i int) int {
 		if f.isLead(i, base) {

@@ -38,7 +38,8 @@ func lexemes(s string, hash bool) []lexeme {
 		case c <= ' ':
 			i++
 		case c == '/' && strings.HasPrefix(s[i:], "//"), c == '#' && hash:
-			i += lineLength(s[i:])
+			comment, _, _ := strings.Cut(s[i:], "\n")
+			i += len(comment)
 		case c == '/' && strings.HasPrefix(s[i:], "/*"):
 			end := strings.Index(s[i+2:], "*/")
 			if end < 0 {
@@ -177,13 +178,6 @@ func anglesEnd(s string, i int) int {
 		}
 	}
 	return -1
-}
-
-func lineLength(s string) int {
-	if n := strings.IndexByte(s, '\n'); n >= 0 {
-		return n
-	}
-	return len(s)
 }
 
 // firstWord returns the first word of a text.
