@@ -66,8 +66,13 @@ func (s *Scanner) Scan(root string) (Result, error) {
 	l := &scan{at: at, root: root, hash: sha256.New(), now: s.clock(), seen: map[memory.Ref]string{}, texts: map[string]bool{}}
 	l.settled = true
 	l.add("rules", []byte(rules))
-	for _, x := range scannedPaths {
-		l.take(x.path, x.format)
+	for _, x := range listed {
+		if x.read == nil {
+			l.watch(x.path)
+			l.takeFolder(x.path, 1)
+		} else if text, ok := l.readListed(x.path); ok {
+			l.keep(x.read(l, x.path, text))
+		}
 	}
 	l.found.Hash = hex.EncodeToString(l.hash.Sum(nil)[:16])
 	s.mu.Lock()
@@ -107,7 +112,7 @@ type scan struct {
 	root  string
 	now   time.Time
 	hash  hash.Hash
-	files int // and folders beyond the names
+	files int // and folders beyond the list
 	// seen are the entries found so far, by their file; texts are the texts of whole rules.
 	seen    map[memory.Ref]string
 	texts   map[string]bool
@@ -146,29 +151,6 @@ func (l *scan) watch(p string) {
 	l.paths, l.stamps = append(l.paths, p), append(l.stamps, st)
 	if st != (stamp{}) && l.now.Sub(time.Unix(0, st.modTime)) < settleTime {
 		l.settled = false
-	}
-}
-
-// take reads a path.
-func (l *scan) take(p string, as format) {
-	if as == cursorRules {
-		l.watch(p)
-		l.takeFolder(p, 1)
-		return
-	}
-	text, ok := l.readListed(p)
-	if !ok {
-		return
-	}
-	switch as {
-	case contextYAML:
-		l.keep(l.readContext(p, text))
-	case markdownRule:
-		l.keep(l.wholeRule(p, text))
-	case mcpServers:
-		l.keep(l.serverNames(p, text, "mcpServers"))
-	case vscodeMCP:
-		l.keep(l.serverNames(p, text, "servers"))
 	}
 }
 
@@ -243,7 +225,7 @@ func (l *scan) readListed(p string) (text string, ok bool) {
 	return text, err == nil
 }
 
-// count reports whether one more file or folder beyond the names may be read.
+// count reports whether one more file or folder beyond the list may be read.
 func (l *scan) count() bool {
 	l.files++
 	return l.files <= maxFiles

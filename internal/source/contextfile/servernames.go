@@ -10,8 +10,14 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// serverNames reads the names of servers from the settings of an MCP client, and nothing
-// else. Problems quote nothing, because a name may be a secret in the wrong place.
+// serversIn returns what reads the names of servers from the settings of an MCP client, which
+// stand in a field.
+func serversIn(field string) func(l *scan, p, text string) memory.FileEntries {
+	return func(l *scan, p, text string) memory.FileEntries { return l.serverNames(p, text, field) }
+}
+
+// serverNames reads the names of servers, and nothing else. Problems quote nothing, because a
+// name may be a secret in the wrong place.
 func (l *scan) serverNames(p, text, under string) memory.FileEntries {
 	f := memory.FileEntries{Path: p}
 	names, line, err := namesUnder(text, under)
