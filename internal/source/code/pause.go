@@ -84,11 +84,7 @@ func (s *Sandboxes) pauseAll(ctx context.Context, on bool) error {
 // pauseProject pauses every sandbox of the project: a run over one worktree would index
 // text for the others.
 func (s *Sandboxes) pauseProject(ctx context.Context, req memory.PauseRequest) error {
-	dir, err := folderOf(req.Path, req.Caller)
-	if err != nil {
-		return err
-	}
-	id, err := project.Identify(dir)
+	_, id, err := located(req.Path, req.Caller)
 	if err != nil {
 		return err
 	}

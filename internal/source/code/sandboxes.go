@@ -175,11 +175,7 @@ func (s *Sandboxes) request(ctx context.Context, req memory.IndexRequest, priori
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	dir, err := folderOf(req.Path, req.Caller)
-	if err != nil {
-		return nil, err
-	}
-	id, err := project.Identify(dir)
+	dir, id, err := located(req.Path, req.Caller)
 	if err != nil {
 		return nil, err
 	}
