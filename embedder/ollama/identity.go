@@ -65,10 +65,10 @@ func compare(known, now *embedder.Model) error {
 
 // meet asks the server for the model's description and for the probes' vectors.
 func (e *Embedder) meet(ctx context.Context) (*embedder.Model, error) {
-	var d description
+	var said, size int // the width that the server reports, and the context
 	_, err := e.guarded(ctx, func() ([][]float32, error) {
 		return e.once(ctx, func(ctx context.Context) (_ [][]float32, err error) {
-			d, err = e.describe(ctx, e.opts.Model)
+			said, size, err = e.describe(ctx, e.opts.Model)
 			return nil, err
 		})
 	})
@@ -87,13 +87,13 @@ func (e *Embedder) meet(ctx context.Context) (*embedder.Model, error) {
 		return nil, fmt.Errorf("embed probes: %w", err)
 	}
 	dim := len(vectors[0])
-	if d.dim != 0 && d.dim != dim {
+	if said != 0 && said != dim {
 		// A Matryoshka model may be served at another width: the width of its vectors
 		// counts.
-		e.opts.Logger.Warn("ollama model has another width than the server reports", "model", e.opts.Model, "says", d.dim, "has", dim)
+		e.opts.Logger.Warn("ollama model has another width than the server reports", "model", e.opts.Model, "says", said, "has", dim)
 	}
 	return &embedder.Model{
-		Name: "ollama/" + shortName(e.opts.Model), Dim: dim, ContextTokens: d.context,
+		Name: "ollama/" + shortName(e.opts.Model), Dim: dim, ContextTokens: size,
 		Fingerprint: embedder.Fingerprint(vectors), Probes: vectors,
 	}, nil
 }
