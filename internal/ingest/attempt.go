@@ -38,31 +38,24 @@ type attempts struct {
 	open map[memory.SessionKey][]attempt
 }
 
-// finding is the outcome of a step for the lessons that were used.
-type finding struct {
-	lessons []string
-	ok      bool
-}
-
 // step records a step and returns its outcome for the lessons that were handed out
 // before: the step succeeds after it failed, or fails again with the same error.
-func (a *attempts) step(session memory.SessionKey, at time.Time, c *memory.StepContent) finding {
+func (a *attempts) step(session memory.SessionKey, at time.Time, c *memory.StepContent) (lessons []string, ok bool) {
 	subject := steptext.Subject(c.Tool)
 	if subject == "" {
-		return finding{} // without a subject, a second try cannot be recognised
+		return nil, false // without a subject, a second try cannot be recognised
 	}
 	what := c.Tool.Name + "\x00" + subject
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	open := slices.DeleteFunc(a.open[session], func(x attempt) bool { return at.Sub(x.at) > attemptAge })
-	var said finding
 	i := slices.IndexFunc(open, func(x attempt) bool { return x.what == what })
 	switch {
 	case i >= 0 && c.Outcome.OK:
-		said = finding{open[i].lessons, true}
+		lessons, ok = open[i].lessons, true
 		open = slices.Delete(open, i, i+1)
 	case i >= 0 && shares(open[i].errors, c.Fingerprints):
-		said = finding{open[i].lessons, false}
+		lessons = open[i].lessons
 		open[i].at, open[i].lessons = at, nil
 	case i >= 0: // another error: what was read may have helped with the first
 		open[i] = attempt{what: what, errors: c.Fingerprints, at: at}
@@ -71,7 +64,7 @@ func (a *attempts) step(session memory.SessionKey, at time.Time, c *memory.StepC
 		open = open[max(0, len(open)-maxOpenAttempts):]
 	}
 	a.put(session, open)
-	return said
+	return lessons, ok
 }
 
 // put keeps a session's open attempts. If there are too many sessions, it drops the one
@@ -140,11 +133,11 @@ func (s *Service) Answered(req memory.RecallRequest, a *memory.RecallResponse, r
 // used before it; see Answered. It goes by the time of now, whatever time the step
 // was given, and must not be called for a request that was repeated.
 func (s *Service) Settle(ctx context.Context, step memory.Record) error {
-	said := s.attempts.step(memory.SessionKey{Project: step.Project, ID: step.Session}, s.now(), step.Step)
-	if len(said.lessons) == 0 {
+	lessons, ok := s.attempts.step(memory.SessionKey{Project: step.Project, ID: step.Session}, s.now(), step.Step)
+	if len(lessons) == 0 {
 		return nil
 	}
-	return s.Outcome(ctx, said.lessons, said.ok)
+	return s.Outcome(ctx, lessons, ok)
 }
 
 func shares(a, b []string) bool {

@@ -30,9 +30,6 @@ const (
 	unfinishedFor = time.Hour
 )
 
-// timer sets the time of the next search for repositories.
-type timer interface{ Reset(time.Duration) bool }
-
 // sayMissing logs the folders that do not exist, each once until it exists: most likely
 // its name is misspelt and would never be indexed.
 func (r *refresher) sayMissing() {
@@ -76,14 +73,14 @@ func folderRules(root string) func(string, bool) bool {
 }
 
 // appearing searches for repositories now and for a while.
-func (r *refresher) appearing(look timer) {
+func (r *refresher) appearing() {
 	r.lookUntil = time.Now().Add(lookFor)
-	look.Reset(0)
+	r.look.Reset(0)
 }
 
 // discover queues unknown repositories below the folders, and schedules the next search
 // while some are still being made.
-func (r *refresher) discover(ctx context.Context, look timer) {
+func (r *refresher) discover(ctx context.Context) {
 	seen := map[string]bool{}
 	for _, dir := range r.folders {
 		for _, root := range project.Below(dir, maxFound) {
@@ -109,7 +106,7 @@ func (r *refresher) discover(ctx context.Context, look timer) {
 	}
 	maps.DeleteFunc(r.candidates, func(root string, _ time.Time) bool { return !seen[root] })
 	if len(r.candidates) > 0 || time.Now().Before(r.lookUntil) {
-		look.Reset(lookEvery)
+		r.look.Reset(lookEvery)
 	}
 }
 

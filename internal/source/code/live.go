@@ -58,10 +58,10 @@ func (r *refresher) leave(root string) {
 }
 
 // take queues a run over the paths of a batch.
-func (r *refresher) take(ctx context.Context, batch watch.Batch, look timer) {
+func (r *refresher) take(ctx context.Context, batch watch.Batch) {
 	box := r.watched[batch.Root]
 	if box == nil {
-		r.appearing(look)
+		r.appearing()
 		return
 	}
 	b, known, err := r.s.sandbox(box.id)
@@ -78,7 +78,7 @@ func (r *refresher) take(ctx context.Context, batch watch.Batch, look timer) {
 		priority = refreshPriority // no change is known
 	}
 	if batch.Gone {
-		r.appearing(look) // it may have been moved to a discovered place
+		r.appearing() // it may have been moved to a discovered place
 	} else {
 		box.begun = true
 		if info, err := os.Lstat(batch.Root); err == nil {

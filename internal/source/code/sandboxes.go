@@ -77,17 +77,12 @@ type Queued struct {
 	Dropped string
 }
 
-// Resolver finds the project of a folder, with all its names.
-type Resolver interface {
-	Resolve(ctx context.Context, name string, caller memory.Caller) (memory.Project, bool, error)
-}
-
 // SandboxesOptions configure Sandboxes. The fields before MaxSize are required, and Switch.
 type SandboxesOptions struct {
 	Store    Store
 	Writer   Writer
 	Queue    Queue
-	Projects Resolver
+	Projects memory.ProjectResolver // a project has all its names
 	// Run holds the settings of runs; its Progress is not used.
 	Run Options
 	// StaleAfter is the age from which an index counts as stale: the setting
