@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/recalld/recalld/embedder"
 )
@@ -48,15 +47,15 @@ func (e *Embedder) Embed(ctx context.Context, purpose embedder.Purpose, texts []
 		return nil, ended(ctx, err)
 	}
 	failed := map[int]error{}
-	items := e.items(known.model, purpose, texts, failed)
+	items := e.items(*known, purpose, texts, failed)
 	if err := e.all(ctx, purpose, items); err != nil {
 		if ctx.Err() != nil || !errors.Is(err, embedder.ErrUnavailable) || !fail(items, err) {
 			return nil, ended(ctx, err)
 		}
 	}
-	vectors, err := assemble(len(texts), items, failed, known.model.Dim)
+	vectors, err := assemble(len(texts), items, failed, known.Dim)
 	if err != nil {
-		e.stale.set()
+		e.stale.Store(true)
 		return nil, err
 	}
 	if len(failed) > 0 {
@@ -96,20 +95,26 @@ func (e *Embedder) items(m embedder.Model, purpose embedder.Purpose, texts []str
 func (e *Embedder) all(caller context.Context, purpose embedder.Purpose, items []*item) error {
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
+	slots := e.documents
+	if purpose == embedder.Query {
+		slots = e.queries
+	}
 	var batches sync.WaitGroup
-	for len(items) > 0 {
-		release, err := e.enter(ctx, purpose)
-		if err != nil {
-			cancel(err)
-			break
+	for len(items) > 0 && ctx.Err() == nil {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			continue
 		}
-		n := cut(items, e.pace.batchSize())
+		n := cut(items, int(e.batch.Load()))
 		batch := items[:n]
 		items = items[n:]
 		batches.Go(func() {
-			began := time.Now()
+			defer func() { <-slots }()
 			err := e.resolve(ctx, purpose, batch)
-			release(err, time.Since(began), batch)
+			if purpose == embedder.Document {
+				e.pace(err)
+			}
 			if err != nil {
 				cancel(err) // the first error counts; it cancels the others
 			}
@@ -122,39 +127,15 @@ func (e *Embedder) all(caller context.Context, purpose embedder.Purpose, items [
 	return context.Cause(ctx) // nil if nothing failed
 }
 
-// enter waits until another request is allowed. The caller must call the returned function
-// when the request has ended.
-func (e *Embedder) enter(ctx context.Context, purpose embedder.Purpose) (func(error, time.Duration, []*item), error) {
-	if purpose == embedder.Query {
-		select {
-		case e.queries <- struct{}{}:
-			return func(error, time.Duration, []*item) { <-e.queries }, nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-	if err := e.pace.acquire(ctx); err != nil {
-		return nil, err
-	}
-	return func(err error, took time.Duration, batch []*item) {
-		bytes := 0
-		for _, it := range batch {
-			bytes += len(it.input)
-		}
-		e.pace.release(outcomeOf(ctx, err), took, bytes)
-	}, nil
-}
-
-func outcomeOf(ctx context.Context, err error) outcome {
-	switch {
-	case err == nil:
-		return answered
+// pace halves the requests after a time-out, so that the next try finishes in time, and lets
+// them grow again by one input for each answer.
+func (e *Embedder) pace(err error) {
+	switch now := e.batch.Load(); {
 	case errors.Is(err, errTimeout):
-		return timedOut
-	case ctx.Err() == nil && errors.Is(err, embedder.ErrUnavailable):
-		return overloaded
+		e.batch.CompareAndSwap(now, max(1, now/2))
+	case err == nil:
+		e.batch.CompareAndSwap(now, min(int32(e.opts.BatchSize), now+1))
 	}
-	return neither
 }
 
 // cut returns the number of items in the next batch, at least one.

@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
@@ -36,9 +37,8 @@ type Options struct {
 	// BatchSize is the most inputs in a request, 1–512; 32. Requests become smaller while
 	// the server does not answer in time.
 	BatchSize int
-	// MaxConcurrency is the most requests at a time, 1–64; 4. The number adapts to the
-	// server. Queries have the same number of separate requests, so that they never wait
-	// behind documents.
+	// MaxConcurrency is the most requests at a time, 1–64; 4. Queries have the same number of
+	// separate requests, so that they never wait behind documents.
 	MaxConcurrency int
 	// Timeout bounds each request; 2 minutes, enough for a server that loads a large
 	// model first. The caller's deadline applies too.
@@ -62,9 +62,7 @@ func (o *Options) validate() error {
 	if o.Prefixes == nil {
 		o.Prefixes = DefaultPrefixes()
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	switch {
 	case o.Model == "":
 		return errors.New("ollama: the model is not named")
@@ -90,14 +88,15 @@ type Embedder struct {
 	opts    Options
 	prefix  Prefix
 	breaker *gobreaker.CircuitBreaker[[][]float32]
-	pace    *pace         // of documents
-	queries chan struct{} // a slot for each query in flight
-	ratio   ratio
+	// A slot for each request in flight, of documents and of queries.
+	documents, queries chan struct{}
+	batch              atomic.Int32 // inputs allowed in a request, at least 1
+	ratio              ratio
 
 	// identity has one slot; its holder asks the server for the model's identity.
 	identity chan struct{}
-	known    *identity // guarded by identity
-	stale    signal    // set after an outage: the model may have changed
+	known    *embedder.Model // guarded by identity
+	stale    atomic.Bool     // set after an outage: the model may have changed
 
 	mu     sync.Mutex // guards closed, and orders calls.Add before calls.Wait
 	closed bool
@@ -119,10 +118,9 @@ func New(o Options) (*Embedder, error) {
 	}
 	e := &Embedder{
 		Server: server, opts: o, prefix: o.Prefixes.For(o.Model),
-		pace:     newPace(o.MaxConcurrency, o.BatchSize),
-		queries:  make(chan struct{}, o.MaxConcurrency),
-		identity: make(chan struct{}, 1),
+		documents: make(chan struct{}, o.MaxConcurrency), queries: make(chan struct{}, o.MaxConcurrency), identity: make(chan struct{}, 1),
 	}
+	e.batch.Store(int32(o.BatchSize))
 	e.life, e.end = context.WithCancelCause(context.Background())
 	e.breaker = gobreaker.NewCircuitBreaker[[][]float32](gobreaker.Settings{
 		Name:        "ollama/" + o.Model,
@@ -134,7 +132,7 @@ func New(o Options) (*Embedder, error) {
 		IsSuccessful: func(err error) bool { return !errors.Is(err, embedder.ErrUnavailable) },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			if to == gobreaker.StateOpen {
-				e.stale.set()
+				e.stale.Store(true)
 			}
 			o.Logger.Info("ollama circuit breaker", "model", o.Model, "from", from.String(), "to", to.String())
 		},

@@ -17,24 +17,18 @@ import (
 // errCallerGone marks failures caused by the end of the caller's context.
 var errCallerGone = errors.New("the caller has gone")
 
-// retry is the number of tries of a request, and the pause before the second one. The pause
-// doubles after each try, and is shortened at random by up to half so that refused callers
-// do not retry together.
-type retry struct {
-	tries int
-	pause time.Duration
-}
-
-// retryFor is the policy for a kind of failure. If the server is down, the circuit breaker
+// retryFor returns how often a request is tried after a kind of failure, and the pause before
+// the second try. The pause doubles after each try, and is shortened at random by up to half
+// so that refused callers do not retry together. If the server is down, the circuit breaker
 // and the caller's queue take over.
-func retryFor(err error) retry {
+func retryFor(err error) (tries int, pause time.Duration) {
 	switch {
 	case errors.Is(err, errBusy):
-		return retry{4, 250 * time.Millisecond}
+		return 4, 250 * time.Millisecond
 	case errors.Is(err, errRunner), errors.Is(err, errDropped):
-		return retry{3, 100 * time.Millisecond}
+		return 3, 100 * time.Millisecond
 	}
-	return retry{1, 0}
+	return 1, 0
 }
 
 // attempt sends a batch and returns a usable vector for each input. It retries transient
@@ -65,11 +59,11 @@ func (e *Embedder) guarded(ctx context.Context, request func() ([][]float32, err
 func (e *Embedder) try(ctx context.Context, inputs []string) ([][]float32, error) {
 	for tried := 1; ; tried++ {
 		vectors, err := e.once(ctx, func(ctx context.Context) ([][]float32, error) { return e.send(ctx, inputs) })
-		policy := retryFor(err)
-		if err == nil || tried >= policy.tries {
+		tries, pause := retryFor(err)
+		if err == nil || tried >= tries {
 			return vectors, err
 		}
-		pause := policy.pause << (tried - 1)
+		pause <<= tried - 1
 		pause -= rand.N(pause/2 + 1)
 		select {
 		case <-time.After(pause):
@@ -92,8 +86,7 @@ func (e *Embedder) once(ctx context.Context, request func(context.Context) ([][]
 
 // send makes one request to the server.
 func (e *Embedder) send(ctx context.Context, inputs []string) ([][]float32, error) {
-	truncate := false
-	req := &api.EmbedRequest{Model: e.opts.Model, Input: inputs, Truncate: &truncate}
+	req := &api.EmbedRequest{Model: e.opts.Model, Input: inputs, Truncate: new(false)}
 	if e.opts.KeepAlive != 0 {
 		req.KeepAlive = &api.Duration{Duration: e.opts.KeepAlive}
 	}

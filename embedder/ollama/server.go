@@ -164,7 +164,7 @@ func (s *Server) List(ctx context.Context) ([]ModelInfo, error) {
 	}
 	var infos []ModelInfo
 	for _, m := range list.Models {
-		d, err := s.describe(ctx, m.Name)
+		dim, size, err := s.describe(ctx, m.Name)
 		switch {
 		case errors.Is(err, embedder.ErrNotEmbedding), errors.Is(err, embedder.ErrModelNotFound), errors.Is(err, ErrRemote):
 			continue // another kind of model, one just removed, or one that is not allowed
@@ -172,7 +172,7 @@ func (s *Server) List(ctx context.Context) ([]ModelInfo, error) {
 			return nil, err
 		}
 		infos = append(infos, ModelInfo{
-			Name: shortName(m.Name), Digest: m.Digest, Size: m.Size, Dim: d.dim, ContextTokens: d.context,
+			Name: shortName(m.Name), Digest: m.Digest, Size: m.Size, Dim: dim, ContextTokens: size,
 			Parameters: m.Details.ParameterSize, Quantization: m.Details.QuantizationLevel,
 		})
 	}
@@ -218,26 +218,21 @@ func (s *Server) Close() {
 	}
 }
 
-// description is the part of /api/show that is used.
-type description struct {
-	dim, context int
-}
-
-// describe asks the server about a model. It returns ErrNotEmbedding,
-// ErrModelNotFound, ErrRemote or ErrUnavailable.
-func (s *Server) describe(ctx context.Context, name string) (description, error) {
+// describe asks the server for the width of a model's vectors and for its context. It returns
+// ErrNotEmbedding, ErrModelNotFound, ErrRemote or ErrUnavailable.
+func (s *Server) describe(ctx context.Context, name string) (dim, size int, err error) {
 	show, err := s.show(ctx, name)
 	if err != nil {
-		return description{}, err
+		return 0, 0, err
 	}
 	arch, _ := show.ModelInfo["general.architecture"].(string)
 	// For servers too old to report capabilities: newer ones derive this capability from
 	// the same key.
 	_, pools := show.ModelInfo[arch+".pooling_type"]
 	if !slices.Contains(show.Capabilities, model.CapabilityEmbedding) && !(show.Capabilities == nil && pools) {
-		return description{}, fmt.Errorf("model %s: %w", name, embedder.ErrNotEmbedding)
+		return 0, 0, fmt.Errorf("model %s: %w", name, embedder.ErrNotEmbedding)
 	}
-	return description{dim: number(show.ModelInfo[arch+".embedding_length"]), context: contextOf(show)}, nil
+	return number(show.ModelInfo[arch+".embedding_length"]), contextOf(show), nil
 }
 
 // show asks the server about a model. It returns ErrRemote for a model that runs elsewhere,

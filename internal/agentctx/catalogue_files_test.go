@@ -240,11 +240,7 @@ func TestFilesOfRepository(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	scanner, err := contextfile.New(contextfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := scanner.Scan(r.caller.Dir)
+	found, err := contextfile.New().Scan(r.caller.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

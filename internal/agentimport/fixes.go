@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/steptext"
@@ -110,7 +109,7 @@ func (x failure) lesson(command string) *memory.LogLine {
 	}
 	switch {
 	case done == 0:
-		l.Lesson = "`" + cut(x.command, 200) + "` failed, `" + command + "` worked"
+		l.Lesson = "`" + steptext.Cut(x.command, 200) + "` failed, `" + command + "` worked"
 	case same:
 		l.Lesson = upper(strings.Join(did, ", then ")) + "; then `" + command + "` worked"
 	default:
@@ -128,13 +127,13 @@ func headline(message string) string {
 		}
 		low := strings.ToLower(line)
 		if strings.Contains(low, "err") || strings.Contains(low, "fail") || strings.Contains(low, "not found") || strings.Contains(low, "cannot") || strings.Contains(low, "denied") {
-			return cut(line, maxErrors)
+			return steptext.Cut(line, maxErrors)
 		}
 		if len(first) == 0 {
 			first = append(first, line)
 		}
 	}
-	return cut(strings.Join(first, " "), maxErrors)
+	return steptext.Cut(strings.Join(first, " "), maxErrors)
 }
 
 // commandOf is the command line of a step, or empty.
@@ -174,7 +173,7 @@ func isSetting(file string) bool {
 // looks says that a command only looks at something, or records the work, so that it
 // neither fixes anything nor fails for a reason worth keeping.
 func looks(command string) bool {
-	words := strings.Fields(steptext.Subject(memory.StepTool{Input: mustJSON(command)}))
+	words := strings.Fields(steptext.Subject(memory.StepTool{Input: steptext.Encode(command)}))
 	if len(words) == 0 {
 		return true
 	}
@@ -188,19 +187,4 @@ func looks(command string) bool {
 	return len(words) > 1 && (words[1] == "--version" || words[1] == "version" || words[1] == "list" || words[1] == "ls" || words[1] == "help")
 }
 
-func mustJSON(text string) json.RawMessage {
-	raw, err := json.Marshal(text)
-	if err != nil {
-		return nil
-	}
-	return raw
-}
-
 func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
-
-func cut(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most-1]) + "…"
-}

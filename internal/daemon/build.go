@@ -42,8 +42,8 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	}()
 	var audit agentctx.AuditFile
 	if cfg.Tasks.AuditFile {
-		audit = func(ctx context.Context, caller memory.Caller, project string, line []byte) (string, error) {
-			return d.files.AppendAudit(ctx, caller, project, line)
+		audit = func(_ context.Context, caller memory.Caller, project string, line []byte) (string, error) {
+			return d.files.AppendAudit(caller, project, line)
 		}
 	}
 	var writer agentctx.Summarizer

@@ -16,7 +16,7 @@ func (d *Daemon) StartSession(ctx context.Context, req memory.StartSessionReques
 	if err != nil {
 		return nil, err
 	}
-	d.files.PutSession(ctx, req.Caller, s)
+	d.files.PutSession(req.Caller, s)
 	return s, nil
 }
 
@@ -27,7 +27,7 @@ func (d *Daemon) EndSession(ctx context.Context, req memory.EndSessionRequest) (
 		return nil, err
 	}
 	_, s.Steps, _ = d.core.Indexer.Session(s.Project, s.ID)
-	d.files.PutSession(ctx, req.Caller, s)
+	d.files.PutSession(req.Caller, s)
 	return s, nil
 }
 
@@ -53,7 +53,7 @@ func (d *Daemon) RecordStep(ctx context.Context, req memory.RecordStepRequest) (
 			d.log.Warn("the outcome of a lesson is not counted", attrPart, "ingest", attrError, err)
 		}
 	}
-	d.files.PutStep(ctx, req.Caller, session, step, out)
+	d.files.PutStep(req.Caller, session, step, out)
 	if req.Advise && !step.Step.Outcome.OK {
 		out.Advice = d.advise(ctx, req, step)
 	}
@@ -75,7 +75,7 @@ func (d *Daemon) storePicture(ctx context.Context, req *memory.RecordStepRequest
 	if err != nil || !session.Open() || !session.Screenshots {
 		return ""
 	}
-	req.Screenshot, warning = d.files.PutPicture(ctx, req.Caller, session, req.Screenshot)
+	req.Screenshot, warning = d.files.PutPicture(req.Caller, session, req.Screenshot)
 	return warning
 }
 

@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -281,10 +282,5 @@ func (c *comparison) hasAttributes() bool {
 	if _, err := os.Lstat(filepath.Join(c.w.CommonDir, "info", "attributes")); err == nil {
 		return true
 	}
-	for i := range c.entries {
-		if path.Base(c.entries[i].Path) == ".gitattributes" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.entries, func(e Entry) bool { return path.Base(e.Path) == ".gitattributes" })
 }

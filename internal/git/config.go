@@ -1,8 +1,6 @@
 package git
 
 import (
-	"bufio"
-	"bytes"
 	"strings"
 
 	"github.com/recalld/recalld/internal/fsx"
@@ -51,10 +49,8 @@ func (c Config) Off(section, key string) bool {
 func ParseConfig(text []byte) Config {
 	var all Config
 	var section, sub string
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, maxConfig+1)
-	for lines.Scan() {
-		line := strings.TrimSpace(lines.Text())
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
 		if rest, ok := strings.CutPrefix(line, "["); ok {
 			head, after, ok := strings.Cut(rest, "]")
 			section, sub = "", ""

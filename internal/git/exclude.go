@@ -42,7 +42,7 @@ func MentionsExclude(commonDir, pattern string) (bool, error) {
 }
 
 func mentions(at *os.Root, pattern string) (bool, error) {
-	text, err := readExclude(at, excludeFile)
+	text, err := readExclude(at)
 	bare := func(line string) string {
 		return strings.TrimPrefix(strings.TrimSuffix(strings.TrimSpace(line), "/"), "!")
 	}
@@ -52,8 +52,8 @@ func mentions(at *os.Root, pattern string) (bool, error) {
 // maxExclude bounds what is read of a file info/exclude, in bytes.
 const maxExclude = 1 << 20
 
-func readExclude(at *os.Root, name string) ([]byte, error) {
-	f, _, err := fsx.OpenFile(at, name)
+func readExclude(at *os.Root) ([]byte, error) {
+	f, _, err := fsx.OpenFile(at, excludeFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

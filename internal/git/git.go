@@ -25,17 +25,19 @@ import (
 	"time"
 )
 
+// Call is a git command.
 type Call struct {
 	args []string
 	// limit is how long it may take.
 	limit time.Duration
 }
 
-// The calls for files; see log for the other. They run ls-files, a builtin that reads the index and the ignore files and
-// looks at the names in the worktree. Without -m, --eol and --recurse-submodules it reads
-// no content of a worktree file and no attributes, so it runs no filter and no textconv. It
-// does not write the index, so it runs no hook. It prints to a pipe, so it starts no pager,
-// and aliases never hide a builtin. The rest is switched off by overrides and environment.
+// The calls that list files; log.go has the others. They run ls-files, a builtin that reads
+// the index and the ignore files and looks at the names in the worktree. Without -m, --eol
+// and --recurse-submodules it reads no content of a worktree file and no attributes, so it
+// runs no filter and no textconv. It does not write the index, so it runs no hook. It prints
+// to a pipe, so it starts no pager, and aliases never hide a builtin. The rest is switched
+// off by overrides and environment.
 var (
 	// Files lists the files that git tracks and those that it would track.
 	Files = Call{[]string{"ls-files", "-z", "--cached", "--others", "--exclude-standard"}, 30 * time.Second}

@@ -1,5 +1,7 @@
 package git
 
+import "slices"
+
 // maxWalk bounds how many commits are read to find where a history begins.
 const maxWalk = 2048
 
@@ -16,12 +18,9 @@ func (o *Objects) Has(id string) bool {
 func (o *Objects) History(tips []string) []string {
 	var ids []string
 	add := func(id string) {
-		for _, known := range ids {
-			if known == id {
-				return
-			}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
-		ids = append(ids, id)
 	}
 	for _, tip := range tips {
 		if len(ids) > 0 {

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"path"
@@ -90,17 +89,13 @@ func (o *Objects) Commit(id string) (Commit, error) {
 
 // hashObject returns the name of an object with this text.
 func hashObject(kind string, text []byte, hashLen int) []byte {
-	h := newHash(hashLen)
+	h := sha1.New()
+	if hashLen == sha256.Size {
+		h = sha256.New()
+	}
 	fmt.Fprintf(h, "%s %d\x00", kind, len(text))
 	h.Write(text)
 	return h.Sum(nil)
-}
-
-func newHash(hashLen int) hash.Hash {
-	if hashLen == sha256.Size {
-		return sha256.New()
-	}
-	return sha1.New()
 }
 
 // parseCommit reads the lines before the message.

@@ -38,31 +38,24 @@ type attempts struct {
 	open map[memory.SessionKey][]attempt
 }
 
-// finding is the outcome of a step for the lessons that were used.
-type finding struct {
-	lessons []string
-	ok      bool
-}
-
 // step records a step and returns its outcome for the lessons that were handed out
 // before: the step succeeds after it failed, or fails again with the same error.
-func (a *attempts) step(session memory.SessionKey, at time.Time, c *memory.StepContent) finding {
+func (a *attempts) step(session memory.SessionKey, at time.Time, c *memory.StepContent) (lessons []string, ok bool) {
 	subject := steptext.Subject(c.Tool)
 	if subject == "" {
-		return finding{} // without a subject, a second try cannot be recognised
+		return nil, false // without a subject, a second try cannot be recognised
 	}
 	what := c.Tool.Name + "\x00" + subject
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	open := slices.DeleteFunc(a.open[session], func(x attempt) bool { return at.Sub(x.at) > attemptAge })
-	var said finding
 	i := slices.IndexFunc(open, func(x attempt) bool { return x.what == what })
 	switch {
 	case i >= 0 && c.Outcome.OK:
-		said = finding{open[i].lessons, true}
+		lessons, ok = open[i].lessons, true
 		open = slices.Delete(open, i, i+1)
 	case i >= 0 && shares(open[i].errors, c.Fingerprints):
-		said = finding{open[i].lessons, false}
+		lessons = open[i].lessons
 		open[i].at, open[i].lessons = at, nil
 	case i >= 0: // another error: what was read may have helped with the first
 		open[i] = attempt{what: what, errors: c.Fingerprints, at: at}
@@ -71,7 +64,7 @@ func (a *attempts) step(session memory.SessionKey, at time.Time, c *memory.StepC
 		open = open[max(0, len(open)-maxOpenAttempts):]
 	}
 	a.put(session, open)
-	return said
+	return lessons, ok
 }
 
 // put keeps a session's open attempts. If there are too many sessions, it drops the one
@@ -85,19 +78,11 @@ func (a *attempts) put(session memory.SessionKey, open []attempt) {
 		a.open = map[memory.SessionKey][]attempt{}
 	}
 	a.open[session] = open
-	if len(a.open) <= maxTriedSessions {
-		return
-	}
-	oldest, when := session, time.Time{}
-	for key, list := range a.open {
-		if last := list[len(list)-1].at; when.IsZero() || last.Before(when) {
-			oldest, when = key, last
-		}
-	}
-	delete(a.open, oldest)
+	dropOldest(a.open, maxTriedSessions, func(list []attempt) time.Time { return list[len(list)-1].at })
 }
 
-// handOut records that lessons about some errors were handed out to a session.
+// handOut records that lessons about some errors were handed out to a session. Its next
+// steps count for or against them.
 func (a *attempts) handOut(session memory.SessionKey, errors, lessons []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,13 +93,7 @@ func (a *attempts) handOut(session memory.SessionKey, errors, lessons []string) 
 	}
 }
 
-// HandedOut records which lessons an answer gave to a session for errors with these
-// fingerprints. The session's next steps count for or against them.
-func (s *Service) HandedOut(session memory.SessionKey, errors, lessons []string) {
-	s.attempts.handOut(session, errors, lessons)
-}
-
-// Answered calls HandedOut for the lessons of an answer about an error that the query
+// Answered hands out the lessons of an answer about an error that the query
 // quotes: those that match the error exactly, otherwise the best one. It is a no-op for
 // other queries, and without a session.
 func (s *Service) Answered(req memory.RecallRequest, a *memory.RecallResponse, receiptOf func(id string) (memory.Receipt, error)) {
@@ -147,18 +126,18 @@ func (s *Service) Answered(req memory.RecallRequest, a *memory.RecallResponse, r
 	if len(same) == 0 {
 		same = lessons[:min(1, len(lessons))]
 	}
-	s.HandedOut(session, errors, same)
+	s.attempts.handOut(session, errors, same)
 }
 
 // Settle counts what a step that was just recorded says of the lessons that were
-// used before it; see HandedOut. It goes by the time of now, whatever time the step
+// used before it; see Answered. It goes by the time of now, whatever time the step
 // was given, and must not be called for a request that was repeated.
 func (s *Service) Settle(ctx context.Context, step memory.Record) error {
-	said := s.attempts.step(memory.SessionKey{Project: step.Project, ID: step.Session}, s.now(), step.Step)
-	if len(said.lessons) == 0 {
+	lessons, ok := s.attempts.step(memory.SessionKey{Project: step.Project, ID: step.Session}, s.now(), step.Step)
+	if len(lessons) == 0 {
 		return nil
 	}
-	return s.Outcome(ctx, said.lessons, said.ok)
+	return s.Outcome(ctx, lessons, ok)
 }
 
 func shares(a, b []string) bool {

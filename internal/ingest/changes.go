@@ -70,15 +70,20 @@ func (w *changes) record(id string) (memory.Record, error) {
 	if r, ok := w.now[id]; ok {
 		return r, nil
 	}
-	r, err := w.records.Record(id)
-	if err != nil && memory.CodeOf(err) != memory.CodeNotFound {
-		return memory.Record{}, err
+	r, _, err := find(w.records, id)
+	if err == nil {
+		w.now[id] = r
 	}
-	if err != nil {
-		r = memory.Record{}
+	return r, err
+}
+
+// find returns a stored record, and whether there is one.
+func find(stored Records, id string) (r memory.Record, known bool, err error) {
+	r, err = stored.Record(id)
+	if memory.CodeOf(err) == memory.CodeNotFound {
+		return memory.Record{}, false, nil
 	}
-	w.now[id] = r
-	return r, nil
+	return r, err == nil, err
 }
 
 // add applies a change to what is stored, and says whether it changed anything.

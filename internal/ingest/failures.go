@@ -42,12 +42,12 @@ func (f *failures) put(of memory.SessionKey, at time.Time, fingerprints []string
 		return
 	}
 	f.last[of] = failure{at, fingerprints}
-	dropOldest(f.last, func(x failure) time.Time { return x.at })
+	dropOldest(f.last, maxSessions, func(x failure) time.Time { return x.at })
 }
 
-// dropOldest forgets the oldest session if there are over maxSessions.
-func dropOldest[T any](last map[memory.SessionKey]T, at func(T) time.Time) {
-	if len(last) <= maxSessions {
+// dropOldest forgets the oldest session if there are over most.
+func dropOldest[T any](last map[memory.SessionKey]T, most int, at func(T) time.Time) {
+	if len(last) <= most {
 		return
 	}
 	var oldest memory.SessionKey

@@ -60,13 +60,13 @@ func (s *Service) forgetIDs(ctx context.Context, ids []string, have Holdings, ou
 	var records []string
 	var sessions []memory.SessionHoldings
 	for _, id := range unique(ids) {
-		_, err := s.opts.Records.Record(id)
-		if err == nil {
+		_, known, err := find(s.opts.Records, id)
+		if err != nil {
+			return err
+		}
+		if known {
 			records = append(records, id)
 			continue
-		}
-		if memory.CodeOf(err) != memory.CodeNotFound {
-			return err
 		}
 		found, err := have.SessionHoldings(ctx, id)
 		if err != nil {

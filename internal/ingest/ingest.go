@@ -41,9 +41,9 @@ type Committer interface {
 
 // Projects finds the project that a caller means.
 type Projects interface {
-	// Resolve returns the project of an id, a name or a folder, or of the
-	// caller's folder when none is named, and whether it is known already.
-	Resolve(ctx context.Context, project string, caller memory.Caller) (p memory.Project, known bool, err error)
+	// Resolve returns the project of an id, a name or a folder, or of the caller's folder
+	// when none is named, and whether it is known already.
+	memory.ProjectResolver
 	// Stored says that there is nothing to be written of a project.
 	Stored(p memory.Project) (bool, error)
 	// ResolveRepo is Resolve, and the name of the repository that the caller speaks of

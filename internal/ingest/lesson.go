@@ -117,12 +117,9 @@ func (s *Service) Outcome(ctx context.Context, ids []string, ok bool) error {
 // whether there were any.
 func (s *Service) lessonLine(req memory.RememberRequest, project memory.Project) (memory.LogLine, bool, error) {
 	line := memory.LogLine{
-		Timestamp: s.now(), AgentID: req.AgentID, Repo: req.Repo, Type: req.Type, Context: req.Context,
+		Timestamp: s.now(), AgentID: cmp.Or(req.AgentID, req.Caller.Client), Repo: req.Repo, Type: req.Type, Context: req.Context,
 		Command: req.Command, Lesson: req.Lesson, SuccessRate: req.SuccessRate, Tags: req.Tags,
 		Supersedes: union(nil, req.Supersedes, memory.MaxAside), Retracts: union(nil, req.Retracts, memory.MaxAside),
-	}
-	if line.AgentID == "" {
-		line.AgentID = req.Caller.Client
 	}
 	line, n, err := s.cleanLine(line, project)
 	if err == nil {
@@ -140,12 +137,12 @@ func (s *Service) withoutQuotes(line *memory.LogLine, project string) error {
 	if inContext+inLesson == 0 {
 		return nil
 	}
-	_, err := s.opts.Records.Record(s.lessonRecord(*line, project).ID)
-	if err == nil {
-		return nil
-	}
-	if memory.CodeOf(err) != memory.CodeNotFound {
+	_, known, err := find(s.opts.Records, s.lessonRecord(*line, project).ID)
+	if err != nil {
 		return fmt.Errorf("find lesson: %w", err)
+	}
+	if known {
+		return nil
 	}
 	line.Context, line.Lesson = strings.TrimSpace(context), strings.TrimSpace(lesson)
 	if line.Lesson == "" {
@@ -166,9 +163,7 @@ func (s *Service) cleanLine(line memory.LogLine, project memory.Project) (memory
 	c.text(&line.AgentID, memory.MaxNameText)
 	line.Tags = c.list(line.Tags)
 	line.Extra = c.extra(line.Extra)
-	if line.Repo == "" {
-		line.Repo = project.Name
-	}
+	line.Repo = cmp.Or(line.Repo, project.Name)
 	if line.Lesson == "" || redact.IsBlank(line.Lesson) {
 		return line, c.n, memory.Invalid("lesson", "", "it holds only private text")
 	}
@@ -230,13 +225,8 @@ func lessonID(project string, line memory.LogLine) string {
 
 // lessonText is what is searched of a lesson.
 func lessonText(e *memory.Event, tags []string) string {
-	var parts []string
-	for _, p := range []string{e.Context, e.Lesson, e.Command, strings.Join(tags, " ")} {
-		if p != "" {
-			parts = append(parts, p)
-		}
-	}
-	return strings.Join(parts, "\n")
+	parts := []string{e.Context, e.Lesson, e.Command, strings.Join(tags, " ")}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "\n")
 }
 
 // addSession adds the caller's session to a lesson, and the errors of a step that failed
@@ -309,15 +299,6 @@ func withdraw(w *changes, one memory.Record, line memory.LogLine, live bool) err
 	return put(line.Retracts, retracted)
 }
 
-func withField(fields map[string]json.RawMessage, name string, raw json.RawMessage) map[string]json.RawMessage {
-	fields = maps.Clone(fields)
-	if fields == nil {
-		fields = map[string]json.RawMessage{}
-	}
-	fields[name] = raw
-	return fields
-}
-
 // provenanceField is where an export writes the provenance of a lesson. An import ignores
 // it: a file does not decide on its own provenance.
 const provenanceField = "provenance"
@@ -348,7 +329,5 @@ func (s *Service) told(caller memory.Caller, agent string) memory.Provenance {
 
 // unique returns the ids in order, each once.
 func unique(ids []string) []string {
-	ids = slices.Clone(ids)
-	slices.Sort(ids)
-	return slices.Compact(ids)
+	return slices.Compact(slices.Sorted(slices.Values(ids)))
 }

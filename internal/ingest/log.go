@@ -84,15 +84,9 @@ func (s *Service) isRead(line memory.LogLine, project string, from memory.Proven
 	if line.Hash.IsZero() || len(line.Supersedes)+len(line.Retracts) > 0 {
 		return false, nil
 	}
-	r, err := s.opts.Records.Record(lessonID(project, line))
-	if err != nil {
-		if memory.CodeOf(err) == memory.CodeNotFound {
-			err = nil
-		}
+	r, known, err := find(s.opts.Records, lessonID(project, line))
+	if err != nil || !known || r.Provenance.Followed() && !from.Followed() { // or it is raised
 		return false, err
-	}
-	if r.Provenance.Followed() && !from.Followed() {
-		return false, nil // it is raised
 	}
 	return r.Event != nil && slices.ContainsFunc(r.Event.Observations, func(t memory.Observation) bool { return t.Line == line.Hash }), nil
 }

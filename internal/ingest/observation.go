@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -63,10 +64,9 @@ func observe(old, one memory.Record, live bool) (memory.Record, bool) {
 		merged.Provenance = one.Provenance
 	}
 	merged.Tags = union(merged.Tags, one.Tags, memory.MaxTags)
-	for name, raw := range one.Extra {
-		if _, ok := merged.Extra[name]; !ok {
-			merged.Extra = withField(merged.Extra, name, raw)
-		}
+	if len(one.Extra) > 0 {
+		merged.Extra = maps.Clone(one.Extra)
+		maps.Copy(merged.Extra, old.Extra)
 	}
 	if t.At.Before(merged.Created) {
 		merged.Created = t.At

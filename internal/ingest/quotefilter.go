@@ -204,15 +204,21 @@ func (e *QuoteFilter) originOf(line string, below *bool) origin {
 
 // cutNumber removes a line number, but not the number of a list item.
 func cutNumber(line string) string {
-	digits := strings.TrimLeft(line, "0123456789")
-	if len(digits) < len(line) {
-		for _, sign := range [...]string{"→", "\t", ": ", "| ", " | "} {
-			if rest, ok := strings.CutPrefix(digits, sign); ok {
-				return strings.TrimSpace(rest)
-			}
-		}
+	if rest, ok := cutDigits(line, "→", "\t", ": ", "| ", " | "); ok {
+		return strings.TrimSpace(rest)
 	}
 	return line
+}
+
+// cutDigits removes digits that one of some signs follows, and the sign.
+func cutDigits(line string, signs ...string) (rest string, cut bool) {
+	digits := strings.TrimLeft(line, "0123456789")
+	for _, sign := range signs {
+		if rest, ok := strings.CutPrefix(digits, sign); ok && len(digits) < len(line) {
+			return rest, true
+		}
+	}
+	return line, false
 }
 
 // isHeading recognises the first lines of our answers.
@@ -236,12 +242,8 @@ func isHeading(line string) bool {
 // isItem recognises the form of an item: "2. [2026-01-31] …", and of a snippet's first
 // line, "2. path (Relevance: 0.89)" or "(relevance 0.89)".
 func isItem(line string) bool {
-	rest := strings.TrimLeft(line, "0123456789")
-	if len(rest) == len(line) || !strings.HasPrefix(rest, ". ") {
-		return false
-	}
-	rest = rest[len(". "):]
-	return cutDate(rest) != rest || strings.Contains(rest, "(Relevance: 0.") || strings.Contains(rest, "(relevance 0.")
+	rest, ok := cutDigits(line, ". ")
+	return ok && (cutDate(rest) != rest || strings.Contains(rest, "(Relevance: 0.") || strings.Contains(rest, "(relevance 0."))
 }
 
 // cutDate removes a leading "[2026-01-31] ".
@@ -296,15 +298,7 @@ func cutHead(line string) string {
 	for {
 		before := line
 		line = strings.TrimLeft(line, " \t>*+-•|#\"'`")
-		digits := strings.TrimLeft(line, "0123456789")
-		if len(digits) < len(line) {
-			for _, sign := range [...]string{". ", ") ", ": ", "| ", " | ", "→", "\t", ":\t"} {
-				if rest, ok := strings.CutPrefix(digits, sign); ok {
-					line = rest
-					break
-				}
-			}
-		}
+		line, _ = cutDigits(line, ". ", ") ", ": ", "| ", " | ", "→", "\t", ":\t")
 		line = cutDate(line)
 		if line == before {
 			return line

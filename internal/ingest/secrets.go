@@ -119,7 +119,7 @@ func (c *cleaner) rewrite(raw json.RawMessage, name string) json.RawMessage {
 			continue
 		}
 		out = append(out, raw[end:s.Start]...)
-		out = append(out, quote(clean)...)
+		out = append(out, steptext.Encode(clean)...)
 		end = s.End
 	}
 	return append(out, raw[end:]...)
@@ -174,13 +174,4 @@ func (c *cleaner) asArgument(text *string, before []string) int {
 	}
 	*text = clean
 	return n
-}
-
-// quote writes a string as JSON, with no more escapes than JSON asks for.
-func quote(text string) []byte {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(text) // a string can always be encoded
-	return []byte(strings.TrimSuffix(b.String(), "\n"))
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -221,10 +222,7 @@ func derivedTitle(session memory.Session, step memory.StepContent) string {
 		}
 		title, _, _ = strings.Cut(title, "\n")
 	}
-	if runes := []rune(title); len(runes) > maxTitle {
-		title = string(runes[:maxTitle-1]) + "…"
-	}
-	return title
+	return steptext.Cut(title, maxTitle)
 }
 
 // commandOf is the command of a tool's input, if it has one.
@@ -267,10 +265,7 @@ func (s *Service) currentSession(project string, caller memory.Caller) (memory.S
 // CodeNotFound for an unknown id, and CodeInvalidInput if no session is open or several
 // match.
 func (s *Service) FindSession(project, id string, caller memory.Caller) (memory.Session, error) {
-	if id == "" {
-		id = caller.Session
-	}
-	if id == "" {
+	if id = cmp.Or(id, caller.Session); id == "" {
 		session, ok, err := s.currentSession(project, caller)
 		if err != nil {
 			return session, err
@@ -283,7 +278,7 @@ func (s *Service) FindSession(project, id string, caller memory.Caller) (memory.
 		return session, nil
 	}
 	session, err := s.opts.Sessions.Session(project, id)
-	if err != nil && memory.CodeOf(err) == memory.CodeNotFound {
+	if memory.CodeOf(err) == memory.CodeNotFound {
 		return session, &memory.Error{Code: memory.CodeNotFound, Field: "sessionId",
 			Message: "this project has no session " + memory.Quote(id), Hint: "open it with session_start"}
 	}

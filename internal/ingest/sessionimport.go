@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,10 +15,11 @@ import (
 // ImportSession imports a session and some of its steps from files. It can be repeated:
 // known data changes nothing. The metadata of a session may follow after its steps, and may
 // be imported again after another program has changed it. A session that was started here is
-// not changed. The steps of an agent's log bring ids that are stable over sessions, so that
-// one which is read again in another session is known. Time, content and labels of a step are read; the rest is derived. The steps
-// have the session's provenance, "imported" by default. Followed data never changes recorded
-// or imported data. The error is about the session: a *memory.Error if it is not valid.
+// not changed. The steps of an agent's log have ids that are the same in every session, so
+// that a step which is read again in another session is known. Time, content and labels of a
+// step are read; the rest is derived. The steps have the session's provenance, "imported" by
+// default. Followed data never changes recorded or imported data. The error is about the
+// session: a *memory.Error if it is not valid.
 func (s *Service) ImportSession(ctx context.Context, project memory.Project, session memory.Session, steps []memory.Record) (Imported, error) {
 	var out Imported
 	session.Project = project.ID
@@ -57,9 +59,7 @@ func (s *Service) cleanSession(x memory.Session) memory.Session {
 	x.Git = c.git(x.Git)
 	x.CreatedAt, x.EndedAt = x.CreatedAt.UTC(), x.EndedAt.UTC()
 	x.Client, x.Imported = "", !x.Bare
-	if x.Provenance.Origin == "" {
-		x.Provenance.Origin = memory.OriginImported
-	}
+	x.Provenance.Origin = cmp.Or(x.Provenance.Origin, memory.OriginImported)
 	return x
 }
 
@@ -182,8 +182,11 @@ type importedStep struct {
 
 // step looks up a step that was read, and sets the text that it is searched by.
 func (in *sessionImport) step(read memory.Record) (importedStep, error) {
-	old, err := in.s.opts.Records.Record(read.ID)
-	if err == nil {
+	old, known, err := find(in.s.opts.Records, read.ID)
+	if err != nil {
+		return importedStep{}, err
+	}
+	if known {
 		x := importedStep{Record: old, known: true}
 		if old.Provenance.Followed() && !read.Provenance.Followed() {
 			setStepText(&read, in.session)
@@ -194,9 +197,6 @@ func (in *sessionImport) step(read memory.Record) (importedStep, error) {
 			x.write = x.Doc != old.Doc
 		}
 		return x, nil
-	}
-	if memory.CodeOf(err) != memory.CodeNotFound {
-		return importedStep{}, err
 	}
 	if left, err := in.s.opts.Records.Tombstoned(read.ID); err != nil || left {
 		return importedStep{left: left}, err

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -154,11 +155,8 @@ func (w *stepWrite) before(done memory.Committed) (memory.Record, memory.Committ
 func (w *stepWrite) session(ctx context.Context) (session memory.Session, opened bool, err error) {
 	caller := w.req.Caller
 	session, err = w.s.FindSession(w.project.ID, w.req.SessionID, caller)
-	id := w.req.SessionID
-	if id == "" {
-		id = caller.Session
-	}
-	unknown := err != nil && memory.CodeOf(err) == memory.CodeNotFound
+	id := cmp.Or(w.req.SessionID, caller.Session)
+	unknown := memory.CodeOf(err) == memory.CodeNotFound
 	if w.req.Open && id != "" && (unknown || err == nil && session.Bare) {
 		if err := memory.ValidSessionID("sessionId", id); err != nil {
 			return session, false, err

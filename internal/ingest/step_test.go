@@ -244,7 +244,7 @@ func TestFailuresGoByOurClock(t *testing.T) {
 	if !shares(lesson.Event.Fingerprints, failed.Step.Fingerprints) {
 		t.Error("a lesson right after a failure that was given an old time is not about it")
 	}
-	r.ingest.HandedOut(session.Key(), failed.Step.Fingerprints, []string{lesson.ID})
+	r.ingest.attempts.handOut(session.Key(), failed.Step.Fingerprints, []string{lesson.ID})
 	try(testTime, true)
 	if rate := r.record(lesson.ID).Event.Rate; rate == nil || *rate != (memory.Rate{Successes: 1, Attempts: 1}) {
 		t.Errorf("the lesson's rate is %v, want the success counted", rate)

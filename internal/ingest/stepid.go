@@ -59,8 +59,8 @@ func (s *Service) assignStepID(session memory.SessionKey, tool string, at time.T
 		if !s.stepIDs.reserve(id) {
 			continue
 		}
-		_, err := s.opts.Records.Record(id)
-		if err != nil && memory.CodeOf(err) == memory.CodeNotFound {
+		_, known, err := find(s.opts.Records, id)
+		if err == nil && !known {
 			return id, at, nil
 		}
 		s.stepIDs.release(id)

@@ -68,11 +68,11 @@ func (s *Service) TakeSummaries(ctx context.Context, project memory.Project, lis
 				out.Forgotten++
 				continue
 			}
-			known, err := s.opts.Records.Record(id)
-			if err != nil && memory.CodeOf(err) != memory.CodeNotFound {
+			old, known, err := find(s.opts.Records, id)
+			if err != nil {
 				return out, fmt.Errorf("take summaries: %w", err)
 			}
-			if err == nil && known.Doc == one.Doc && known.Created.Equal(one.Created) {
+			if known && old.Doc == one.Doc && old.Created.Equal(one.Created) {
 				out.Known++
 				continue
 			}

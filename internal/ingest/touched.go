@@ -41,7 +41,7 @@ func (f *touched) put(of memory.SessionKey, at time.Time, target string) {
 	}
 	paths := append([]string{target}, slices.DeleteFunc(slices.Clone(f.last[of].paths), func(p string) bool { return p == target })...)
 	f.last[of] = touch{at, paths[:min(len(paths), maxTouchedPaths)]}
-	dropOldest(f.last, func(x touch) time.Time { return x.at })
+	dropOldest(f.last, maxSessions, func(x touch) time.Time { return x.at })
 }
 
 // by returns the files of a session that were worked on not long ago, the newest first.

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -87,16 +88,14 @@ func (s *Service) Withdraw(ctx context.Context, project string, have Contents, s
 // KnowsLine says that a log line brings nothing new: its lesson was recorded, imported or
 // forgotten.
 func (s *Service) KnowsLine(line memory.LogLine, project memory.Project) (bool, error) {
-	if line.Repo == "" {
-		line.Repo = project.Name
-	}
+	line.Repo = cmp.Or(line.Repo, project.Name)
 	id := lessonID(project.ID, line)
-	r, err := s.opts.Records.Record(id)
-	if err == nil {
-		return !r.Provenance.Followed(), nil
-	}
-	if memory.CodeOf(err) != memory.CodeNotFound {
+	r, known, err := find(s.opts.Records, id)
+	if err != nil {
 		return false, fmt.Errorf("find lesson: %w", err)
+	}
+	if known {
+		return !r.Provenance.Followed(), nil
 	}
 	return s.opts.Records.Tombstoned(id)
 }

@@ -1,8 +1,6 @@
 package project
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"path/filepath"
 	"strings"
@@ -101,9 +99,8 @@ func packedRef(path, ref string) string {
 	if err != nil {
 		return ""
 	}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	for lines.Scan() {
-		if object, name, ok := strings.Cut(lines.Text(), " "); ok && name == ref {
+	for line := range strings.Lines(string(text)) {
+		if object, name, ok := strings.Cut(strings.TrimSpace(line), " "); ok && name == ref {
 			return objectName(object)
 		}
 	}

@@ -99,22 +99,14 @@ func (p *prover) history(at memory.FolderRef) []string {
 
 // tips returns the commits of the main references of a common folder.
 func tips(common string) []string {
+	head, _ := readSmall(filepath.Join(common, "HEAD")) // it is empty if it cannot be read
+	found := []string{objectName(head)}
+	current, _ := symref(head)
+	for _, ref := range []string{current, "refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "refs/remotes/origin/main", "refs/remotes/origin/master"} {
+		found = append(found, readRef(common, common, ref))
+	}
 	var ids []string
-	for _, ref := range []string{"HEAD", "refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "refs/remotes/origin/main", "refs/remotes/origin/master"} {
-		id := ""
-		if ref == "HEAD" {
-			text, err := readSmall(filepath.Join(common, "HEAD"))
-			if err != nil {
-				continue
-			}
-			if next, symbolic := symref(text); symbolic {
-				id = readRef(common, common, next)
-			} else {
-				id = objectName(text)
-			}
-		} else {
-			id = readRef(common, common, ref)
-		}
+	for _, id := range found {
 		if id != "" && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}

@@ -106,36 +106,28 @@ func identifyReal(real string, p *prover, known func(id string) bool) (Identity,
 	}
 	id := Identity{Root: root, GitDir: gitDir, CommonDir: common}
 	if id.apart = ownsGit(root, gitDir, common); id.apart != "" {
-		id.standAlone()
+		id.alone = true // whatever its .git points to
+		id.nameBy(filepath.Join(root, ".git"))
 		return id, nil
 	}
 	id.find(p)
 	return id, nil
 }
 
-// standAlone makes the folder a separate project, whatever its .git points to.
-func (id *Identity) standAlone() {
-	own, name := filepath.Join(id.Root, ".git"), filepath.Base(id.Root)
-	id.folderID, id.place, id.alone = idByFolder(own), placeOf(own), true
+// nameBy names the project by a folder alone.
+func (id *Identity) nameBy(folder string) {
+	name := filepath.Base(id.Root)
+	id.folderID, id.place = idByFolder(folder), placeOf(folder)
 	id.Project = memory.Project{ID: id.folderID, Name: name, Names: []string{name}, Apart: id.apart}
 	if id.place.Mark != "" {
 		id.Project.Place = id.place
 	}
 }
 
-// folderProject returns the project of a folder without git.
-func folderProject(real string) memory.Project {
-	name := filepath.Base(real)
-	return memory.Project{ID: idByFolder(real), Name: name, Names: []string{name}}
-}
-
 // folderIdentity returns the identity of a folder without git.
 func folderIdentity(real string) Identity {
-	id := Identity{Project: folderProject(real), Root: real, place: placeOf(real)}
-	id.folderID = id.Project.ID
-	if id.place.Mark != "" {
-		id.Project.Place = id.place
-	}
+	id := Identity{Root: real}
+	id.nameBy(real)
 	return id
 }
 
@@ -164,20 +156,20 @@ func (id *Identity) find(p *prover) {
 		if !filepath.IsAbs(r.path) {
 			r.path = filepath.Join(where, r.path)
 		}
-		next, ok := localRepository(r.path)
+		root, common, ok := localRepository(r.path)
 		if !ok {
 			for _, folder := range []string{filepath.Join(r.path, ".git"), r.path, r.path + ".git"} {
 				id.origins = append(id.origins, idByFolder(filepath.Clean(folder)))
 			}
 		}
-		if !ok || next.common == at {
+		if !ok || common == at {
 			break
 		}
-		if !p.sharedFolders(placeOf(at), placeOf(next.common)) {
-			id.apart = fmt.Sprintf("it names %s as the origin of its clone, but has no commit in common with it", next.root)
+		if !p.sharedFolders(placeOf(at), placeOf(common)) {
+			id.apart = fmt.Sprintf("it names %s as the origin of its clone, but has no commit in common with it", root)
 			break
 		}
-		at, where = next.common, next.root
+		at, where = common, root
 		name = filepath.Base(where)
 	}
 	id.folderID, id.place = idByFolder(at), placeOf(at)
@@ -192,25 +184,19 @@ func (id *Identity) find(p *prover) {
 	}
 }
 
-type repository struct{ root, common string }
-
 // localRepository finds the repository at a local path that a remote names: a worktree,
 // its .git folder, or a bare repository.
-func localRepository(path string) (repository, bool) {
+func localRepository(path string) (root, common string, ok bool) {
 	real, err := realFolder(path)
 	if err != nil {
-		return repository{}, false
+		return "", "", false
 	}
 	if gitDir, err := gitDirOf(real); err == nil && gitDir != "" {
 		if common, err := commonDir(gitDir); err == nil {
-			return repository{root: real, common: common}, true
+			return real, common, true
 		}
 	}
-	if !isGitDir(real) {
-		return repository{}, false
-	}
-	root := strings.TrimSuffix(real, ".git")
-	return repository{root: filepath.Clean(root), common: real}, true
+	return filepath.Clean(strings.TrimSuffix(real, ".git")), real, isGitDir(real)
 }
 
 // realFolder makes dir absolute and resolves its symbolic links.

@@ -160,12 +160,10 @@ func isPath(name string) bool {
 
 func named(known []memory.Project, name string) (memory.Project, error) {
 	var found []memory.Project
-	var all []string
 	for _, p := range known {
 		if p.Name == name || slices.Contains(p.Names, name) {
 			found = append(found, p)
 		}
-		all = append(append(all, p.Name), p.Names...)
 	}
 	switch len(found) {
 	case 1:
@@ -173,7 +171,7 @@ func named(known []memory.Project, name string) (memory.Project, error) {
 	case 0:
 		return memory.Project{}, &memory.Error{
 			Code: memory.CodeNotFound, Field: "project", Message: "no project is called " + memory.Quote(name),
-			Hint: cmp.Or(memory.NearNames(name, all), "no project is known yet; index one with `recalld up PATH`"),
+			Hint: cmp.Or(memory.NearNames(name, names(known)), "no project is known yet; index one with `recalld up PATH`"),
 		}
 	}
 	ids := make([]string, len(found))
@@ -212,9 +210,12 @@ func (r *Resolver) Names() []string {
 	if err != nil {
 		return nil // they are for a hint
 	}
-	var names []string
+	return names(known)
+}
+
+func names(known []memory.Project) (all []string) {
 	for _, p := range known {
-		names = append(append(names, p.Name), p.Names...)
+		all = append(append(all, p.Name), p.Names...)
 	}
-	return names
+	return all
 }

@@ -148,7 +148,7 @@ func TestNamesAreCollected(t *testing.T) {
 func TestKnownFolder(t *testing.T) {
 	dir := realTemp(t)
 	repo(t, filepath.Join(dir, "later"), "")
-	known := directory{projects: []memory.Project{folderProject(dir)}}
+	known := directory{projects: []memory.Project{folderIdentity(dir).Project}}
 	p, old, err := NewResolver(known).Resolve(t.Context(), "", memory.Caller{Dir: dir})
 	if err != nil || !old || p.ID != known.projects[0].ID {
 		t.Errorf("Resolve = %s, known %v, %v; want the known project of the folder", p.ID, old, err)

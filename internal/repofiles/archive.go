@@ -79,12 +79,12 @@ func (i *importer) path(ctx context.Context, path string) (found bool, err error
 	case sessiondir.IsTree(path):
 		return true, i.sessions(ctx, sessiondir.ReadTree(path))
 	}
-	logs, err := filepath.Glob(filepath.Join(escapeGlob(path), "*.jsonl"))
+	logs, err := fs.Glob(os.DirFS(path), "*.jsonl")
 	if err != nil {
 		return false, err
 	}
-	for _, file := range logs {
-		if err := i.log(ctx, file); err != nil {
+	for _, name := range logs {
+		if err := i.log(ctx, filepath.Join(path, name)); err != nil {
 			return true, err
 		}
 	}
@@ -100,14 +100,6 @@ func (i *importer) path(ctx context.Context, path string) (found bool, err error
 		}
 	}
 	return found, nil
-}
-
-// escapeGlob escapes the characters of a folder's name that patterns give a meaning.
-func escapeGlob(path string) string {
-	if filepath.Separator == '\\' { // Windows knows no escapes, and no * in names
-		return path
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 func (i *importer) log(ctx context.Context, file string) error {
@@ -141,7 +133,7 @@ func (i *importer) sessions(ctx context.Context, parts iter.Seq2[sessiondir.Batc
 		}
 		part.Session.Provenance = memory.Provenance{Origin: memory.OriginImported, Path: part.Folder}
 		taken, err := i.opts.Ingest.ImportSession(ctx, i.project, part.Session, part.Steps)
-		if err != nil && memory.CodeOf(err) == memory.CodeInvalidInput {
+		if memory.CodeOf(err) == memory.CodeInvalidInput {
 			i.problems([]memory.ImportProblem{{File: part.Folder, Message: err.Error()}})
 			continue
 		}
@@ -206,12 +198,23 @@ func (s *Service) Export(ctx context.Context, req memory.ExportRequest) (*memory
 		return nil, fmt.Errorf("read sessions: %w", err)
 	}
 	if len(sessions) > 0 {
-		e := sessionReader{opts: s.opts, ctx: ctx, sessions: sessions}
-		files, err := sessiondir.Export(filepath.Join(req.Path, exportedSessions), e.all)
-		if err := errors.Join(err, e.err); err != nil {
+		var unread error
+		files, err := sessiondir.Export(filepath.Join(req.Path, exportedSessions), func(yield func(memory.Session, []memory.Record) bool) {
+			for _, x := range sessions {
+				var steps []memory.Record
+				if steps, unread = s.exportedSteps(ctx, &x); unread != nil {
+					return
+				}
+				out.Steps += len(steps)
+				if !yield(x, steps) {
+					return
+				}
+			}
+		})
+		if err := errors.Join(err, unread); err != nil {
 			return nil, err
 		}
-		out.Sessions, out.Steps = len(sessions), e.steps
+		out.Sessions = len(sessions)
 		out.Files += files
 	}
 	return out, nil
@@ -255,42 +258,27 @@ func withField(extra map[string]json.RawMessage, name string, v any) (map[string
 	return more, nil
 }
 
-// sessionReader reads sessions with their steps, one at a time.
-type sessionReader struct {
-	opts     *Options
-	ctx      context.Context
-	sessions []memory.Session
-	steps    int
-	err      error
-}
-
-func (r *sessionReader) all(yield func(memory.Session, []memory.Record) bool) {
-	for _, s := range r.sessions {
-		var steps []memory.Record
-		for _, id := range r.opts.Steps.SessionSteps(s.Project, s.ID) {
-			step, err := r.opts.Store.Record(id)
-			if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
-				continue // forgotten meanwhile
-			}
-			if r.err = errors.Join(err, r.ctx.Err()); r.err != nil {
-				return
-			}
-			if step.Step != nil {
-				content := *step.Step
-				content.Extra, r.err = withProvenance(content.Extra, step.Provenance)
-				step.Step = &content
-			}
-			if r.err != nil {
-				return
-			}
-			steps = append(steps, step)
+// exportedSteps reads the steps of a session. It adds their provenance, and the session's own.
+func (s *Service) exportedSteps(ctx context.Context, x *memory.Session) ([]memory.Record, error) {
+	var steps []memory.Record
+	for _, id := range s.opts.Steps.SessionSteps(x.Project, x.ID) {
+		step, err := s.opts.Store.Record(id)
+		if memory.CodeOf(err) == memory.CodeNotFound {
+			continue // forgotten meanwhile
 		}
-		r.steps += len(steps)
-		if s.Extra, r.err = withProvenance(s.Extra, s.Provenance); r.err != nil {
-			return
+		if err := errors.Join(err, ctx.Err()); err != nil {
+			return nil, err
 		}
-		if !yield(s, steps) {
-			return
+		if step.Step != nil {
+			content := *step.Step
+			if content.Extra, err = withProvenance(content.Extra, step.Provenance); err != nil {
+				return nil, err
+			}
+			step.Step = &content
 		}
+		steps = append(steps, step)
 	}
+	var err error
+	x.Extra, err = withProvenance(x.Extra, x.Provenance)
+	return steps, err
 }

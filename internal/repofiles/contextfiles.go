@@ -27,13 +27,12 @@ type contextFiles struct {
 	logged map[string][]memory.ImportProblem
 }
 
-func newContextFiles(opts *Options, roots *roots, trust *trust) (*contextFiles, error) {
+func newContextFiles(opts *Options, roots *roots, trust *trust) *contextFiles {
 	c := &contextFiles{catalogue: opts.Catalogue, roots: roots, trust: trust, log: opts.Logger.With(logging.PartKey, "context"), logged: map[string][]memory.ImportProblem{}}
-	var err error
 	if opts.ReadContext {
-		c.scanner, err = contextfile.New(contextfile.Options{})
+		c.scanner = contextfile.New()
 	}
-	return c, err
+	return c
 }
 
 // take reads the context files of the named folder's repository, or of the caller's own.

@@ -2,7 +2,6 @@ package repofiles
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"maps"
 	"path/filepath"
@@ -41,19 +40,12 @@ type follower struct {
 // maxStrangers bounds the repositories without a project that are remembered.
 const maxStrangers = 1000
 
-func newFollower(opts *Options, roots *roots, trust *trust, contexts *contextFiles) (*follower, error) {
-	lessons, err := lessonlog.New(lessonlog.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("follow logs: %w", err)
-	}
-	sessions, err := sessiondir.New(sessiondir.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("follow sessions: %w", err)
-	}
+func newFollower(opts *Options, roots *roots, trust *trust, contexts *contextFiles) *follower {
 	return &follower{
-		opts: opts, roots: roots, trust: trust, contexts: contexts, seen: map[string]bool{}, wake: make(chan struct{}, 1), log: opts.Logger.With(logging.PartKey, "follow"), lessons: lessons, sessions: sessions,
+		opts: opts, roots: roots, trust: trust, contexts: contexts, log: opts.Logger.With(logging.PartKey, "follow"),
+		seen: map[string]bool{}, wake: make(chan struct{}, 1), lessons: lessonlog.New(), sessions: sessiondir.New(),
 		failed: map[string]string{}, strangers: map[string]bool{},
-	}, nil
+	}
 }
 
 // run looks at once and then at every tick, until ctx ends.
@@ -260,7 +252,7 @@ func (f *follower) followSessions(ctx context.Context, root string) error {
 		}
 		part.Session.Provenance = memory.Provenance{Origin: memory.OriginFollowed, Path: part.Folder}
 		taken, err := f.opts.Ingest.ImportSession(ctx, at.Project, part.Session, part.Steps)
-		if memory.CodeOf(err) == memory.CodeInvalidInput && err != nil {
+		if memory.CodeOf(err) == memory.CodeInvalidInput {
 			f.problems([]memory.ImportProblem{{File: part.Folder, Message: err.Error()}})
 			continue
 		}

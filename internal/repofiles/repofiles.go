@@ -13,7 +13,6 @@ package repofiles
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -78,12 +77,8 @@ func New(opts Options) (*Service, error) {
 	if s.trust, err = newTrust(s.opts); err != nil {
 		return nil, err
 	}
-	if s.contextFiles, err = newContextFiles(s.opts, s.roots, s.trust); err != nil {
-		return nil, fmt.Errorf("read context files: %w", err)
-	}
-	if s.follower, err = newFollower(s.opts, s.roots, s.trust, s.contextFiles); err != nil {
-		return nil, err
-	}
+	s.contextFiles = newContextFiles(s.opts, s.roots, s.trust)
+	s.follower = newFollower(s.opts, s.roots, s.trust, s.contextFiles)
 	return s, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -94,7 +95,7 @@ func newTrust(opts *Options) (*trust, error) {
 	}
 	for _, p := range known {
 		raw, err := opts.Store.State(memory.StateKey{Project: p.ID, Kind: memory.StateTrust})
-		if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
+		if memory.CodeOf(err) == memory.CodeNotFound {
 			continue
 		}
 		if err != nil {
@@ -217,10 +218,7 @@ func (t *trust) notice(root string) string {
 func (t *trust) takeFresh() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var roots []string
-	for root := range t.fresh {
-		roots = append(roots, root)
-	}
+	roots := slices.Collect(maps.Keys(t.fresh))
 	clear(t.fresh)
 	return roots
 }

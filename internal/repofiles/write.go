@@ -43,7 +43,7 @@ func (w *writer) Close() {
 // root returns the repository of the caller's folder, to which dir is relative. ok
 // is false if nothing is to be written: outside of the project that is meant, and in
 // a folder without git, unless dir exists. An absolute dir needs no repository.
-func (w *writer) root(ctx context.Context, caller memory.Caller, project, dir string) (root string, ok bool) {
+func (w *writer) root(caller memory.Caller, project, dir string) (root string, ok bool) {
 	id := w.roots.look(caller.Dir)
 	if id == nil || id.Project.ID != project {
 		return "", filepath.IsAbs(dir)
@@ -57,7 +57,7 @@ func (w *writer) root(ctx context.Context, caller memory.Caller, project, dir st
 
 // AppendLesson writes a lesson's line into the log of its repository.
 func (w *writer) AppendLesson(ctx context.Context, caller memory.Caller, kept *memory.Remembered, line memory.LogLine) {
-	root, ok := w.root(ctx, caller, kept.Project, w.opts.LessonDir)
+	root, ok := w.root(caller, kept.Project, w.opts.LessonDir)
 	if !ok || !w.opts.WriteLessons {
 		return
 	}
@@ -70,18 +70,23 @@ func (w *writer) AppendLesson(ctx context.Context, caller memory.Caller, kept *m
 	kept.Log, kept.Warning = path, w.warning("write lesson log", err)
 }
 
-// writesSession says whether sessions of a caller have files.
-func (w *writer) writesSession(caller memory.Caller) bool {
-	return w.opts.WriteSessions && (w.opts.WriteHooked || !caller.Hook)
+// sessionRoot is root for the files of sessions. It is not ok either if a caller's sessions
+// have none.
+func (w *writer) sessionRoot(caller memory.Caller, project string) (root string, ok bool) {
+	root, ok = w.root(caller, project, w.opts.SessionDir)
+	if !ok || !w.opts.WriteSessions || caller.Hook && !w.opts.WriteHooked {
+		return "", false
+	}
+	w.exclude(caller, w.opts.SessionDir)
+	return root, true
 }
 
 // PutSession writes a session's file.
-func (w *writer) PutSession(ctx context.Context, caller memory.Caller, s *memory.SessionState) {
-	root, ok := w.root(ctx, caller, s.Project, w.opts.SessionDir)
-	if !ok || !w.writesSession(caller) {
+func (w *writer) PutSession(caller memory.Caller, s *memory.SessionState) {
+	root, ok := w.sessionRoot(caller, s.Project)
+	if !ok {
 		return
 	}
-	w.exclude(caller, w.opts.SessionDir)
 	dir, err := sessiondir.WriteSession(root, w.opts.SessionDir, s.Session)
 	s.Dir, s.Warning = dir, w.warning("write session file", err)
 }
@@ -89,12 +94,11 @@ func (w *writer) PutSession(ctx context.Context, caller memory.Caller, s *memory
 // PutPicture stores the picture that a step of a session names, if the session
 // asked for pictures. It returns the name for the step: the stored file, or
 // the name in the request if nothing is stored, with a warning if it should have been.
-func (w *writer) PutPicture(ctx context.Context, caller memory.Caller, s memory.Session, name string) (stored, warning string) {
-	root, ok := w.root(ctx, caller, s.Project, w.opts.SessionDir)
-	if !ok || !w.writesSession(caller) {
+func (w *writer) PutPicture(caller memory.Caller, s memory.Session, name string) (stored, warning string) {
+	root, ok := w.sessionRoot(caller, s.Project)
+	if !ok {
 		return name, ""
 	}
-	w.exclude(caller, w.opts.SessionDir)
 	stored, err := sessiondir.StoreScreenshot(root, w.opts.SessionDir, s, name)
 	if err != nil {
 		return name, w.warning("store screenshot", err)
@@ -103,12 +107,11 @@ func (w *writer) PutPicture(ctx context.Context, caller memory.Caller, s memory.
 }
 
 // PutStep writes a step's file.
-func (w *writer) PutStep(ctx context.Context, caller memory.Caller, s memory.Session, r memory.Record, out *memory.StepRecorded) {
-	root, ok := w.root(ctx, caller, s.Project, w.opts.SessionDir)
-	if !ok || !w.writesSession(caller) {
+func (w *writer) PutStep(caller memory.Caller, s memory.Session, r memory.Record, out *memory.StepRecorded) {
+	root, ok := w.sessionRoot(caller, s.Project)
+	if !ok {
 		return
 	}
-	w.exclude(caller, w.opts.SessionDir)
 	path, err := sessiondir.WriteStep(root, w.opts.SessionDir, s, r)
 	out.File = path
 	if warning := w.warning("write step file", err); warning != "" {
@@ -121,8 +124,8 @@ const auditDir, auditName = "logs", "audit.log.jsonl"
 
 // AppendAudit writes a line into the audit file of the caller's repository and
 // returns its path; empty if there is none to write to.
-func (w *writer) AppendAudit(ctx context.Context, caller memory.Caller, project string, line []byte) (path string, err error) {
-	root, ok := w.root(ctx, caller, project, auditDir)
+func (w *writer) AppendAudit(caller memory.Caller, project string, line []byte) (path string, err error) {
+	root, ok := w.root(caller, project, auditDir)
 	if !ok {
 		return "", nil
 	}

@@ -1,20 +1,21 @@
 // Package agentlog reads the session logs that coding agents keep on disk: Claude Code,
 // Codex, Gemini CLI, Qwen Code, Copilot and OpenCode.
 //
-// Vocabulary. A log is one file of one session, or one session of a database. A call is one use of a tool with its
-// result; a call without a result is left out until the result is there. A place is the
-// folder in which a client keeps its logs: nothing outside of it is read, also through
-// links. A problem is a line or file that cannot be read; reading goes on after it.
+// Vocabulary. A log is one file of one session, or one session of a database. A call is one
+// use of a tool with its result; a call without a result is left out until the result is
+// there. A place is the folder in which a client keeps its logs: nothing outside of it is
+// read, also not through links. A problem is a line or file that cannot be read; reading goes
+// on after it.
 package agentlog
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -229,20 +230,12 @@ func (r *reader) answer(id string, complete func(*Call)) {
 
 // begin keeps the first that is said of the session.
 func (r *reader) begin(s Session) {
-	if r.Session.ID == "" {
-		r.Session.ID = s.ID
-	}
-	if r.Session.Dir == "" {
-		r.Session.Dir = s.Dir
-	}
-	if r.Session.Branch == "" {
-		r.Session.Branch = s.Branch
-	}
+	r.Session.ID = cmp.Or(r.Session.ID, s.ID)
+	r.Session.Dir = cmp.Or(r.Session.Dir, s.Dir)
+	r.Session.Branch = cmp.Or(r.Session.Branch, s.Branch)
+	r.Session.Title = cmp.Or(r.Session.Title, s.Title)
 	if r.Session.Started.IsZero() {
 		r.Session.Started = s.Started
-	}
-	if r.Session.Title == "" {
-		r.Session.Title = s.Title
 	}
 }
 
@@ -253,15 +246,3 @@ func head(text string) string {
 	}
 	return text[:maxText/2] + "\n…\n" + text[len(text)-maxText/2:]
 }
-
-// encode writes a value that is made of strings and numbers.
-func encode(v any) json.RawMessage {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil
-	}
-	return raw
-}
-
-// notExist says that a place is not there.
-func notExist(err error) bool { return errors.Is(err, os.ErrNotExist) }

@@ -50,18 +50,17 @@ func (r *reader) claude(text []byte) error {
 	}
 	r.begin(Session{ID: l.SessionID, Dir: l.Cwd, Branch: l.Branch, Started: l.Timestamp})
 	blocks, prompt := claudeBlocks(l.Message.Content)
-	if l.Type == "user" && !l.IsMeta && !l.Sidechain {
+	fromUser := l.Type == "user" && !l.IsMeta && !l.Sidechain
+	if fromUser {
 		r.begin(Session{Title: titleOf(prompt)})
 	}
 	for _, b := range blocks {
-		switch b.Type {
-		case "text":
-			if l.Type == "user" && !l.IsMeta && !l.Sidechain {
-				r.begin(Session{Title: titleOf(b.Text)})
-			}
-		case "tool_use":
+		switch {
+		case b.Type == "text" && fromUser:
+			r.begin(Session{Title: titleOf(b.Text)})
+		case b.Type == "tool_use":
 			r.asks(Call{ID: b.ID, Tool: b.Name, Input: b.Input})
-		case "tool_result":
+		case b.Type == "tool_result":
 			r.answer(b.ToolUseID, func(c *Call) { c.claudeResult(l, b) })
 		}
 	}

@@ -1,7 +1,9 @@
 package agentlog
 
 import (
+	"cmp"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,9 +63,9 @@ func (r *reader) codex(text []byte) error {
 	case p.Type == "function_call":
 		r.asks(codexCall(p.CallID, strings.TrimPrefix(p.Namespace+"__"+p.Name, "__"), json.RawMessage(p.Arguments)))
 	case p.Type == "local_shell_call":
-		r.asks(codexCall(p.CallID, "shell", encode(map[string]any{"command": p.Action.Command})))
+		r.asks(codexCall(p.CallID, "shell", steptext.Encode(map[string]any{"command": p.Action.Command})))
 	case p.Type == "custom_tool_call":
-		r.asks(Call{ID: p.CallID, Tool: p.Name, Input: encode(map[string]any{"input": p.Input})})
+		r.asks(Call{ID: p.CallID, Tool: p.Name, Input: steptext.Encode(map[string]any{"input": p.Input})})
 	case p.Type == "function_call_output", p.Type == "custom_tool_call_output", p.Type == "local_shell_call_output":
 		r.answer(p.CallID, func(c *Call) { c.At = l.Timestamp; c.codexResult(p.Output) })
 	}
@@ -92,11 +94,8 @@ func codexCall(id, tool string, input json.RawMessage) Call {
 			line = words[2] // bash -lc COMMAND
 		}
 	}
-	if line == "" {
-		line = in.Cmd
-	}
-	if line != "" {
-		c.Tool, c.Input = "Bash", encode(map[string]string{"command": line})
+	if line = cmp.Or(line, in.Cmd); line != "" {
+		c.Tool, c.Input = "Bash", steptext.Encode(map[string]string{"command": line})
 	}
 	return c
 }
@@ -134,8 +133,8 @@ func (c *Call) codexResult(raw json.RawMessage) {
 // command fills in the result of a command as the tool Bash has it.
 func (c *Call) command(output string, code int) {
 	if code != 0 {
-		c.Failed, c.Error = true, "Exit code "+itoa(code)+"\n"+output
+		c.Failed, c.Error = true, "Exit code "+strconv.Itoa(code)+"\n"+output
 		return
 	}
-	c.Response = encode(map[string]string{"stdout": output})
+	c.Response = steptext.Encode(map[string]string{"stdout": output})
 }

@@ -2,6 +2,7 @@ package agentlog
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -91,10 +92,10 @@ func (p place) find() ([]Log, error) {
 		return p.findSessions(openCodeDatabase)
 	}
 	root, err := fsx.OpenRoot(p.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
-		if notExist(err) {
-			return nil, nil
-		}
 		return nil, err
 	}
 	defer root.Close() // only read

@@ -5,14 +5,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/recalld/recalld/internal/steptext"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // geminiMessage is a message of a chat, or in a log of lines also its first line.
 type geminiMessage struct {

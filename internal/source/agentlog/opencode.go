@@ -2,10 +2,13 @@ package agentlog
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -39,7 +42,7 @@ func openDatabase(place, name string) (*sqlite3.Conn, error) {
 	f.Close()
 	path := filepath.Join(place, name)
 	address := "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?mode=ro"
-	if _, err := os.Stat(path + "-wal"); notExist(err) {
+	if _, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) {
 		address += "&immutable=1" // it is not in use; else SQLite would make files beside it
 	}
 	db, err := sqlite3.OpenFlags(address, sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
@@ -90,7 +93,7 @@ func rows(db *sqlite3.Conn, query, argument string, each func(*sqlite3.Stmt) err
 // findSessions lists the sessions of OpenCode's database, a log each.
 func (p place) findSessions(name string) ([]Log, error) {
 	db, err := openDatabase(p.folder, name)
-	if notExist(err) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil { // reading it says so
@@ -126,7 +129,7 @@ func (r *reader) openCode(l Log) error {
 		return fmt.Errorf("read session: %w", err)
 	}
 	parts := 0
-	err = rows(db, "SELECT iif(octet_length(data) > "+itoa(maxLine)+", NULL, data), id FROM part WHERE session_id = ? ORDER BY time_created, id", l.Session, func(s *sqlite3.Stmt) error {
+	err = rows(db, "SELECT iif(octet_length(data) > "+strconv.Itoa(maxLine)+", NULL, data), id FROM part WHERE session_id = ? ORDER BY time_created, id", l.Session, func(s *sqlite3.Stmt) error {
 		if parts++; parts > maxParts {
 			return fmt.Errorf("the session has over %d parts", maxParts)
 		}

@@ -3,6 +3,8 @@ package agentlog
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 func (r *reader) qwen(text []byte) error {
@@ -47,7 +49,7 @@ func (r *reader) qwen(text []byte) error {
 		r.answer(part.FunctionResponse.ID, func(c *Call) {
 			c.At = l.Timestamp
 			c.Interrupted = l.Result.Status == "cancelled"
-			c.parts(encode([]json.RawMessage{raw}), l.Result.Status == "error" || c.Interrupted)
+			c.parts(steptext.Encode([]json.RawMessage{raw}), l.Result.Status == "error" || c.Interrupted)
 		})
 	}
 	return nil

@@ -171,22 +171,15 @@ func containsWord(src []byte, word string) bool {
 	if word == "" {
 		return false
 	}
-	isName := func(b []byte, last bool) bool {
-		r, _ := utf8.DecodeRune(b)
-		if last {
-			r, _ = utf8.DecodeLastRune(b)
+	isName := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for {
+		before, after, found := bytes.Cut(src, []byte(word))
+		last, _ := utf8.DecodeLastRune(before)
+		next, _ := utf8.DecodeRune(after)
+		if !found || !isName(last) && !isName(next) {
+			return found
 		}
-		return len(b) > 0 && (r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r))
-	}
-	for rest := src; ; {
-		i := bytes.Index(rest, []byte(word))
-		if i < 0 {
-			return false
-		}
-		if !isName(rest[:i], true) && !isName(rest[i+len(word):], false) {
-			return true
-		}
-		rest = rest[i+len(word):]
+		src = after
 	}
 }
 

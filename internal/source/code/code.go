@@ -13,6 +13,7 @@
 package code
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"time"
@@ -93,28 +94,15 @@ func (o *Options) validate() error {
 			return memory.Invalid("index.skip_files", "patterns of path.Match", "%q is not a pattern", p)
 		}
 	}
-	if o.ProgressEvery < 0 {
-		return memory.Invalid("ProgressEvery", "0 or more", "%v is negative", o.ProgressEvery)
-	}
 	if o.Workers < 0 {
 		return memory.Invalid("Workers", "0 or more", "%v is negative", o.Workers)
 	}
-	setDefault(&o.Workers, 16)
-	setDefault(&o.ProgressEvery, 100*time.Millisecond)
-	if o.GitLimit < 0 {
-		return memory.Invalid("GitLimit", "0 or more", "%v is negative", o.GitLimit)
-	}
-	setDefault(&o.Git, "git")
-	setDefault(&o.GitLimit, 30*time.Second)
+	o.Workers = cmp.Or(o.Workers, 16)
+	o.ProgressEvery = cmp.Or(o.ProgressEvery, 100*time.Millisecond)
+	o.Git = cmp.Or(o.Git, "git")
+	o.GitLimit = cmp.Or(o.GitLimit, 30*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	return nil
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }

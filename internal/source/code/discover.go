@@ -3,10 +3,11 @@ package code
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -28,9 +29,6 @@ const (
 	// unfinishedFor bounds how long a repository is awaited that git is filling.
 	unfinishedFor = time.Hour
 )
-
-// timer sets the time of the next search for repositories.
-type timer interface{ Reset(time.Duration) bool }
 
 // sayMissing logs the folders that do not exist, each once until it exists: most likely
 // its name is misspelt and would never be indexed.
@@ -75,14 +73,14 @@ func folderRules(root string) func(string, bool) bool {
 }
 
 // appearing searches for repositories now and for a while.
-func (r *refresher) appearing(look timer) {
+func (r *refresher) appearing() {
 	r.lookUntil = time.Now().Add(lookFor)
-	look.Reset(0)
+	r.look.Reset(0)
 }
 
 // discover queues unknown repositories below the folders, and schedules the next search
 // while some are still being made.
-func (r *refresher) discover(ctx context.Context, look timer) {
+func (r *refresher) discover(ctx context.Context) {
 	seen := map[string]bool{}
 	for _, dir := range r.folders {
 		for _, root := range project.Below(dir, maxFound) {
@@ -106,13 +104,9 @@ func (r *refresher) discover(ctx context.Context, look timer) {
 			}
 		}
 	}
-	for root := range r.candidates {
-		if !seen[root] {
-			delete(r.candidates, root)
-		}
-	}
+	maps.DeleteFunc(r.candidates, func(root string, _ time.Time) bool { return !seen[root] })
 	if len(r.candidates) > 0 || time.Now().Before(r.lookUntil) {
-		look.Reset(lookEvery)
+		r.look.Reset(lookEvery)
 	}
 }
 
@@ -137,21 +131,13 @@ func isFilling(id project.Identity) bool {
 	if _, err := os.Lstat(filepath.Join(id.GitDir, "index.lock")); err == nil {
 		return true
 	}
+	objects := os.DirFS(filepath.Join(id.CommonDir, "objects"))
 	for _, pattern := range []string{"pack/tmp_*", "tmp_objdir-*"} {
-		if found, err := filepath.Glob(filepath.Join(escaped(id.CommonDir), "objects", filepath.FromSlash(pattern))); err == nil && len(found) > 0 {
+		if found, err := fs.Glob(objects, pattern); err == nil && len(found) > 0 {
 			return true
 		}
 	}
 	return false
-}
-
-// escaped escapes the characters of a path that are special in a pattern. Windows has no
-// escape, and paths there seldom contain such characters.
-func escaped(path string) string {
-	if filepath.Separator != '/' {
-		return path
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 // isEmpty reports whether a repository contains only git's own files.

@@ -87,9 +87,11 @@ var generatedMarks = [][]byte{[]byte("@generated"), []byte("Code generated "), [
 
 // isGenerated looks for a mark in a comment among the first 40 lines.
 func isGenerated(src []byte) bool {
-	head := src[:min(len(src), headSize)]
-	for range 40 {
-		line, rest, more := bytes.Cut(head, []byte("\n"))
+	lines := 0
+	for line := range bytes.Lines(src[:min(len(src), headSize)]) {
+		if lines++; lines > 40 {
+			break
+		}
 		line = bytes.TrimSpace(line)
 		for _, mark := range generatedMarks {
 			at := bytes.Index(line, mark)
@@ -102,10 +104,6 @@ func isGenerated(src []byte) bool {
 			}
 			return true
 		}
-		if !more {
-			break
-		}
-		head = rest
 	}
 	return false
 }
@@ -122,13 +120,8 @@ func isMinified(src []byte) bool {
 		return false
 	}
 	lines, longest := 0, 0
-	for rest := src; len(rest) > 0; lines++ {
-		n := bytes.IndexByte(rest, '\n') + 1
-		if n == 0 {
-			n = len(rest)
-		}
-		longest = max(longest, n)
-		rest = rest[n:]
+	for line := range bytes.Lines(src) {
+		lines, longest = lines+1, max(longest, len(line))
 	}
 	return longest >= maxLine && longest*2 > len(src) || len(src)/lines >= minifiedMean && longest >= maxLine
 }

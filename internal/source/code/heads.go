@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/recalld/recalld/internal/fsx"
-	"github.com/recalld/recalld/internal/language"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/source/code/chunk"
 )
@@ -53,10 +52,7 @@ func (r *run) putHeads(ctx context.Context, entries []Entry) error {
 			continue
 		}
 		f := memory.File{
-			Project: r.sandbox.Project, Sandbox: r.sandbox.ID, Path: e.Path, Size: e.Size, Lang: e.Lang, Head: head(src),
-		}
-		if f.Lang == "" {
-			f.Lang = language.Of(e.Path, src)
+			Project: r.sandbox.Project, Sandbox: r.sandbox.ID, Path: e.Path, Size: e.Size, Lang: e.language(src), Head: head(src),
 		}
 		files = append(files, f)
 	}

@@ -1,8 +1,6 @@
 package code
 
 import (
-	"bufio"
-	"bytes"
 	"io"
 	"os"
 	"path"
@@ -104,10 +102,8 @@ type ignoreRule struct {
 
 func parseIgnores(text []byte, dir string) []ignoreRule {
 	var rules []ignoreRule
-	lines := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(text, []byte("\uFEFF"))))
-	lines.Buffer(nil, maxIgnoreFile)
-	for lines.Scan() {
-		if r, ok := parseIgnore(lines.Text()); ok {
+	for line := range strings.Lines(strings.TrimPrefix(string(text), "\uFEFF")) {
+		if r, ok := parseIgnore(strings.TrimSuffix(line, "\n")); ok {
 			r.dir = dir
 			rules = append(rules, r)
 		}

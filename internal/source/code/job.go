@@ -105,19 +105,17 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 	}
 	defer end()
 	// It is read only now: from here on, forgetting the sandbox waits for this run.
-	box, err := s.opts.Store.Sandbox(req.Sandbox)
-	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
+	box, known, err := s.sandbox(req.Sandbox)
+	switch {
+	case err != nil:
+		return err
+	case !known:
 		s.forgotten(req.Sandbox)
 		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read sandbox: %w", err)
-	}
-	if box.Project != req.Project {
+	case box.Project != req.Project:
 		// The folder belongs to another project now, whose discovery queued another run.
 		return nil
-	}
-	if s.held(box) {
+	case s.held(box):
 		s.markDirty(box.ID)
 		return nil
 	}

@@ -2,7 +2,7 @@ package code
 
 import (
 	"fmt"
-	"iter"
+	"maps"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -21,9 +21,9 @@ type Known interface {
 	// a text, by the hash of its bytes, in a language, and was split by this version. The
 	// result must not be modified.
 	Chunks(text memory.DocID, lang string) ([]memory.FileChunk, bool, error)
-	// Paths yields, in any order, the files that are among sorted paths or below one of
-	// them; nil yields all. A path may come twice.
-	Paths(only []string) iter.Seq2[string, error]
+	// Paths returns, in any order, the files that are among sorted paths or below one of
+	// them; nil returns all. A path may come twice.
+	Paths(only []string) ([]string, error)
 }
 
 // KnownFiles is Known from a map by path, which must not change meanwhile.
@@ -54,14 +54,12 @@ func (k KnownFiles) Chunks(text memory.DocID, lang string) ([]memory.FileChunk, 
 }
 
 // Paths implements Known.
-func (k KnownFiles) Paths(only []string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		for path := range k {
-			if (only == nil || covered(only, path)) && !yield(path, nil) {
-				return
-			}
-		}
+func (k KnownFiles) Paths(only []string) ([]string, error) {
+	paths := slices.Collect(maps.Keys(k))
+	if only != nil {
+		paths = slices.DeleteFunc(paths, func(path string) bool { return !covered(only, path) })
 	}
+	return paths, nil
 }
 
 // stored is Known from the store. A run over everything holds the metadata of every file.
@@ -108,13 +106,10 @@ func (k *stored) File(path string) (memory.File, bool, error) {
 
 // readable reports whether something was found. A damaged value counts as missing.
 func readable(err error) (bool, error) {
-	switch {
-	case err == nil:
-		return true, nil
-	case slices.Contains([]memory.Code{memory.CodeNotFound, memory.CodeCorrupt}, memory.CodeOf(err)):
+	if code := memory.CodeOf(err); err != nil && (code == memory.CodeNotFound || code == memory.CodeCorrupt) {
 		return false, nil
 	}
-	return false, err
+	return err == nil, err
 }
 
 // Chunks implements Known.
@@ -125,26 +120,9 @@ func (k *stored) Chunks(text memory.DocID, lang string) ([]memory.FileChunk, boo
 }
 
 // Paths implements Known.
-func (k *stored) Paths(only []string) iter.Seq2[string, error] {
+func (k *stored) Paths(only []string) ([]string, error) {
 	if only == nil {
-		return func(yield func(string, error) bool) {
-			for path := range k.metadata {
-				if !yield(path, nil) {
-					return
-				}
-			}
-		}
+		return slices.Collect(maps.Keys(k.metadata)), nil
 	}
-	return func(yield func(string, error) bool) {
-		paths, err := k.store.PathsBelow(k.sandbox, only)
-		if err != nil {
-			yield("", err)
-			return
-		}
-		for _, path := range paths {
-			if !yield(path, nil) {
-				return
-			}
-		}
-	}
+	return k.store.PathsBelow(k.sandbox, only)
 }

@@ -58,19 +58,19 @@ func (r *refresher) leave(root string) {
 }
 
 // take queues a run over the paths of a batch.
-func (r *refresher) take(ctx context.Context, batch watch.Batch, look timer) {
+func (r *refresher) take(ctx context.Context, batch watch.Batch) {
 	box := r.watched[batch.Root]
 	if box == nil {
-		r.appearing(look)
+		r.appearing()
 		return
 	}
-	b, err := r.s.opts.Store.Sandbox(box.id)
-	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
-		r.leave(batch.Root)
-		return
-	}
-	if err != nil {
+	b, known, err := r.s.sandbox(box.id)
+	switch {
+	case err != nil:
 		r.s.opts.Logger.Error("sandbox cannot be read", "part", "code", "root", batch.Root, "error", err)
+		return
+	case !known:
+		r.leave(batch.Root)
 		return
 	}
 	priority := livePriority
@@ -78,7 +78,7 @@ func (r *refresher) take(ctx context.Context, batch watch.Batch, look timer) {
 		priority = refreshPriority // no change is known
 	}
 	if batch.Gone {
-		r.appearing(look) // it may have been moved to a discovered place
+		r.appearing() // it may have been moved to a discovered place
 	} else {
 		box.begun = true
 		if info, err := os.Lstat(batch.Root); err == nil {

@@ -64,10 +64,8 @@ func (s *Sandboxes) paused() (*memory.Paused, error) {
 }
 
 func (s *Sandboxes) pauseAll(ctx context.Context, on bool) error {
-	if s.opts.Switch != nil {
-		if err := s.opts.Switch.SetPaused(ctx, on); err != nil {
-			return err
-		}
+	if err := s.opts.Switch.SetPaused(ctx, on); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	was := s.allPaused
@@ -86,20 +84,16 @@ func (s *Sandboxes) pauseAll(ctx context.Context, on bool) error {
 // pauseProject pauses every sandbox of the project: a run over one worktree would index
 // text for the others.
 func (s *Sandboxes) pauseProject(ctx context.Context, req memory.PauseRequest) error {
-	dir, err := folderOf(req.Path, req.Caller)
+	_, id, err := located(req.Path, req.Caller)
 	if err != nil {
 		return err
 	}
-	id, err := project.Identify(dir)
+	box, known, err := s.sandbox(project.SandboxID(id.Root))
 	if err != nil {
 		return err
 	}
-	box, err := s.opts.Store.Sandbox(project.SandboxID(id.Root))
-	if err != nil && memory.CodeOf(err) == memory.CodeNotFound {
-		return &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: id.Root + " is not indexed", Cause: err}
-	}
-	if err != nil {
-		return fmt.Errorf("read sandbox: %w", err)
+	if !known {
+		return &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: id.Root + " is not indexed"}
 	}
 	changed, err := s.markPaused(ctx, box.Project, !req.Resume)
 	if err != nil {

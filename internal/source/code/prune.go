@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -72,14 +73,9 @@ func (s *Sandboxes) leastUsed(sizes map[string]memory.IndexSize) ([][]memory.San
 			byProject[b.Project] = append(byProject[b.Project], b)
 		}
 	}
-	var order [][]memory.Sandbox
-	for _, group := range byProject {
-		order = append(order, group)
-	}
-	slices.SortFunc(order, func(a, b []memory.Sandbox) int {
+	return slices.SortedFunc(maps.Values(byProject), func(a, b []memory.Sandbox) int {
 		return cmp.Or(used[a[0].Project].Compare(used[b[0].Project]), cmp.Compare(a[0].Project, b[0].Project))
-	})
-	return order, nil
+	}), nil
 }
 
 // prunable is a file that has chunks. used is when its code was last shown.

@@ -63,7 +63,9 @@ type refresher struct {
 	candidates map[string]time.Time
 	// refused are the repositories that cannot be indexed, with the reported reason.
 	refused map[string]string
-	// lookUntil is the end of the time in which discover runs often.
+	// look is the time of the next discover, lookUntil the end of the time in which it runs
+	// often.
+	look      *time.Timer
 	lookUntil time.Time
 	// drops are the goroutines that drop files; dropping serialises them.
 	drops    sync.WaitGroup
@@ -82,29 +84,29 @@ func (r *refresher) run(ctx context.Context) error {
 	reconcile := time.NewTimer(0)
 	defer reconcile.Stop()
 	r.pace(reconcile)
-	look := time.NewTimer(0)
-	look.Stop()
-	defer look.Stop()
+	r.look = time.NewTimer(0)
+	r.look.Stop()
+	defer r.look.Stop()
 	var batches <-chan watch.Batch
 	if r.watcher != nil {
 		batches = r.watcher.Batches()
 	}
-	r.discover(ctx, look)
+	r.discover(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-stale.C:
 			r.sayMissing()
-			r.discover(ctx, look)
+			r.discover(ctx)
 			r.follow(ctx)
 			r.dropGone(ctx)
-		case <-look.C:
-			r.discover(ctx, look)
+		case <-r.look.C:
+			r.discover(ctx)
 		case <-r.s.appeared:
 			r.follow(ctx)
 		case b := <-batches:
-			r.take(ctx, b, look)
+			r.take(ctx, b)
 		case <-reconcile.C:
 			r.reconcile(ctx)
 			r.pace(reconcile)

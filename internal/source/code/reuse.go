@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/recalld/recalld/internal/language"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -136,11 +135,7 @@ func (r *run) mostlyShared(ctx context.Context, files []Entry) (bool, error) {
 		if skip != "" {
 			continue
 		}
-		lang := e.Lang
-		if lang == "" {
-			lang = language.Of(e.Path, src)
-		}
-		_, known, err := r.known.Chunks(hashOf(src), lang)
+		_, known, err := r.known.Chunks(hashOf(src), e.language(src))
 		if err != nil {
 			return false, fmt.Errorf("look up the text of %s: %w", e.Path, err)
 		}

@@ -15,6 +15,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -36,12 +38,9 @@ type Sink interface {
 
 // Report is the outcome of a run.
 type Report struct {
-	View string // see Walked
-	Note string
-	// Files are indexed now, as far as the run looked; Chunks and Bytes are their totals.
-	Files  int
-	Chunks int
-	Bytes  int64
+	Note string // see Walked
+	// Files are indexed now, as far as the run looked; Chunks is their total.
+	Files, Chunks int
 	// Changed files are new or have another text than before; Shared of them took the
 	// chunks of another file with the same text. Touched files only have another time,
 	// Dropped ones are gone or no longer indexed.
@@ -55,8 +54,7 @@ type Report struct {
 	// Partial is true for a run over some paths.
 	Partial bool
 	// Incomplete is true if a folder could not be read. Its known files were not dropped.
-	Incomplete     bool
-	Walking, Total time.Duration
+	Incomplete bool
 }
 
 // racy is the age below which a file's time does not prove that it is unchanged since it
@@ -81,18 +79,15 @@ func Index(ctx context.Context, sandbox memory.Sandbox, known Known, changed []s
 		return Report{}, err
 	}
 	r := &run{
-		sandbox: sandbox, known: known, sink: sink, opts: &opts, began: opts.Now(),
-		progress: memory.Progress{Phase: "walking"},
+		sandbox: sandbox, known: known, sink: sink, opts: &opts,
+		progress: memory.Progress{Phase: "walking", StartedAt: opts.Now()}, report: Report{Skipped: map[SkipReason]int{}},
 	}
-	r.progress.StartedAt = r.began
-	r.report.Skipped = map[SkipReason]int{}
 	ctx, cancel := context.WithTimeoutCause(ctx, opts.TimeLimit, ErrTimeLimit)
 	defer cancel()
 	err := r.index(ctx, changed)
 	if err != nil && errors.Is(context.Cause(ctx), ErrTimeLimit) {
 		err = fmt.Errorf("%w of %s", ErrTimeLimit, opts.TimeLimit)
 	}
-	r.report.Total = opts.Now().Sub(r.began)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
@@ -113,7 +108,6 @@ type run struct {
 	sink    Sink
 	opts    *Options
 	root    *os.Root
-	began   time.Time
 
 	// mu guards the fields below and serialises the callbacks.
 	mu       sync.Mutex
@@ -146,7 +140,6 @@ func (r *run) index(ctx context.Context, changed []string) error {
 			return err
 		}
 	}
-	r.report.Walking = r.opts.Now().Sub(r.began)
 	r.progress.FilesTotal = len(entries)
 	r.seen = make(map[string]bool, len(entries))
 	if first := only == nil && r.sandbox.IndexedAt.IsZero(); first && !r.opts.NoHeads && !r.opts.NoChunks {
@@ -223,44 +216,27 @@ func (r *run) walk(ctx context.Context, only []string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.report.View, r.report.Note, r.report.Incomplete = walked.View, walked.Note, walked.Incomplete
-	for reason, n := range walked.Skipped {
-		r.report.Skipped[reason] += n
-	}
+	r.report.Note, r.report.Incomplete = walked.Note, walked.Incomplete
+	maps.Copy(r.report.Skipped, walked.Skipped)
 	return entries, nil
 }
 
 // each calls do for the items in several goroutines and waits for them. The first error
-// ends it and is returned.
+// ends it and is returned; if ctx ended, its cause.
 func each[T any](ctx context.Context, workers int, items []T, do func(context.Context, T) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	work := make(chan T)
-	var busy sync.WaitGroup
-	for range min(workers, len(items)) {
-		busy.Go(func() {
-			for item := range work {
-				if err := do(ctx, item); err != nil {
-					cancel(err)
-					return
-				}
-			}
-		})
-	}
-feed:
+	work, below := errgroup.WithContext(ctx)
+	work.SetLimit(workers)
 	for _, item := range items {
-		select {
-		case work <- item:
-		case <-ctx.Done():
-			break feed
+		if below.Err() != nil {
+			break
 		}
+		work.Go(func() error { return do(below, item) })
 	}
-	close(work)
-	busy.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	err := work.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
 	}
-	return nil
+	return err
 }
 
 // mayBeThere reports whether a file may exist that the walk did not see. A path behind a
@@ -283,20 +259,15 @@ func (r *run) drop(ctx context.Context, only []string) error {
 			gone[p] = true
 		}
 	}
-	for p, err := range r.known.Paths(only) {
-		if err != nil {
-			return fmt.Errorf("list known files: %w", err)
+	known, err := r.known.Paths(only)
+	if err != nil {
+		return fmt.Errorf("list known files: %w", err)
+	}
+	for _, p := range known {
+		// A file in a folder that could not be read may still exist.
+		if !r.seen[p] && !(r.report.Incomplete && r.mayBeThere(p)) {
+			gone[p] = true
 		}
-		if r.seen[p] {
-			continue
-		}
-		if r.report.Incomplete {
-			// A file in a folder that could not be read may still exist.
-			if r.mayBeThere(p) {
-				continue
-			}
-		}
-		gone[p] = true
 	}
 	return each(ctx, dropWorkers, slices.Sorted(maps.Keys(gone)), func(ctx context.Context, p string) error {
 		if err := r.sink.DropFile(ctx, r.sandbox.ID, p); err != nil {

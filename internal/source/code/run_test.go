@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -119,17 +118,10 @@ func (s *store) Metadata(path string) (memory.FileMetadata, bool, error) {
 	return f.Brief(), ok, err
 }
 
-func (s *store) Paths(only []string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		s.mu.Lock()
-		paths := slices.Collect(maps.Keys(s.files))
-		s.mu.Unlock()
-		for _, p := range paths {
-			if (only == nil || covered(only, p)) && !yield(p, nil) {
-				return
-			}
-		}
-	}
+func (s *store) Paths(only []string) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return KnownFiles(s.files).Paths(only)
 }
 
 func (s *store) paths() []string { return slices.Sorted(maps.Keys(s.files)) }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/fsx"
-	"github.com/recalld/recalld/internal/language"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/source/code/chunk"
 )
@@ -83,10 +82,7 @@ func (r *run) look(ctx context.Context, e Entry, old memory.FileMetadata, known 
 	}
 	f := &memory.File{
 		Project: r.sandbox.Project, Sandbox: r.sandbox.ID, Path: e.Path, Hash: hashOf(src), Size: int64(len(src)),
-		ModTime: at.modTime, ChangeTime: at.changed, Inode: at.inode, Lang: e.Lang, Generation: old.Generation, Chunker: r.chunker(),
-	}
-	if f.Lang == "" {
-		f.Lang = language.Of(e.Path, src)
+		ModTime: at.modTime, ChangeTime: at.changed, Inode: at.inode, Lang: e.language(src), Generation: old.Generation, Chunker: r.chunker(),
 	}
 	if !r.opts.NoHeads {
 		f.Head = head(src)
@@ -175,8 +171,7 @@ func (r *run) read(ctx context.Context, e Entry) ([]byte, stamp, SkipReason) {
 	}
 	defer f.Close() // only read
 	now := r.opts.Now()
-	switch {
-	case before.Size() > r.opts.MaxFileSize:
+	if before.Size() > r.opts.MaxFileSize {
 		return nil, stamp{}, SkipLarge
 	}
 	src, reason := readAll(ctx, f, before.Size(), r.opts.MaxFileSize)
@@ -218,7 +213,6 @@ func (r *run) kept(path string, size int64, chunks int, what outcome) {
 	r.seen[path] = true
 	r.report.Files++
 	r.report.Chunks += chunks
-	r.report.Bytes += size
 	switch what {
 	case touched:
 		r.report.Touched++

@@ -77,17 +77,12 @@ type Queued struct {
 	Dropped string
 }
 
-// Resolver finds the project of a folder, with all its names.
-type Resolver interface {
-	Resolve(ctx context.Context, name string, caller memory.Caller) (memory.Project, bool, error)
-}
-
-// SandboxesOptions configure Sandboxes. The fields before MaxSize are required.
+// SandboxesOptions configure Sandboxes. The fields before MaxSize are required, and Switch.
 type SandboxesOptions struct {
 	Store    Store
 	Writer   Writer
 	Queue    Queue
-	Projects Resolver
+	Projects memory.ProjectResolver // a project has all its names
 	// Run holds the settings of runs; its Progress is not used.
 	Run Options
 	// StaleAfter is the age from which an index counts as stale: the setting
@@ -100,7 +95,7 @@ type SandboxesOptions struct {
 	// ReconcileEvery is the interval between full rescans by Refresh; 0 rescans only at
 	// the start and after a stale answer.
 	ReconcileEvery time.Duration
-	// Switch stores whether everything is paused. Without one, a restart ends the pause.
+	// Switch stores whether everything is paused.
 	Switch Switch
 	// Ran, if set, is called with the duration of every run that is counted.
 	Ran func(took time.Duration)
@@ -115,8 +110,8 @@ type SandboxesOptions struct {
 
 func (o *SandboxesOptions) validate() error {
 	switch {
-	case o.Store == nil || o.Writer == nil || o.Queue == nil || o.Projects == nil:
-		return memory.Invalid("store, writer, queue, projects", "", "sandboxes need all of them")
+	case o.Store == nil || o.Writer == nil || o.Queue == nil || o.Projects == nil || o.Switch == nil:
+		return memory.Invalid("store, writer, queue, projects, switch", "", "sandboxes need all of them")
 	case o.StaleAfter <= 0:
 		return memory.Invalid("index.stale_after", "more than 0", "is missing")
 	case o.ReconcileEvery < 0:
@@ -125,9 +120,7 @@ func (o *SandboxesOptions) validate() error {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o.Run.validate()
 }
 
@@ -158,12 +151,9 @@ func NewSandboxes(opts SandboxesOptions) (*Sandboxes, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	paused := false
-	if opts.Switch != nil {
-		var err error
-		if paused, err = opts.Switch.Paused(); err != nil {
-			return nil, fmt.Errorf("read pause: %w", err)
-		}
+	paused, err := opts.Switch.Paused()
+	if err != nil {
+		return nil, fmt.Errorf("read pause: %w", err)
 	}
 	return &Sandboxes{
 		opts: opts, allPaused: paused, wake: make(chan string, 64), appeared: make(chan struct{}, 1),
@@ -180,11 +170,7 @@ func (s *Sandboxes) request(ctx context.Context, req memory.IndexRequest, priori
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	dir, err := folderOf(req.Path, req.Caller)
-	if err != nil {
-		return nil, err
-	}
-	id, err := project.Identify(dir)
+	dir, id, err := located(req.Path, req.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -299,6 +285,18 @@ func (s *Sandboxes) enqueue(ctx context.Context, run RunRequest) (Queued, error)
 	return at, nil
 }
 
+// sandbox returns a stored sandbox, and whether there is one.
+func (s *Sandboxes) sandbox(id string) (b memory.Sandbox, known bool, err error) {
+	b, err = s.opts.Store.Sandbox(id)
+	if memory.CodeOf(err) == memory.CodeNotFound {
+		return memory.Sandbox{}, false, nil
+	}
+	if err != nil {
+		return b, false, fmt.Errorf("read sandbox: %w", err)
+	}
+	return b, true, nil
+}
+
 // record changes the stored sandbox and its project, which are zero if they are new. It
 // returns errSuspended while the project is suspended, so that a project that is being
 // removed does not come back.
@@ -319,9 +317,9 @@ func (s *Sandboxes) record(ctx context.Context, project, sandbox string, change 
 	if i := slices.IndexFunc(projects, func(p memory.Project) bool { return p.ID == project }); i >= 0 {
 		p = projects[i]
 	}
-	b, err := s.opts.Store.Sandbox(sandbox)
-	if err != nil && memory.CodeOf(err) != memory.CodeNotFound {
-		return fmt.Errorf("read sandbox: %w", err)
+	b, _, err := s.sandbox(sandbox)
+	if err != nil {
+		return err
 	}
 	if p = change(p, &b); p.ID == "" {
 		return memory.Errorf(memory.CodeNotFound, "project %s is unknown", project)

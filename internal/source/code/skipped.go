@@ -3,7 +3,6 @@ package code
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -17,21 +16,16 @@ func (s *Sandboxes) Skipped(ctx context.Context, req memory.SkippedRequest) (*me
 	if err := memory.Text("path", req.Path, 0, memory.MaxPathText); err != nil {
 		return nil, err
 	}
-	dir, err := folderOf(req.Path, req.Caller)
+	_, id, err := located(req.Path, req.Caller)
 	if err != nil {
 		return nil, err
 	}
-	id, err := project.Identify(dir)
+	box, indexed, err := s.sandbox(project.SandboxID(id.Root))
 	if err != nil {
 		return nil, err
 	}
-	box, err := s.opts.Store.Sandbox(project.SandboxID(id.Root))
-	switch {
-	case err == nil:
-	case memory.CodeOf(err) == memory.CodeNotFound: // it is not indexed
+	if !indexed {
 		box = memory.Sandbox{ID: project.SandboxID(id.Root), Root: id.Root}
-	default:
-		return nil, fmt.Errorf("read sandbox: %w", err)
 	}
 	known, err := knownOf(s.opts.Store, box.ID, true)
 	if err != nil {
@@ -68,14 +62,18 @@ func (nowhere) PutFiles(context.Context, []memory.File) error { return nil }
 // DropFile implements Sink.
 func (nowhere) DropFile(context.Context, string, string) error { return nil }
 
-// folderOf returns the folder that a request names, relative to its caller's folder.
-func folderOf(path string, caller memory.Caller) (string, error) {
-	if filepath.IsAbs(path) {
-		return path, nil
-	}
-	if caller.Dir == "" {
-		return "", &memory.Error{Code: memory.CodeInvalidInput, Field: "path", Limit: "an absolute path",
+// located returns the folder that a request names, relative to its caller's folder, and the
+// repository that contains it.
+func located(path string, caller memory.Caller) (dir string, id project.Identity, err error) {
+	switch {
+	case filepath.IsAbs(path):
+		dir = path
+	case caller.Dir == "":
+		return "", id, &memory.Error{Code: memory.CodeInvalidInput, Field: "path", Limit: "an absolute path",
 			Message: "the path is relative and the caller's folder is unknown", Hint: "name the whole path"}
+	default:
+		dir = filepath.Join(caller.Dir, path)
 	}
-	return filepath.Join(caller.Dir, path), nil
+	id, err = project.Identify(dir)
+	return dir, id, err
 }

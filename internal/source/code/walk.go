@@ -34,6 +34,14 @@ type Entry struct {
 	Lang string
 }
 
+// language is the language of the file, which has this text.
+func (e *Entry) language(src []byte) string {
+	if e.Lang != "" {
+		return e.Lang
+	}
+	return language.Of(e.Path, src)
+}
+
 // Walked is the outcome of a walk.
 type Walked struct {
 	// View names the source of the list of files: "git", or "ignore files" where git or
@@ -121,65 +129,63 @@ func (w *walker) skip(name string, reason SkipReason) {
 	}
 }
 
-// file judges one file that git, or a folder, lists.
+// file visits one file that git, or a folder, lists, unless it is skipped.
 func (w *walker) file(name string) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	if !utf8.ValidString(name) || !fs.ValidPath(name) {
-		w.skip(strings.ToValidUTF8(name, "\uFFFD"), SkipOddName)
-		return nil
-	}
-	switch reason := w.enter(path.Dir(name)); reason {
+	info, reason := w.judge(name)
+	switch reason {
 	case "":
-	case skipGone:
-		return nil // git's index still lists it
+	case skipGone: // git's index still lists it
+		return nil
 	default:
-		w.skip(name, reason)
-		return nil
-	}
-	if w.outputs[w.dirName] && !w.outputs[name] && inOutput(w.dirName) { // beside tracked files
-		w.skip(name, SkipDir)
-		return nil
-	}
-	if reason := w.opts.skipName(name); reason != "" {
-		w.skip(name, reason)
-		return nil
-	}
-	if w.own.match(name, false) || w.git != nil && w.git.match(name, false) {
-		w.skip(name, SkipIgnored)
-		return nil
-	}
-	info, err := w.dir.Lstat(path.Base(name))
-	switch {
-	case isGone(err):
-		return nil
-	case err != nil:
-		w.skip(name, SkipUnreadable)
-		return nil
-	case info.Mode()&fs.ModeSymlink != 0:
-		w.skip(name, SkipLink)
-		return nil
-	case info.IsDir(): // for git, a submodule
-		w.skip(name, SkipNested)
-		return nil
-	case !info.Mode().IsRegular():
-		w.skip(name, SkipIrregular)
-		return nil
-	case info.Size() > w.opts.MaxFileSize:
-		w.skip(name, SkipLarge)
-		return nil
-	case info.Size() == 0:
-		w.skip(name, SkipEmpty)
-		return nil
-	case w.Files >= w.opts.MaxFiles:
-		w.skip(name, SkipMany)
+		w.skip(strings.ToValidUTF8(name, "\uFFFD"), reason)
 		return nil
 	}
 	w.Files++
 	lang, _ := language.ByPath(name)
 	changed, inode := fsx.ChangeOf(info)
 	return w.visit(Entry{Path: name, Size: info.Size(), ModTime: info.ModTime(), ChangeTime: changed, Inode: inode, Lang: lang})
+}
+
+// judge returns a file's attributes, or why it is skipped.
+func (w *walker) judge(name string) (fs.FileInfo, SkipReason) {
+	if !utf8.ValidString(name) || !fs.ValidPath(name) {
+		return nil, SkipOddName
+	}
+	if reason := w.enter(path.Dir(name)); reason != "" {
+		return nil, reason
+	}
+	if w.outputs[w.dirName] && !w.outputs[name] && inOutput(w.dirName) { // beside tracked files
+		return nil, SkipDir
+	}
+	if reason := w.opts.skipName(name); reason != "" {
+		return nil, reason
+	}
+	if w.own.match(name, false) || w.git != nil && w.git.match(name, false) {
+		return nil, SkipIgnored
+	}
+	info, err := w.dir.Lstat(path.Base(name))
+	switch {
+	case isGone(err):
+		return nil, skipGone
+	case err != nil:
+		return nil, SkipUnreadable
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nil, SkipLink
+	case info.IsDir(): // for git, a submodule
+		return nil, SkipNested
+	case !info.Mode().IsRegular():
+		return nil, SkipIrregular
+	case info.Size() > w.opts.MaxFileSize:
+		return nil, SkipLarge
+	case info.Size() == 0:
+		return nil, SkipEmpty
+	case w.Files >= w.opts.MaxFiles:
+		return nil, SkipMany
+	}
+	return info, ""
 }
 
 // enter opens the folder of the next files, or returns why all of them are skipped.

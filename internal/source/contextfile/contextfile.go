@@ -1,10 +1,10 @@
 // Package contextfile reads the files of a repository that define the contexts of its
 // agents: rules, references, tools, and the names of servers.
 //
-// Vocabulary. A scan reads the paths below, called names. It returns each file's entries
+// Vocabulary. A scan reads the paths below, called listed. It returns each file's entries
 // for the catalogue, and problems: what was skipped, and why. Each file is a separate
 // source. Of two entries with the same type, name and server the first counts, in the order
-// of the names.
+// of the list.
 //
 //   - .recalld/context.yaml is our own format; see below.
 //   - AGENTS.md and CLAUDE.md, in the repository's root and in .claude, .cursorrules and
@@ -57,54 +57,28 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// format is how a file is read.
-type format int
-
-const (
-	contextYAML format = iota
-	markdownRule
-	cursorRules // a folder
-	mcpServers  // the servers stand under "mcpServers"
-	vscodeMCP   // under "servers"
-)
-
-// scannedPaths are the paths of a scan, in the order in which their entries count.
-var scannedPaths = []struct {
-	path   string
-	format format
+// listed are the paths of a scan, in the order in which their entries count. read is nil for a
+// folder.
+var listed = []struct {
+	path string
+	read func(l *scan, path, text string) memory.FileEntries
 }{
-	{".recalld/context.yaml", contextYAML},
-	{"AGENTS.md", markdownRule},
-	{"CLAUDE.md", markdownRule},
-	{".claude/AGENTS.md", markdownRule},
-	{".claude/CLAUDE.md", markdownRule},
-	{".cursorrules", markdownRule},
-	{cursorFolder, cursorRules},
-	{".github/copilot-instructions.md", markdownRule},
-	{".mcp.json", mcpServers},
-	{".cursor/mcp.json", mcpServers},
-	{".vscode/mcp.json", vscodeMCP},
-}
-
-const cursorFolder = ".cursor/rules"
-
-// Names returns the paths of a scan, relative to the repository. The folder .cursor/rules
-// ends in a slash.
-func Names() []string {
-	var names []string
-	for _, x := range scannedPaths {
-		name := x.path
-		if x.format == cursorRules {
-			name += "/"
-		}
-		names = append(names, name)
-	}
-	return names
+	{".recalld/context.yaml", (*scan).readContext},
+	{"AGENTS.md", (*scan).wholeRule},
+	{"CLAUDE.md", (*scan).wholeRule},
+	{".claude/AGENTS.md", (*scan).wholeRule},
+	{".claude/CLAUDE.md", (*scan).wholeRule},
+	{".cursorrules", (*scan).wholeRule},
+	{".cursor/rules", nil},
+	{".github/copilot-instructions.md", (*scan).wholeRule},
+	{".mcp.json", serversIn("mcpServers")},
+	{".cursor/mcp.json", serversIn("mcpServers")},
+	{".vscode/mcp.json", serversIn("servers")},
 }
 
 // Result is what the files of a repository have for its catalogue.
 type Result struct {
-	// Files are the files with entries, in the order of Names. Together they have at most
+	// Files are the files with entries, in the order of the list. Together they have at most
 	// memory.MaxRegistered entries and memory.MaxServers servers.
 	Files []memory.FileEntries
 	// Problems are what was skipped and why, in the same order: the first hundred, and
@@ -116,40 +90,18 @@ type Result struct {
 	Hash string
 }
 
-// Options configure a Scanner. Zero values mean the defaults.
-type Options struct {
-	// MaxFileSize is the largest file that is read, in bytes. Default 256 KiB.
-	MaxFileSize int64
-	// MaxFiles bounds the files beyond Names: those in .cursor/rules and its folders, and
-	// those that .recalld/context.yaml names. Default 200.
-	MaxFiles int
-	// Clock is the clock by which a file counts as just written. Default time.Now.
-	Clock func() time.Time
-}
-
-func (o *Options) validate() error {
-	if o.MaxFileSize == 0 {
-		o.MaxFileSize = 256 << 10
-	}
-	if o.MaxFiles == 0 {
-		o.MaxFiles = 200
-	}
-	if o.MaxFileSize < 0 {
-		return memory.Invalid("max_file_size", "at least 1 byte", "%d is out of range", o.MaxFileSize)
-	}
-	if o.MaxFiles < 0 {
-		return memory.Invalid("max_files", "at least 1", "%d is out of range", o.MaxFiles)
-	}
-	if o.Clock == nil {
-		o.Clock = time.Now
-	}
-	return nil
-}
+const (
+	// maxFileSize is the largest file that is read, in bytes.
+	maxFileSize = 256 << 10
+	// maxFiles bounds the files beyond the list: those in .cursor/rules and its folders, and
+	// those that .recalld/context.yaml names.
+	maxFiles = 200
+)
 
 // Scanner scans repositories and caches the results: scanning an unchanged one costs
 // little more than reading each file's time and size. It is safe for concurrent use.
 type Scanner struct {
-	opts Options
+	clock func() time.Time // by which a file counts as just written
 
 	mu    sync.Mutex // guards known
 	known map[string]*scanned
@@ -159,9 +111,4 @@ type Scanner struct {
 const maxKnown = 256
 
 // New returns a scanner.
-func New(opts Options) (*Scanner, error) {
-	if err := opts.validate(); err != nil {
-		return nil, err
-	}
-	return &Scanner{opts: opts, known: map[string]*scanned{}}, nil
-}
+func New() *Scanner { return &Scanner{clock: time.Now, known: map[string]*scanned{}} }

@@ -161,7 +161,7 @@ func (r *contextReader) named(name string) (string, error) {
 		return "", fmt.Errorf("%s is not a path below the repository", memory.Quote(name))
 	}
 	if !r.count() {
-		return "", fmt.Errorf("%s is left out: %d files are read", memory.Quote(name), r.opts.MaxFiles)
+		return "", fmt.Errorf("%s is left out: %d files are read", memory.Quote(name), maxFiles)
 	}
 	text, err := r.read(p)
 	if err != nil {

@@ -73,9 +73,9 @@ func TestDocumentedExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range Names() {
-		if !strings.Contains(string(doc), strings.TrimPrefix(name, ".claude/")) {
-			t.Errorf("docs/agents.md does not tell that %s is looked at", name)
+	for _, x := range listed {
+		if !strings.Contains(string(doc), strings.TrimPrefix(x.path, ".claude/")) {
+			t.Errorf("docs/agents.md does not tell that %s is looked at", x.path)
 		}
 	}
 	_, example, found := strings.Cut(string(doc), "```yaml\n# .recalld/context.yaml.")

@@ -128,5 +128,5 @@ func FuzzCursorRule(f *testing.F) {
 
 // testLook is a look without a repository.
 func testLook() *scan {
-	return &scan{opts: &Options{}, seen: map[memory.Ref]string{}, texts: map[string]bool{}}
+	return &scan{seen: map[memory.Ref]string{}, texts: map[string]bool{}}
 }

@@ -25,10 +25,8 @@ type repo struct {
 func newRepo(t testing.TB, files map[string]string) *repo {
 	t.Helper()
 	r := &repo{t: t, root: t.TempDir(), now: time.Now().Add(2 * time.Hour), written: time.Now().Truncate(time.Second)}
-	var err error
-	if r.scan, err = New(Options{Clock: func() time.Time { return r.now }}); err != nil {
-		t.Fatal(err)
-	}
+	r.scan = New()
+	r.scan.clock = func() time.Time { return r.now }
 	for name, text := range files {
 		r.write(name, text)
 	}

@@ -63,11 +63,16 @@ func (s *Scanner) Scan(root string) (Result, error) {
 		return Result{}, fmt.Errorf("scan repository: %w", err)
 	}
 	defer at.Close() // only its handle
-	l := &scan{opts: &s.opts, at: at, root: root, hash: sha256.New(), now: s.opts.Clock(), seen: map[memory.Ref]string{}, texts: map[string]bool{}}
+	l := &scan{at: at, root: root, hash: sha256.New(), now: s.clock(), seen: map[memory.Ref]string{}, texts: map[string]bool{}}
 	l.settled = true
 	l.add("rules", []byte(rules))
-	for _, x := range scannedPaths {
-		l.take(x.path, x.format)
+	for _, x := range listed {
+		if x.read == nil {
+			l.watch(x.path)
+			l.takeFolder(x.path, 1)
+		} else if text, ok := l.readListed(x.path); ok {
+			l.keep(x.read(l, x.path, text))
+		}
 	}
 	l.found.Hash = hex.EncodeToString(l.hash.Sum(nil)[:16])
 	s.mu.Lock()
@@ -103,12 +108,11 @@ func stampOf(root, p string) stamp {
 // scan is one scan of one repository.
 type scan struct {
 	scanned
-	opts  *Options
 	at    *os.Root
 	root  string
 	now   time.Time
 	hash  hash.Hash
-	files int // and folders beyond the names
+	files int // and folders beyond the list
 	// seen are the entries found so far, by their file; texts are the texts of whole rules.
 	seen    map[memory.Ref]string
 	texts   map[string]bool
@@ -150,29 +154,6 @@ func (l *scan) watch(p string) {
 	}
 }
 
-// take reads a path.
-func (l *scan) take(p string, as format) {
-	if as == cursorRules {
-		l.watch(p)
-		l.takeFolder(p, 1)
-		return
-	}
-	text, ok := l.readListed(p)
-	if !ok {
-		return
-	}
-	switch as {
-	case contextYAML:
-		l.keep(l.readContext(p, text))
-	case markdownRule:
-		l.keep(l.wholeRule(p, text))
-	case mcpServers:
-		l.keep(l.serverNames(p, text, "mcpServers"))
-	case vscodeMCP:
-		l.keep(l.serverNames(p, text, "servers"))
-	}
-}
-
 // maxFolderDepth is how deep folders of rules are read.
 const maxFolderDepth = 4
 
@@ -193,7 +174,7 @@ func (l *scan) takeFolder(p string, depth int) {
 		case !utf8.ValidString(name):
 			l.problem(p, 0, "holds a file whose name is not UTF-8")
 		case !l.count():
-			l.problem(p, 0, "holds more than the %d files and folders that are read: the others are left out", l.opts.MaxFiles)
+			l.problem(p, 0, "holds more than the %d files and folders that are read: the others are left out", maxFiles)
 			return
 		case isFolder:
 			l.watch(name)
@@ -244,10 +225,10 @@ func (l *scan) readListed(p string) (text string, ok bool) {
 	return text, err == nil
 }
 
-// count reports whether one more file or folder beyond the names may be read.
+// count reports whether one more file or folder beyond the list may be read.
 func (l *scan) count() bool {
 	l.files++
-	return l.files <= l.opts.MaxFiles
+	return l.files <= maxFiles
 }
 
 // errNotThere is returned for a file that does not exist.
@@ -264,20 +245,20 @@ func (l *scan) readFile(p string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("is not a file")
 	}
-	if info.Size() > l.opts.MaxFileSize {
-		return nil, fmt.Errorf("is larger than %d bytes", l.opts.MaxFileSize)
+	if info.Size() > maxFileSize {
+		return nil, fmt.Errorf("is larger than %d bytes", maxFileSize)
 	}
 	f, _, err := fsx.OpenFile(l.at, name)
 	if err != nil {
 		return nil, l.unreadable(name, err)
 	}
 	defer f.Close() // only read
-	raw, err := io.ReadAll(io.LimitReader(f, l.opts.MaxFileSize+1))
+	raw, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
 	switch {
 	case err != nil:
 		return nil, errors.New("cannot be read")
-	case int64(len(raw)) > l.opts.MaxFileSize: // it has grown
-		return nil, fmt.Errorf("is larger than %d bytes", l.opts.MaxFileSize)
+	case int64(len(raw)) > maxFileSize: // it has grown
+		return nil, fmt.Errorf("is larger than %d bytes", maxFileSize)
 	case bytes.IndexByte(raw, 0) >= 0 || !utf8.Valid(raw):
 		return nil, errors.New("is not text in UTF-8")
 	}

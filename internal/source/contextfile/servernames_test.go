@@ -58,11 +58,7 @@ func TestNoSecretIsRead(t *testing.T) {
 			r.write(name, strings.ReplaceAll(text, "mcpServers", map[bool]string{true: "servers", false: "mcpServers"}[name == ".vscode/mcp.json"]))
 		}
 		r.now = r.now.Add(time.Second)
-		fresh, err := New(Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		found, err := fresh.Scan(r.root)
+		found, err := New().Scan(r.root)
 		if err != nil {
 			t.Fatal(err)
 		}

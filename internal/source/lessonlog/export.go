@@ -39,9 +39,13 @@ func Export(dir string, lessons []memory.Record) (Exported, error) {
 		return Exported{}, fmt.Errorf("open folder of export: %w", err)
 	}
 	defer at.Close() // only its handle
-	names := newFileNames()
+	names := fileNames{}
 	for _, repo := range slices.Sorted(maps.Keys(logs)) {
-		if err := fsx.Replace(at, names.of(repo), encodeAll(logs[repo]), 0o666); err != nil {
+		var text []byte
+		for _, l := range logs[repo] {
+			text = append(text, Encode(l.LogLine)...)
+		}
+		if err := fsx.Replace(at, names.of(repo), text, 0o666); err != nil {
 			return Exported{}, fmt.Errorf("write log: %w", err)
 		}
 		w.Files++
@@ -162,18 +166,8 @@ func putAside(lines []exported, id string, a *memory.Withdrawal) {
 	}
 }
 
-func encodeAll(lines []exported) []byte {
-	var text []byte
-	for _, l := range lines {
-		text = append(text, Encode(l.LogLine)...)
-	}
-	return text
-}
-
 // fileNames gives every repository its own file, also on systems that ignore case.
 type fileNames map[string]bool
-
-func newFileNames() fileNames { return fileNames{} }
 
 func (n fileNames) of(repo string) string {
 	name := FileName(repo)

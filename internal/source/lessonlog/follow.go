@@ -15,36 +15,19 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// DefaultMaxFiles is the most logs that are followed in a folder.
-const DefaultMaxFiles = 1000
+// maxFiles is the most logs that are followed in a folder.
+const maxFiles = 1000
 
 // tailSize is how many of the bytes read last are compared before a log is read on. If
 // the log was rewritten they differ, most likely.
 const tailSize = 4 << 10
 
-// Options are the settings of a Follower.
-type Options struct {
-	// MaxFiles bounds the logs of one folder, 1 or more. Zero means
-	// DefaultMaxFiles.
-	MaxFiles int
-}
-
-func (o *Options) validate() error {
-	if o.MaxFiles == 0 {
-		o.MaxFiles = DefaultMaxFiles
-	}
-	if o.MaxFiles < 0 {
-		return memory.Invalid("MaxFiles", "1 or more", "%d is out of range", o.MaxFiles)
-	}
-	return nil
-}
-
 // Follower returns what is new in folders of logs. It keeps its state in memory only: a
 // new follower returns every line once more, which changes nothing, because lines are
 // known by their hash. It is for one goroutine.
 type Follower struct {
-	opts    Options
-	folders fsx.Followed[folderState]
+	maxFiles int
+	folders  fsx.Followed[folderState]
 }
 
 // folderState is what is known of one folder.
@@ -67,13 +50,8 @@ type logState struct {
 	problem string
 }
 
-// New makes a Follower. CodeInvalidInput names an option.
-func New(opts Options) (*Follower, error) {
-	if err := opts.validate(); err != nil {
-		return nil, err
-	}
-	return &Follower{opts: opts, folders: fsx.Followed[folderState]{}}, nil
-}
+// New makes a Follower.
+func New() *Follower { return &Follower{maxFiles: maxFiles, folders: fsx.Followed[folderState]{}} }
 
 // Reset makes the next poll of a folder read all of it.
 func (f *Follower) Reset(root, dir string) { f.folders.Forget(root, dir) }
@@ -96,14 +74,14 @@ func (f *Follower) Poll(root, dir string) iter.Seq2[FileLines, error] {
 			return
 		}
 		defer logs.Close() // only read
-		names, tooMany, err := listLogs(logs, f.opts.MaxFiles)
+		names, tooMany, err := listLogs(logs, f.maxFiles)
 		if err != nil {
 			yield(FileLines{}, fmt.Errorf("list logs: %w", err))
 			return
 		}
 		fsx.Sync(known.logs, names)
 		if tooMany && !known.tooMany {
-			message := fmt.Sprintf("holds more than %d logs: the others are not read", f.opts.MaxFiles)
+			message := fmt.Sprintf("holds more than %d logs: the others are not read", f.maxFiles)
 			if !yield(FileLines{File: path, Problems: []memory.ImportProblem{{File: path, Message: message}}}, nil) {
 				return
 			}

@@ -40,15 +40,6 @@ func words(part FileLines) []string {
 	return found
 }
 
-func newFollower(t *testing.T, opts Options) *Follower {
-	t.Helper()
-	f, err := New(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
 func line(text string) string { return string(Encode(lesson(text))) }
 
 // mustAppend writes as another program does, without the lock.
@@ -140,7 +131,7 @@ func TestPoll(t *testing.T) {
 			dir := t.TempDir()
 			log := filepath.Join(dir, "r.jsonl")
 			mustWrite(t, log, test.start)
-			f := newFollower(t, Options{})
+			f := New()
 			if got := polled(t, f, "", dir); !slices.Equal(got, test.was) {
 				t.Errorf("the first poll found %q, want %q", got, test.was)
 			}
@@ -157,7 +148,7 @@ func TestPoll(t *testing.T) {
 
 func TestPollOfAFolderThatComesAndGoes(t *testing.T) {
 	root := t.TempDir()
-	f := newFollower(t, Options{})
+	f := New()
 	if got := polled(t, f, root, "logs"); got != nil {
 		t.Errorf("no folder holds %q", got)
 	}
@@ -184,7 +175,7 @@ func TestPollGivesAgainWhatWasNotTaken(t *testing.T) {
 		text.WriteString(line(fmt.Sprint(i)))
 	}
 	mustWrite(t, filepath.Join(dir, "r.jsonl"), text.String())
-	f := newFollower(t, Options{})
+	f := New()
 	for range 2 {
 		for part, err := range f.Poll("", dir) {
 			if err != nil || len(part.Lines) != partLines || part.Numbers[0] != 1 {
@@ -217,7 +208,7 @@ func TestPollReportsFilesOnce(t *testing.T) {
 	mustWrite(t, filepath.Join(dir, "a.jsonl"), line("a"))
 	mustWrite(t, filepath.Join(dir, "outside"), line("secret"))
 	mustLink(t, filepath.Join(dir, "outside"), filepath.Join(dir, "b.jsonl"))
-	f := newFollower(t, Options{})
+	f := New()
 	want := []string{"a.jsonl:1 a", "b.jsonl:0!"}
 	if got := polled(t, f, "", dir); !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
@@ -239,15 +230,13 @@ func TestPollBoundsTheFiles(t *testing.T) {
 	for i := range 5 {
 		mustWrite(t, filepath.Join(dir, fmt.Sprint(i, ".jsonl")), line("a"))
 	}
-	f := newFollower(t, Options{MaxFiles: 3})
+	f := New()
+	f.maxFiles = 3
 	if got := polled(t, f, "", dir); len(got) != 4 || got[0] != filepath.Base(dir)+":0!" {
 		t.Errorf("found %q, want a problem of the folder and three lines", got)
 	}
 	if got := polled(t, f, "", dir); got != nil {
 		t.Errorf("a second poll found %q", got)
-	}
-	if _, err := New(Options{MaxFiles: -1}); memory.CodeOf(err) != memory.CodeInvalidInput {
-		t.Errorf("New with MaxFiles -1: %v, want invalid_input", err)
 	}
 }
 
@@ -255,7 +244,7 @@ func TestPollOutsideItsRoot(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
 	mustWrite(t, filepath.Join(outside, "r.jsonl"), line("secret"))
 	mustLink(t, outside, filepath.Join(root, "logs"))
-	f := newFollower(t, Options{})
+	f := New()
 	var failed bool
 	for part, err := range f.Poll(root, "logs") {
 		failed = err != nil
@@ -337,10 +326,7 @@ func BenchmarkPollUnchanged(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	f, err := New(Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	f := New()
 	for range f.Poll("", dir) {
 	}
 	for b.Loop() {

@@ -62,50 +62,30 @@ func Parse(line []byte) (memory.LogLine, error) {
 }
 
 func fromFields(fields map[string]json.RawMessage) (l memory.LogLine, err error) {
+	const text, list = "a text", "a list of texts"
 	var stamp, kind string
 	for _, f := range []struct {
 		name string
-		text *string
+		into any
+		want string
 	}{
-		{"timestamp", &stamp}, {"agent_id", &l.AgentID}, {"repo", &l.Repo}, {"event_type", &kind},
-		{"context", &l.Context}, {"command", &l.Command}, {"lesson", &l.Lesson}, {"success_rate", &l.SuccessRate},
+		{"timestamp", &stamp, text}, {"agent_id", &l.AgentID, text}, {"repo", &l.Repo, text}, {"event_type", &kind, text},
+		{"context", &l.Context, text}, {"command", &l.Command, text}, {"lesson", &l.Lesson, text}, {"success_rate", &l.SuccessRate, text},
+		{"tags", &l.Tags, list}, {"supersedes", &l.Supersedes, list}, {"retracts", &l.Retracts, list}, {"counted", &l.Counted, "true or false"},
 	} {
-		if err := json.Unmarshal(orNull(fields[f.name]), f.text); err != nil {
-			return l, memory.Invalid(f.name, "a text", "is not a text")
+		if raw, ok := fields[f.name]; ok && json.Unmarshal(raw, f.into) != nil {
+			return l, memory.Invalid(f.name, f.want, "is not %s", f.want)
 		}
-	}
-	for _, f := range []struct {
-		name string
-		list *[]string
-	}{
-		{"tags", &l.Tags}, {"supersedes", &l.Supersedes}, {"retracts", &l.Retracts},
-	} {
-		if err := json.Unmarshal(orNull(fields[f.name]), f.list); err != nil {
-			return l, memory.Invalid(f.name, "a list of texts", "is not a list of texts")
-		}
-	}
-	if err := json.Unmarshal(orNull(fields["counted"]), &l.Counted); err != nil {
-		return l, memory.Invalid("counted", "true or false", "is neither true nor false")
+		delete(fields, f.name)
 	}
 	l.Type = memory.EventType(kind)
 	if l.Timestamp, err = parseTime(stamp); err != nil {
 		return l, err
 	}
-	for _, name := range knownFields {
-		delete(fields, name)
-	}
 	if len(fields) > 0 {
 		l.Extra = fields
 	}
 	return l, nil
-}
-
-// orNull returns null for a missing field.
-func orNull(raw json.RawMessage) json.RawMessage {
-	if raw == nil {
-		return json.RawMessage("null")
-	}
-	return raw
 }
 
 func parseTime(s string) (time.Time, error) {

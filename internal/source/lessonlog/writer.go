@@ -19,15 +19,11 @@ type Writer struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	mu     sync.Mutex
-	closed bool              // guarded by mu
-	logs   map[string]*queue // by folder and repository; guarded by mu
-}
-
-// queue holds the waiting lines of one log. It is in Writer.logs while a goroutine writes
-// them. Writer.mu guards its fields.
-type queue struct {
-	waiting []*waitingLine
+	mu     sync.Mutex // guards what follows
+	closed bool
+	// logs are the waiting lines by folder and repository. A log is in it, perhaps without
+	// any, while a goroutine writes its lines.
+	logs map[string][]*waitingLine
 }
 
 // waitingLine is a line in a queue. path and err are set before done is closed.
@@ -40,7 +36,7 @@ type waitingLine struct {
 
 // NewWriter returns a Writer. Close ends it.
 func NewWriter() *Writer {
-	w := &Writer{logs: map[string]*queue{}}
+	w := &Writer{logs: map[string][]*waitingLine{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w
 }
@@ -80,25 +76,23 @@ func (w *Writer) enqueue(root, dir, repo string, entry *waitingLine) error {
 	if w.closed {
 		return memory.Errorf(memory.CodeUnavailable, "the daemon is stopping")
 	}
-	q := w.logs[key]
-	if q == nil {
-		q = &queue{}
-		w.logs[key] = q
-		w.work.Go(func() { w.drain(key, q, root, dir, repo) })
-	}
-	if len(q.waiting) >= maxWaiting {
+	waiting, written := w.logs[key]
+	if len(waiting) >= maxWaiting {
 		return memory.Errorf(memory.CodeUnavailable, "%d lines wait for the log %s already", maxWaiting, FileName(repo))
 	}
-	q.waiting = append(q.waiting, entry)
+	w.logs[key] = append(waiting, entry)
+	if !written {
+		w.work.Go(func() { w.drain(key, root, dir, repo) })
+	}
 	return nil
 }
 
 // drain writes the waiting lines of one log until there are none.
-func (w *Writer) drain(key string, q *queue, root, dir, repo string) {
+func (w *Writer) drain(key, root, dir, repo string) {
 	for {
 		w.mu.Lock()
-		batch := q.waiting
-		q.waiting = nil
+		batch := w.logs[key]
+		w.logs[key] = nil
 		if len(batch) == 0 {
 			delete(w.logs, key)
 			w.mu.Unlock()

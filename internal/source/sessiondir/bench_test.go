@@ -59,10 +59,7 @@ func pollUnchanged(b *testing.B, dir string, sessions int) (poll func()) {
 	if err := os.Chtimes(dir, old, old); err != nil {
 		b.Fatal(err)
 	}
-	f, err := sessiondir.New(sessiondir.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	f := sessiondir.New()
 	found := 0
 	for p, err := range f.Poll("", dir) {
 		if err != nil || len(p.Problems) > 0 {

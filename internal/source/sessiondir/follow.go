@@ -11,51 +11,23 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/fsx"
-	"github.com/recalld/recalld/internal/memory"
 )
 
-// The defaults of Options.
 const (
-	DefaultMaxSessions = 10_000
-	DefaultMaxSteps    = 100_000
+	// maxSessions bounds the sessions of one tree. The ids that sort last are read, because
+	// most ids begin with a date.
+	maxSessions = 10_000
+	// maxSteps bounds the steps of one session.
+	maxSteps = 100_000
 )
-
-// Options are the settings of a Follower.
-type Options struct {
-	// MaxSessions bounds the sessions of one tree. The ids that sort last are read,
-	// because most ids begin with a date. Zero means DefaultMaxSessions.
-	MaxSessions int
-	// MaxSteps bounds the steps of one session. Zero means DefaultMaxSteps.
-	MaxSteps int
-	// Now is the clock by which a file counts as just changed. Nil means time.Now.
-	Now func() time.Time
-}
-
-func (o *Options) validate() error {
-	if o.MaxSessions == 0 {
-		o.MaxSessions = DefaultMaxSessions
-	}
-	if o.MaxSteps == 0 {
-		o.MaxSteps = DefaultMaxSteps
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.MaxSessions < 0 {
-		return memory.Invalid("MaxSessions", "1 or more", "%d is out of range", o.MaxSessions)
-	}
-	if o.MaxSteps < 0 {
-		return memory.Invalid("MaxSteps", "1 or more", "%d is out of range", o.MaxSteps)
-	}
-	return nil
-}
 
 // Follower returns what is new in trees of sessions. It keeps its state, about 8 bytes a
 // file, in memory only: a new follower returns everything once more, which changes
 // nothing where it is known. It is for one goroutine.
 type Follower struct {
-	opts  Options
-	trees fsx.Followed[tree]
+	maxSessions, maxSteps int
+	now                   func() time.Time // by which a file counts as just changed
+	trees                 fsx.Followed[tree]
 }
 
 // tree is the state of one tree.
@@ -77,12 +49,9 @@ type tree struct {
 
 func newTree() *tree { return &tree{folders: map[string]*folderState{}, seed: maphash.MakeSeed()} }
 
-// New makes a Follower. CodeInvalidInput names an option.
-func New(opts Options) (*Follower, error) {
-	if err := opts.validate(); err != nil {
-		return nil, err
-	}
-	return &Follower{opts: opts, trees: fsx.Followed[tree]{}}, nil
+// New makes a Follower.
+func New() *Follower {
+	return &Follower{maxSessions: maxSessions, maxSteps: maxSteps, now: time.Now, trees: fsx.Followed[tree]{}}
 }
 
 // Reset makes the next poll of a tree read all of it.
@@ -107,26 +76,26 @@ func (f *Follower) Poll(root, dir string) iter.Seq2[Batch, error] {
 			return
 		}
 		defer at.Close() // only read
-		names, anew, err := known.list(at, f.opts.Now())
+		names, anew, err := known.list(at, f.now())
 		if err != nil {
 			yield(Batch{}, fmt.Errorf("list sessions: %w", err))
 			return
 		}
-		tooMany := len(names) > f.opts.MaxSessions
+		tooMany := len(names) > f.maxSessions
 		if tooMany {
-			names = names[len(names)-f.opts.MaxSessions:]
+			names = names[len(names)-f.maxSessions:]
 		}
 		if anew {
 			fsx.Sync(known.folders, names)
 		}
 		if tooMany && !known.tooMany {
-			message := fmt.Sprintf("holds more than %d sessions: the others are not read", f.opts.MaxSessions)
+			message := fmt.Sprintf("holds more than %d sessions: the others are not read", f.maxSessions)
 			if !yield(problemBatch(path, path, message), nil) {
 				return
 			}
 		}
 		known.tooMany = tooMany
-		how := reading{tree: known, now: f.opts.Now(), maxSteps: f.opts.MaxSteps}
+		how := reading{tree: known, now: f.now(), maxSteps: f.maxSteps}
 		turn := known.turn(names, how.now)
 		for i, name := range names {
 			state := known.folders[name]

@@ -21,14 +21,10 @@ type follower struct {
 	now time.Time
 }
 
-func newFollower(t *testing.T, opts sessiondir.Options) *follower {
+func newFollower(t *testing.T) *follower {
 	t.Helper()
-	f := &follower{t: t, dir: filepath.Join(t.TempDir(), "tree"), now: now}
-	opts.Now = func() time.Time { return f.now }
-	var err error
-	if f.Follower, err = sessiondir.New(opts); err != nil {
-		t.Fatalf("New: %v", err)
-	}
+	f := &follower{t: t, dir: filepath.Join(t.TempDir(), "tree"), now: now, Follower: sessiondir.New()}
+	f.SetClock(func() time.Time { return f.now })
 	if err := os.Mkdir(f.dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +58,7 @@ func (f *follower) step(id, name, tool string, age time.Duration) string {
 }
 
 func TestPollHandsOutWhatIsNew(t *testing.T) {
-	f := newFollower(t, sessiondir.Options{})
+	f := newFollower(t)
 	f.expect("an empty tree", "run-0001", 0)
 	write(t, f.dir, "run-0001/session.json", `{"sessionId":"run-0001","goal":"first"}`, time.Minute)
 	if got := f.expect("a session without steps", "run-0001", 0); got.parts != 1 || len(got.sessions) != 1 || got.sessions[0].Goal != "first" {
@@ -101,7 +97,7 @@ func TestPollHandsOutWhatIsNew(t *testing.T) {
 // TestPollSeesChangesOfOneMoment has a file written in the same tick of the
 // system's clock in which its folder was read.
 func TestPollSeesChangesOfOneMoment(t *testing.T) {
-	f := newFollower(t, sessiondir.Options{})
+	f := newFollower(t)
 	f.step("run-0001", "1.json", "read", 0)
 	f.expect("the first", "run-0001", 0, "read")
 	f.step("run-0001", "2.json", "edit", 0) // the folder's time is the same again
@@ -109,7 +105,7 @@ func TestPollSeesChangesOfOneMoment(t *testing.T) {
 }
 
 func TestPollWaitsForAHalfWrittenFile(t *testing.T) {
-	f := newFollower(t, sessiondir.Options{})
+	f := newFollower(t)
 	whole := `{"tool":{"name":"read"},"timestamp":"2026-05-01T11:00:00Z"}`
 	path := write(t, f.dir, "run-0001/steps/1.json", whole[:20], 0)
 	f.step("run-0001", "2.json", "edit", 0)
@@ -145,7 +141,7 @@ func TestPollWaitsForAHalfWrittenFile(t *testing.T) {
 }
 
 func TestPollWaitsForAHalfWrittenSession(t *testing.T) {
-	f := newFollower(t, sessiondir.Options{})
+	f := newFollower(t)
 	path := write(t, f.dir, "folder/session.json", `{"sessionId":`, 0)
 	f.step("folder", "1.json", "read", 0)
 	if got := f.poll(); got.parts != 0 {
@@ -167,7 +163,7 @@ func TestPollWaitsForAHalfWrittenSession(t *testing.T) {
 // TestASessionFileThatComesLater follows steps whose session is told of after
 // them.
 func TestASessionFileThatComesLater(t *testing.T) {
-	f := newFollower(t, sessiondir.Options{})
+	f := newFollower(t)
 	f.step("run-0001", "1.json", "read", time.Minute)
 	first := time.Date(2026, 5, 1, 11, 0, 0, 0, time.UTC)
 	if got := f.expect("steps alone", "run-0001", 0, "read"); !got.sessions[0].Bare || !got.sessions[0].CreatedAt.Equal(first) {
@@ -182,7 +178,7 @@ func TestASessionFileThatComesLater(t *testing.T) {
 }
 
 func TestPollTakesAPartThatWasNotTakenAgain(t *testing.T) {
-	f := newFollower(t, sessiondir.Options{})
+	f := newFollower(t)
 	for i := range 600 {
 		f.step("run-0001", fmt.Sprintf("%03d.json", i), fmt.Sprint("tool", i), time.Minute)
 	}
@@ -225,7 +221,7 @@ func TestPollReportsOnce(t *testing.T) {
 		{"a later version", "run-0001/session.json", `{"schemaVersion":3,"sessionId":"run-0001"}`, "schemaVersion 3"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f := newFollower(t, sessiondir.Options{})
+			f := newFollower(t)
 			path := write(t, f.dir, test.file, test.text, time.Minute)
 			f.step("run-0002", "1.json", "edit", time.Minute)
 			got := f.expect("the first poll", "run-0002", 1, "edit")
@@ -242,7 +238,7 @@ func TestPollReportsOnce(t *testing.T) {
 }
 
 func TestPollReportsWhatIsNoPlainFile(t *testing.T) {
-	f := newFollower(t, sessiondir.Options{})
+	f := newFollower(t)
 	secret := write(t, t.TempDir(), "secret.json", `{"tool":{"name":"secret"},"timestamp":"2026-05-01T11:00:00Z"}`, time.Minute)
 	f.step("run-0001", "1.json", "read", time.Minute)
 	link(t, secret, filepath.Join(f.dir, "run-0001", "steps", "2.json"))
@@ -268,7 +264,8 @@ func TestPollReportsWhatIsNoPlainFile(t *testing.T) {
 }
 
 func TestPollIsBounded(t *testing.T) {
-	f := newFollower(t, sessiondir.Options{MaxSessions: 2, MaxSteps: 3})
+	f := newFollower(t)
+	f.SetBounds(2, 3)
 	for i := range 4 {
 		f.step("run-0004", fmt.Sprint(i, ".json"), "read", time.Minute)
 	}
@@ -287,12 +284,6 @@ func TestPollIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.expect("with a session gone, another has its place", "run-0002", 0, "edit")
-
-	for _, opts := range []sessiondir.Options{{MaxSessions: -1}, {MaxSteps: -1}} {
-		if _, err := sessiondir.New(opts); memory.CodeOf(err) != memory.CodeInvalidInput {
-			t.Errorf("New(%+v): %v; want it to be refused", opts, err)
-		}
-	}
 }
 
 // TestQuietSessionsTakeTurns changes sessions in which nothing has happened for
@@ -300,7 +291,7 @@ func TestPollIsBounded(t *testing.T) {
 // each is found in its turn. One that is in use is looked at in every poll.
 func TestQuietSessionsTakeTurns(t *testing.T) {
 	const sessions, looks = 450, 100
-	f := newFollower(t, sessiondir.Options{})
+	f := newFollower(t)
 	id := func(i int) string { return fmt.Sprintf("run-%04d", i) }
 	for i := range sessions {
 		f.step(id(i), "1.json", "read", 3*time.Hour)
@@ -333,7 +324,7 @@ func TestQuietSessionsTakeTurns(t *testing.T) {
 // TestPollBesideAWriter polls between the writes of our own writer: every step
 // comes once, and no problem.
 func TestPollBesideAWriter(t *testing.T) {
-	f := newFollower(t, sessiondir.Options{})
+	f := newFollower(t)
 	f.now = time.Now()
 	s := testSession("run-0001")
 	const steps = 12

@@ -22,7 +22,7 @@ func TestHostileSessionFiles(t *testing.T) {
 		"steps/2.json": `{"timestamp":"2026-05-01T11:00:00Z","tool":{"name":"edit"}}`,
 	} {
 		for bad, put := range badfile.All {
-			f := newFollower(t, sessiondir.Options{})
+			f := newFollower(t)
 			f.step("run-0001", "1.json", "read", time.Minute)
 			f.step("run-0001", "3.json", "test", time.Minute)
 			path := filepath.Join(f.dir, "run-0001", filepath.FromSlash(name))

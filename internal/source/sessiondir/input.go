@@ -50,74 +50,64 @@ func (in *input) take(name string, into any, want string) bool {
 	return true
 }
 
-func (in *input) text(name string) string {
-	var s string
-	if in.take(name, &s, "a text") && s != "" {
+func (in *input) text(name string, s *string) {
+	if in.take(name, s, "a text") && *s != "" {
 		delete(in.fields, name)
 	}
-	return s
 }
 
-func (in *input) list(name string) []string {
-	var list []string
-	if !in.take(name, &list, "a list of texts") || len(list) == 0 {
-		return nil
+func (in *input) list(name string, list *[]string) {
+	if in.take(name, list, "a list of texts") && len(*list) > 0 {
+		delete(in.fields, name)
+	} else {
+		*list = nil
 	}
-	delete(in.fields, name)
-	return list
 }
 
-// flag takes a flag; known reports whether the field is there.
-func (in *input) flag(name string) (set, known bool) {
-	known = in.take(name, &set, "true or false")
-	if set {
+func (in *input) flag(name string, set *bool) {
+	if in.take(name, set, "true or false") && *set {
 		delete(in.fields, name)
 	}
-	return set, known
 }
 
 // raw takes a value unchanged.
-func (in *input) raw(name string) json.RawMessage {
-	raw, ok := in.fields[name]
-	if !ok || isNull(raw) {
-		return nil
+func (in *input) raw(name string, value *json.RawMessage) {
+	if raw, ok := in.fields[name]; ok && !isNull(raw) {
+		*value = raw
+		delete(in.fields, name)
 	}
-	delete(in.fields, name)
-	return raw
 }
 
 // time takes a time. In another form than it is written, it stays in the rest, too.
-func (in *input) time(name string) time.Time {
+func (in *input) time(name string, at *time.Time) {
 	var s string
 	if !in.take(name, &s, "a time") || s == "" {
-		return time.Time{}
+		return
 	}
 	t, s, ok := timeOf(in.fields[name])
 	if !ok {
 		*in.err = memory.Invalid(in.path+name, "RFC 3339", "%s is not a time", memory.Quote(s))
-		return time.Time{}
+		return
 	}
-	if formatTime(t) == s {
+	if *at = t; formatTime(t) == s {
 		delete(in.fields, name)
 	}
-	return t
 }
 
 // whole takes a number and rounds it. In another form than it is written, it stays in the
 // rest, too.
-func (in *input) whole(name string) int64 {
+func (in *input) whole(name string, n *int64) {
 	var f float64
 	if !in.take(name, &f, "a number") {
-		return 0
+		return
 	}
-	n, ok := wholeOf(f)
-	if !ok {
+	var ok bool
+	if *n, ok = wholeOf(f); !ok {
 		*in.err = memory.Invalid(in.path+name, "", "%v is out of range", f)
 	}
-	if raw := in.fields[name]; n != 0 && string(raw) == strconv.FormatInt(n, 10) {
+	if raw := in.fields[name]; *n != 0 && string(raw) == strconv.FormatInt(*n, 10) {
 		delete(in.fields, name)
 	}
-	return n
 }
 
 // wholeOf rounds a number that fits an int64.
@@ -128,8 +118,35 @@ func wholeOf(f float64) (int64, bool) {
 	return int64(f), true
 }
 
-// object decodes a nested object, an empty one if there is none. give puts its rest back.
-func (in *input) object(name string) *input {
+// object takes the fields of a nested object.
+func (in *input) object(name string, of func(fields)) {
+	child := in.child(name)
+	of(child)
+	in.give(name, child)
+}
+
+// outcome takes the outcome of a step. Without one the step has succeeded, unless it has an
+// error.
+func (in *input) outcome(o *memory.Outcome) {
+	object := in.child("outcome")
+	failure, failed := object.fields["error"]
+	failed = failed && !isNull(failure)
+	known := object.take("ok", &o.OK, "true or false")
+	if !known {
+		o.OK = !failed
+	}
+	if failed && !o.OK { // the error of a success has no meaning; it stays in the rest
+		o.Error = &memory.StepError{}
+		object.object("error", func(c fields) { errorFields(c, o.Error) })
+	}
+	if known {
+		delete(object.fields, "ok") // it is always written
+	}
+	in.give("outcome", object)
+}
+
+// child decodes a nested object, an empty one if there is none. give puts its rest back.
+func (in *input) child(name string) *input {
 	child := &input{path: in.path + name + ".", err: in.err}
 	in.take(name, &child.fields, "an object")
 	return child
@@ -173,18 +190,6 @@ func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "
 func isEmptyObject(raw json.RawMessage) bool {
 	var fields map[string]json.RawMessage
 	return json.Unmarshal(raw, &fields) == nil && len(fields) == 0
-}
-
-// readGit takes the state of a repository.
-func readGit(in *input) *memory.Git {
-	object := in.object("git")
-	g := memory.Git{Branch: object.text("branch"), Commit: object.text("commit")}
-	g.Dirty, _ = object.flag("dirty")
-	in.give("git", object)
-	if g == (memory.Git{}) {
-		return nil
-	}
-	return &g
 }
 
 // timeOf decodes a JSON value as a time, and as text.

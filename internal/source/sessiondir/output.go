@@ -33,78 +33,75 @@ func (out *output) put(name string, value json.RawMessage) {
 	}
 }
 
-func (out *output) text(name, s string) {
-	if s == "" {
+// unless writes a value unless it is empty.
+func (out *output) unless(empty bool, name string, v any) {
+	if empty {
 		out.put(name, nil)
-		return
+	} else {
+		out.put(name, marshal(v))
 	}
-	out.put(name, marshal(s))
 }
 
-func (out *output) list(name string, list []string) {
-	if len(list) == 0 {
-		out.put(name, nil)
-		return
-	}
-	out.put(name, marshal(list))
-}
+func (out *output) text(name string, s *string) { out.unless(*s == "", name, *s) }
 
-func (out *output) flag(name string, set bool) {
-	if !set {
-		out.put(name, nil)
-		return
-	}
-	out.put(name, json.RawMessage("true"))
-}
+func (out *output) list(name string, list *[]string) { out.unless(len(*list) == 0, name, *list) }
+
+func (out *output) flag(name string, set *bool) { out.unless(!*set, name, true) }
 
 // raw writes a value unchanged. null counts as empty.
-func (out *output) raw(name string, value json.RawMessage) {
-	if len(value) == 0 || isNull(value) {
-		value = nil
+func (out *output) raw(name string, value *json.RawMessage) {
+	if len(*value) == 0 || isNull(*value) {
+		out.put(name, nil)
+	} else {
+		out.put(name, *value)
 	}
-	out.put(name, value)
 }
 
 // time writes a time, unless the rest has another form of the same time.
-func (out *output) time(name string, t time.Time) {
-	if t.IsZero() {
-		out.put(name, nil)
-		return
-	}
-	if old, _, ok := timeOf(out.rest[name]); ok && formatTime(old) == formatTime(t) {
-		out.put(name, nil)
-		return
-	}
-	out.put(name, marshal(formatTime(t)))
+func (out *output) time(name string, t *time.Time) {
+	old, _, ok := timeOf(out.rest[name])
+	same := ok && formatTime(old) == formatTime(*t)
+	out.unless(t.IsZero() || same, name, formatTime(*t))
 }
 
 // whole writes a number, unless the rest has another form of the same number.
-func (out *output) whole(name string, n int64) {
+func (out *output) whole(name string, n *int64) {
 	var f float64
+	same := false
 	if json.Unmarshal(out.rest[name], &f) == nil {
-		if old, ok := wholeOf(f); ok && old == n {
-			out.put(name, nil)
-			return
-		}
+		old, ok := wholeOf(f)
+		same = ok && old == *n
 	}
-	if n == 0 {
-		out.put(name, nil)
-		return
-	}
-	out.put(name, marshal(n))
+	out.unless(*n == 0 || same, name, *n)
 }
 
 // version writes schemaVersion, or the version of the file that was read.
 func (out *output) version() {
-	if _, ok := out.rest["schemaVersion"]; ok {
-		out.put("schemaVersion", nil)
-		return
-	}
-	out.put("schemaVersion", marshal(SchemaVersion))
+	_, read := out.rest["schemaVersion"]
+	out.unless(read, "schemaVersion", SchemaVersion)
 }
 
-// object begins a nested object; add writes it.
-func (out *output) object(name string) *output {
+// object writes a nested object.
+func (out *output) object(name string, of func(fields)) {
+	child := out.child(name)
+	of(child)
+	out.add(name, child)
+}
+
+// outcome writes the outcome of a step.
+func (out *output) outcome(o *memory.Outcome) {
+	object := out.child("outcome")
+	object.put("ok", marshal(o.OK))
+	if o.Error != nil {
+		failure := object.child("error")
+		errorFields(failure, o.Error)
+		object.put("error", failure.compact())
+	}
+	out.add("outcome", object)
+}
+
+// child begins a nested object; add writes it.
+func (out *output) child(name string) *output {
 	var rest map[string]json.RawMessage
 	if json.Unmarshal(out.rest[name], &rest) != nil {
 		rest = nil // the known fields are an object, so they win
@@ -173,17 +170,6 @@ func (out *output) file() ([]byte, error) {
 	}
 	b.WriteString("\n}\n")
 	return b.Bytes(), nil
-}
-
-// writeGit writes the state of a repository.
-func writeGit(out *output, g *memory.Git) {
-	object := out.object("git")
-	if g != nil {
-		object.text("branch", g.Branch)
-		object.text("commit", g.Commit)
-		object.flag("dirty", g.Dirty)
-	}
-	out.add("git", object)
 }
 
 // marshal encodes texts, numbers and objects that were read, which cannot fail.

@@ -2,9 +2,11 @@ package sessiondir
 
 import (
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/recalld/recalld/internal/fsx"
@@ -16,23 +18,13 @@ func IsSession(folder string) bool {
 		return true
 	}
 	entries, _ := os.ReadDir(filepath.Join(folder, stepsFolder)) // none if it cannot be read
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), fileSuffix) && e.Type().IsRegular() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.HasSuffix(e.Name(), fileSuffix) && e.Type().IsRegular() })
 }
 
 // IsTree reports whether a folder holds at least one session's folder.
 func IsTree(dir string) bool {
 	entries, _ := os.ReadDir(dir) // none if it cannot be read
-	for _, e := range entries {
-		if e.IsDir() && IsSession(filepath.Join(dir, e.Name())) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.IsDir() && IsSession(filepath.Join(dir, e.Name())) })
 }
 
 // ReadSession yields one session's folder in batches. It ends with fs.ErrNotExist if the
@@ -87,4 +79,4 @@ func ReadTree(dir string) iter.Seq2[Batch, error] {
 }
 
 // readAll is a reading without a later poll.
-func readAll(t *tree) reading { return reading{tree: t, maxSteps: DefaultMaxSteps, final: true} }
+func readAll(t *tree) reading { return reading{tree: t, maxSteps: maxSteps, final: true} }

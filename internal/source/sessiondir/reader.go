@@ -1,6 +1,7 @@
 package sessiondir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -117,7 +118,7 @@ func (l *folderReader) readSession() (hash uint64, ok bool) {
 	}
 	f := l.file(l.at, sessionFile, path, info)
 	_, told := slices.BinarySearch(l.state.known, f.hash)
-	text, _, err := readFile(l.at, sessionFile)
+	text, err := readFile(l.at, sessionFile)
 	if err != nil && !isRefused(err) {
 		l.unreadable(path, err)
 		return 0, true
@@ -157,9 +158,7 @@ func (l *folderReader) readSession() (hash uint64, ok bool) {
 
 // checked validates a session. Without an id it gets its folder's name.
 func (l *folderReader) checked(s memory.Session) (memory.Session, error) {
-	if s.ID == "" {
-		s.ID = filepath.Base(l.path)
-	}
+	s.ID = cmp.Or(s.ID, filepath.Base(l.path))
 	timed := s
 	if timed.CreatedAt.IsZero() {
 		timed.CreatedAt = time.Unix(0, 0) // settleSession sets it
@@ -169,7 +168,7 @@ func (l *folderReader) checked(s memory.Session) (memory.Session, error) {
 
 // readStep reads one file into the batch.
 func (l *folderReader) readStep(f file) {
-	text, _, err := readFile(f.in, f.name)
+	text, err := readFile(f.in, f.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		l.waiting[f.path] = "" // removed since it was listed, or about to be replaced

@@ -60,26 +60,18 @@ func openFolder(at *os.Root, name string, create bool) (*os.Root, error) {
 
 // readFile reads a regular file of at most MaxFile bytes. It returns CodeForbidden for
 // other kinds of files and CodeInvalidInput for one that is too large.
-func readFile(folder *os.Root, name string) ([]byte, fs.FileInfo, error) {
-	// A link may lead elsewhere, and opening a pipe waits.
-	info, err := folder.Lstat(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, info, memory.Errorf(memory.CodeForbidden, "is not a plain file")
+func readFile(folder *os.Root, name string) ([]byte, error) {
+	if err := fsx.CheckPlain(folder, name); err != nil {
+		return nil, err
 	}
 	f, _, err := fsx.OpenFile(folder, name)
 	if err != nil {
-		return nil, info, err
+		return nil, err
 	}
 	defer f.Close() // only read
 	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	if err != nil {
-		return nil, info, err
+	if err == nil && len(text) > MaxFile {
+		return nil, memory.Invalid("file", maxFileTooLarge, "is too large")
 	}
-	if len(text) > MaxFile {
-		return nil, info, memory.Invalid("file", maxFileTooLarge, "is too large")
-	}
-	return text, info, nil
+	return text, err
 }

@@ -109,7 +109,7 @@ func sessionFolder(root, dir, id string) (at *os.Root, path string, err error) {
 // ownedBy reports whether a folder may be used for a session: its file names no other
 // one.
 func ownedBy(folder *os.Root, id string) bool {
-	text, _, err := readFile(folder, sessionFile)
+	text, err := readFile(folder, sessionFile)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
@@ -123,7 +123,7 @@ func freeStepName(steps *os.Root, r memory.Record) (string, error) {
 	plain := stepName(r.Created, r.Step.Tool.Name)
 	for i := 1; i <= maxSameName; i++ {
 		name := numbered(plain, i)
-		text, _, err := readFile(steps, name)
+		text, err := readFile(steps, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return name, nil
 		}

@@ -19,7 +19,7 @@ func (c *changes) empty() bool { return c.first.IsZero() }
 
 func (c *changes) clear() { *c = changes{} }
 
-// path adds one.
+// path records a change.
 func (c *changes) path(rel string) {
 	c.stamp()
 	if !c.all {
@@ -30,7 +30,7 @@ func (c *changes) path(rel string) {
 	}
 }
 
-// everything reports whether anything may have changed.
+// everything records that anything may have changed.
 func (c *changes) everything() {
 	c.stamp()
 	c.all, c.paths = true, nil

@@ -26,7 +26,7 @@ func maxWatches() int {
 	return n / 4 * 3
 }
 
-// exhausted returns the error for running out of watches.
+// exhausted is why a root is polled when no watches are left.
 const exhausted = "the user's watches are used up; fs.inotify.max_user_watches says how many there are"
 
 // weight is how many watches a folder takes.

@@ -9,7 +9,7 @@ var errUnfit error
 // and the rest of the daemon needs some, too.
 func maxWatches() int { return 4096 }
 
-// exhausted returns the error for running out of watches.
+// exhausted is why a root is polled when no watches are left.
 const exhausted = "too many files would have to be kept open"
 
 // weight is how many watches a folder with so many entries takes.

@@ -9,7 +9,7 @@ var errUnfit = errors.New("watches would keep folders from being renamed")
 
 func maxWatches() int { return 0 }
 
-// exhausted returns the error for running out of watches.
+// exhausted is why a root is polled when no watches are left.
 const exhausted = "no watches are left"
 
 func weight(int) int { return 1 }

@@ -31,7 +31,7 @@ func (q *queue) put(e fsnotify.Event) {
 	})
 }
 
-// lose reports whether events are missing.
+// lose records that events are missing.
 func (q *queue) lose() { q.change(func() { q.lost = true }) }
 
 func (q *queue) close() { q.change(func() { q.ended = true }) }

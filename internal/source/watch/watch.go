@@ -12,6 +12,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,22 +67,16 @@ func (o *Options) validate() error {
 		if *f.value < 0 {
 			return fmt.Errorf("watch: %s is negative", f.name)
 		}
-		if *f.value == 0 {
-			*f.value = f.def
-		}
+		*f.value = cmp.Or(*f.value, f.def)
 	}
 	if o.MaxPaths < 0 {
 		return errors.New("watch: MaxPaths is negative")
 	}
-	if o.MaxPaths == 0 {
-		o.MaxPaths = 300
-	}
+	o.MaxPaths = cmp.Or(o.MaxPaths, 300)
 	if o.Notify == nil {
 		o.Notify = SystemNotifier
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return nil
 }
 

@@ -1,6 +1,10 @@
 package chunk
 
-import "bytes"
+import (
+	"bytes"
+	"cmp"
+	"slices"
+)
 
 // maxHead is how many bytes of a declaration are searched for its name.
 const maxHead = 600
@@ -9,9 +13,6 @@ const maxHead = 600
 // declaration from its comments and annotations to the line where all its brackets are
 // closed and it ends.
 func (f *structured) braced(from, to int, in string) []unit {
-	if from > to {
-		return nil
-	}
 	base := f.lines[from]
 	lead := func(i int) int {
 		if f.isLead(i, base) {
@@ -31,9 +32,7 @@ func (f *structured) braced(from, to int, in string) []unit {
 		if f.syntax.preproc && u.last > head && bytes.HasPrefix(f.t.trimmed(head), []byte("typedef")) {
 			alias := lastName(f.t.trimmed(u.last)) // typedef struct { … } name;
 			f.define(u.last, alias)
-			if sig.name == "" {
-				sig.name = alias
-			}
+			sig.name = cmp.Or(sig.name, alias)
 		}
 		u.name = sig.name
 		for _, name := range sig.defines {
@@ -101,6 +100,9 @@ func (f *structured) endsBefore(i, head int, last byte, base lineInfo) bool {
 		bytes.IndexByte([]byte("=(+&|?:"), last) < 0
 }
 
+// continuing begin lines that continue a unit after its closing brace.
+var continuing = []string{"else", "catch", "finally", "while ("}
+
 // continues reports whether a line continues a unit after its closing brace.
 func (f *structured) continues(i int) bool {
 	l := f.lines[i]
@@ -108,22 +110,12 @@ func (f *structured) continues(i int) bool {
 		return true
 	}
 	line := f.t.trimmed(i)
-	for _, w := range [...]string{"else", "catch", "finally", "while ("} {
-		if bytes.HasPrefix(line, []byte(w)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(continuing, func(w string) bool { return hasPrefix(line, w) })
 }
 
 // opens reports whether a brace opens after the head of a unit.
 func (f *structured) opens(head, last int) bool {
-	for i := head + 1; i <= last; i++ {
-		if f.lines[i].brace > f.lines[head].brace {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.lines[head+1:last+1], func(l lineInfo) bool { return l.brace > f.lines[head].brace })
 }
 
 // head returns the text of a declaration from its first line of code, without comment

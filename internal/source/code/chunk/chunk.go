@@ -74,18 +74,24 @@ type Chunk struct {
 // depends on the arguments only. If lang is empty, path and text tell the language; path
 // has no other effect. The text must be UTF-8.
 func Split(path, lang string, src []byte) []Chunk {
+	t, lang, units := read(path, lang, src)
+	c := &chunker{t: t, lang: lang, hidden: hiddenLines(t)}
+	c.splitAll(units)
+	return c.chunks
+}
+
+// read finds the language and the units of a text.
+func read(path, lang string, src []byte) (*text, string, []unit) {
 	if lang == "" {
 		lang = language.Of(path, src)
 	}
 	t := newText(src)
 	if t.lines() == 0 {
-		return nil
+		return t, lang, nil
 	}
-	c := &chunker{t: t, lang: lang, hidden: hiddenLines(t)}
 	units := unitsOf(t, lang)
 	t.sortDefines()
-	c.splitAll(units)
-	return c.chunks
+	return t, lang, units
 }
 
 // unitsOf finds the units of a text, and records the names that they declare.

@@ -42,7 +42,7 @@ func (c *chunker) splitAll(units []unit) {
 func (c *chunker) addAll(units []unit, first, last int, prefix string) {
 	for _, u := range units {
 		if u.first > first {
-			c.add(unit{first: first, last: u.first - 1, name: ""}, prefix)
+			c.add(unit{first: first, last: u.first - 1}, prefix)
 		}
 		c.add(u, prefix)
 		first = u.last + 1
@@ -53,16 +53,8 @@ func (c *chunker) addAll(units []unit, first, last int, prefix string) {
 }
 
 func (c *chunker) add(u unit, prefix string) {
-	for u.first <= u.last && c.t.blank(u.first) {
-		u.first++
-	}
-	for u.last >= u.first && c.t.blank(u.last) {
-		u.last--
-	}
-	if u.first > u.last {
-		return
-	}
-	if c.addAround(u, prefix) {
+	u.first, u.last = c.t.trim(u.first, u.last)
+	if u.first > u.last || c.addAround(u, prefix) {
 		return
 	}
 	name := Truncate(joinNames(prefix, u.name), maxSymbol)
@@ -110,7 +102,7 @@ func (c *chunker) onlyCloses(u unit) bool {
 func (c *chunker) addMembers(u unit, name string) {
 	first := u.first
 	if head := u.inner[0].first; head > first {
-		c.add(unit{first: first, last: head - 1, name: ""}, name)
+		c.add(unit{first: first, last: head - 1}, name)
 		first = head
 	}
 	members := u.inner

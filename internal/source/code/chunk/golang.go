@@ -178,10 +178,7 @@ func (g *goFile) costs(u unit, d ast.Decl) {
 		return
 	}
 	if t.cost == nil {
-		t.cost = make([]int, t.lines())
-		for i := range t.cost {
-			t.cost[i] = t.indentCost(i)
-		}
+		t.cost = t.indentCosts()
 	}
 	for i := u.first + 1; i <= u.last; i++ {
 		t.cost[i] = costWithin
@@ -198,23 +195,22 @@ func (g *goFile) costs(u unit, d ast.Decl) {
 		}
 		t.cost[i] = min(t.cost[i], cost)
 	}
+	statements := func(list []ast.Stmt) {
+		for _, s := range list {
+			at(s.Pos())
+		}
+	}
 	ast.PreorderStack(d, nil, func(n ast.Node, stack []ast.Node) bool {
 		depth = len(stack)
 		switch n := n.(type) {
 		case *ast.BlockStmt:
-			for _, s := range n.List {
-				at(s.Pos())
-			}
+			statements(n.List)
 		case *ast.CaseClause:
 			at(n.Pos())
-			for _, s := range n.Body {
-				at(s.Pos())
-			}
+			statements(n.Body)
 		case *ast.CommClause:
 			at(n.Pos())
-			for _, s := range n.Body {
-				at(s.Pos())
-			}
+			statements(n.Body)
 		case *ast.FieldList:
 			for _, f := range n.List {
 				at(f.Pos())

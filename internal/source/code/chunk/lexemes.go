@@ -11,6 +11,22 @@ type lexeme struct {
 	text string
 }
 
+// headReader has the lexemes of a head. in is the word of its container; body is true if a
+// brace opens after it.
+type headReader struct {
+	lang, in string
+	list     []lexeme
+	body     bool
+}
+
+// at returns a lexeme, an empty one outside of the head.
+func (r *headReader) at(i int) lexeme {
+	if i >= 0 && i < len(r.list) {
+		return r.list[i]
+	}
+	return lexeme{}
+}
+
 // lexemes reads a head up to the brace that opens its body, which is the last lexeme
 // then. Words keep their qualifiers, joined by dots: "ns::Type::method" is one word.
 // Comments are left out; # begins a comment only if hash is set.
@@ -22,7 +38,8 @@ func lexemes(s string, hash bool) []lexeme {
 		case c <= ' ':
 			i++
 		case c == '/' && strings.HasPrefix(s[i:], "//"), c == '#' && hash:
-			i += lineLength(s[i:])
+			comment, _, _ := strings.Cut(s[i:], "\n")
+			i += len(comment)
 		case c == '/' && strings.HasPrefix(s[i:], "/*"):
 			end := strings.Index(s[i+2:], "*/")
 			if end < 0 {
@@ -161,13 +178,6 @@ func anglesEnd(s string, i int) int {
 		}
 	}
 	return -1
-}
-
-func lineLength(s string) int {
-	if n := strings.IndexByte(s, '\n'); n >= 0 {
-		return n
-	}
-	return len(s)
 }
 
 // firstWord returns the first word of a text.

@@ -28,10 +28,7 @@ func markupUnits(t *text) []unit {
 		units = append(units, u)
 		i = last
 	}
-	t.cost = make([]int, t.lines())
-	for i := range t.cost {
-		t.cost[i] = t.indentCost(i)
-	}
+	t.cost = t.indentCosts()
 	return units
 }
 

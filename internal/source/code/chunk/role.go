@@ -2,17 +2,15 @@ package chunk
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
 // statementWords begin statements in the languages with bodies, whichever of them has them.
-var statementWords = map[string]bool{
-	"return": true, "if": true, "for": true, "foreach": true, "while": true, "loop": true, "unless": true, "raise": true,
-	"throw": true, "match": true, "switch": true, "yield": true, "await": true, "let": true,
-}
+var statementWords = words("return if for foreach while loop unless raise throw match switch yield await let")
 
 // functionWords begin functions in languages where the body of one may be an expression.
-var functionWords = map[string]bool{"fn": true, "def": true, "fun": true, "func": true, "init": true}
+var functionWords = words("fn def fun func init")
 
 // bodies says whether the functions of a language consist of statements, or may be
 // expressions. Other languages have no functions, or none in these words.
@@ -39,33 +37,18 @@ func onlyDeclares(lang string, code []byte) bool {
 		if isCommentLine(string(line), comments) {
 			continue
 		}
-		word := bytes.IndexFunc(line, isWordRune)
-		for word >= 0 {
-			line = line[word:]
-			end := bytes.IndexFunc(line, func(r rune) bool { return !isWordRune(r) })
-			if end < 0 {
-				end = len(line)
-			}
-			if statementWords[string(line[:end])] || expressions && functionWords[string(line[:end])] {
+		for word := range bytes.FieldsFuncSeq(line, func(r rune) bool { return !isWordRune(r) }) {
+			if statementWords[string(word)] || expressions && functionWords[string(word)] {
 				return false
 			}
-			line = line[end:]
-			word = bytes.IndexFunc(line, isWordRune)
 		}
 	}
 	return true
 }
 
 func isCommentLine(line string, comments []string) bool {
-	if strings.HasPrefix(line, "*") || strings.HasPrefix(line, "/*") {
-		return true
-	}
-	for _, start := range comments {
-		if strings.HasPrefix(line, start) {
-			return true
-		}
-	}
-	return false
+	return strings.HasPrefix(line, "*") || strings.HasPrefix(line, "/*") ||
+		slices.ContainsFunc(comments, func(start string) bool { return strings.HasPrefix(line, start) })
 }
 
 func isWordRune(r rune) bool {

@@ -2,6 +2,7 @@ package chunk
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -460,10 +461,5 @@ func isNameByte(c byte) bool {
 }
 
 func isName(b []byte) bool {
-	for _, c := range b {
-		if !isNameByte(c) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(c byte) bool { return !isNameByte(c) })
 }

@@ -132,15 +132,12 @@ var syntaxes = map[string]*syntax{
 // units finds the top-level units of a text.
 func (s *syntax) units(t *text, lang string) []unit {
 	lines := s.scan(t)
-	t.cost = nil
-	costs := make([]int, t.lines())
-	for i := range costs {
-		costs[i] = t.indentCost(i)
-		if lines[i].literal {
-			costs[i] += costWithin
+	t.cost = t.indentCosts()
+	for i, l := range lines {
+		if l.literal {
+			t.cost[i] += costWithin
 		}
 	}
-	t.cost = costs
 	f := &structured{t: t, syntax: s, lang: lang, lines: lines}
 	if s.preproc {
 		f.defineMacros()

@@ -63,6 +63,18 @@ func (t *text) blank(i int) bool {
 	return true
 }
 
+// trim returns the first and the last of some lines that are not blank; the last one comes
+// before the first if all are.
+func (t *text) trim(first, last int) (int, int) {
+	for first <= last && t.blank(first) {
+		first++
+	}
+	for last >= first && t.blank(last) {
+		last--
+	}
+	return first, last
+}
+
 // size is the length of the lines from first to last.
 func (t *text) size(first, last int) int { return t.starts[last+1] - t.starts[first] }
 
@@ -93,6 +105,15 @@ func (t *text) costAt(i int) int {
 		return t.cost[i]
 	}
 	return t.indentCost(i)
+}
+
+// indentCosts are the costs of all lines by their indentation.
+func (t *text) indentCosts() []int {
+	costs := make([]int, t.lines())
+	for i := range costs {
+		costs[i] = t.indentCost(i)
+	}
+	return costs
 }
 
 // costWithin is the cost of splitting a literal, a comment or a statement.

@@ -1,6 +1,9 @@
 package chunk
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Words of languages that write a type before a name: C and its descendants.
 var (
@@ -22,7 +25,7 @@ func typed(lang, in string, list []lexeme, body bool) signature {
 	if n := len(list); n > 0 && list[n-1].kind == '{' {
 		body = true
 	}
-	r := &typedReader{lang: lang, in: in, list: list, body: body}
+	r := &typedReader{headReader: headReader{lang, in, list, body}}
 	r.skipFront()
 	if r.i < len(list) {
 		switch t := list[r.i]; {
@@ -48,19 +51,10 @@ func typed(lang, in string, list []lexeme, body bool) signature {
 	return r.function()
 }
 
-// typedReader reads the lexemes of a head.
+// typedReader reads a head from the lexeme at i.
 type typedReader struct {
-	lang, in string
-	list     []lexeme
-	body     bool
-	i        int
-}
-
-func (r *typedReader) at(i int) lexeme {
-	if i >= 0 && i < len(r.list) {
-		return r.list[i]
-	}
-	return lexeme{}
+	headReader
+	i int
 }
 
 // skipFront skips annotations, attributes, labels and type parameters.
@@ -298,12 +292,7 @@ func (r *typedReader) operator(i int) (sign string, end int) {
 }
 
 func (r *typedReader) has(word string) bool {
-	for _, t := range r.list[r.i:] {
-		if t.kind == 'w' && t.text == word {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(r.list[r.i:], lexeme{'w', word})
 }
 
 // variables reads "type a, b = 1;", and a property "type name { get; }".

@@ -48,22 +48,13 @@ func wordedHead(lang, in string, list []lexeme, body bool) signature {
 	if len(list) > 2 && list[0].kind == '<' && list[1].kind == '?' { // <?php
 		list = list[3:]
 	}
-	r := &wordedReader{lang: lang, in: in, kinds: worded[lang], list: list, body: body}
+	r := &wordedReader{headReader{lang, in, list, body}, worded[lang]}
 	return r.read()
 }
 
 type wordedReader struct {
-	lang, in string
-	kinds    map[string]declared
-	list     []lexeme
-	body     bool
-}
-
-func (r *wordedReader) at(i int) lexeme {
-	if i >= 0 && i < len(r.list) {
-		return r.list[i]
-	}
-	return lexeme{}
+	headReader
+	kinds map[string]declared
 }
 
 func (r *wordedReader) read() signature {
