@@ -2,7 +2,6 @@ package memory
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"time"
 )
 
@@ -34,8 +33,8 @@ type LogLine struct {
 // ImportRequest names what to take over: a lesson log, a folder of logs, a
 // session's folder or a tree of them.
 type ImportRequest struct {
-	Path    string `json:"path"`
-	Project string `json:"project,omitempty"`
+	Path    string `json:"path" limit:"1-4096" text:"absolute"`
+	Project string `json:"project,omitempty" limit:"0-4096" text:"exact"`
 	Caller  Caller `json:"caller,omitzero"`
 }
 
@@ -65,8 +64,8 @@ type ImportProblem struct {
 // repository, and its sessions as a tree, in a folder.
 type ExportRequest struct {
 	// Path is a folder that is empty or does not exist.
-	Path    string `json:"path"`
-	Project string `json:"project,omitempty"`
+	Path    string `json:"path" limit:"1-4096" text:"absolute"`
+	Project string `json:"project,omitempty" limit:"0-4096" text:"exact"`
 	Caller  Caller `json:"caller,omitzero"`
 }
 
@@ -85,20 +84,10 @@ type Exported struct {
 }
 
 // Validate checks the limits.
-func (r *ImportRequest) Validate() error { return archivePath(r.Path, r.Project) }
+func (r *ImportRequest) Validate() error { return check(r) }
 
 // Validate checks the limits.
-func (r *ExportRequest) Validate() error { return archivePath(r.Path, r.Project) }
-
-func archivePath(path, project string) error {
-	if err := Text("path", path, 1, MaxPathText); err != nil {
-		return err
-	}
-	if !filepath.IsAbs(path) { // never relative to the daemon's own folder
-		return Invalid("path", "an absolute path", "%s is relative", Quote(path))
-	}
-	return Text("project", project, 0, MaxPathText)
-}
+func (r *ExportRequest) Validate() error { return check(r) }
 
 // ArchiveKind is the kind of a line of an archive.
 type ArchiveKind string
@@ -126,7 +115,7 @@ type ArchivedState struct {
 
 // ArchiveRequest names the file of an archive, by its absolute path.
 type ArchiveRequest struct {
-	Path string `json:"path" limit:"1-4096" text:"exact"`
+	Path string `json:"path" limit:"1-4096" text:"absolute"`
 	// DryRun only reads and verifies; of an import.
 	DryRun bool   `json:"dry_run,omitempty"`
 	Caller Caller `json:"caller,omitzero"`
@@ -134,13 +123,6 @@ type ArchiveRequest struct {
 
 // Validate checks the limits.
 func (r *ArchiveRequest) Validate() error { return check(r) }
-
-func (r *ArchiveRequest) relations(string) error {
-	if !filepath.IsAbs(r.Path) {
-		return Invalid("path", "an absolute path", "%s is relative", Quote(r.Path))
-	}
-	return nil
-}
 
 // ArchiveProgress counts the lines that are done; Total is 0 while it is unknown.
 type ArchiveProgress struct {

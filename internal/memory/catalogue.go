@@ -314,9 +314,6 @@ func EntryText(kind Kind, description, content string, schema json.RawMessage) s
 // EntryKinds are the types of entries, in the order in which contexts show them.
 var EntryKinds = []Kind{Rule, Reference, Tool}
 
-// Includes lists every include mode.
-var Includes = []Include{IncludeAlways, IncludeManual, IncludeAgent}
-
 func validSource(source string) error {
 	if strings.HasPrefix(source, FilePrefix) {
 		return Invalid("source", "a name that does not begin with "+FilePrefix, "%s is taken for a file", Quote(source))

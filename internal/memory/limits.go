@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -27,7 +29,8 @@ import (
 //	usual    what the zero value stands for as a rule; others fill it in. A flag that is
 //	         usually true is true in a tool's arguments that leave it out
 //	required what a field must hold whose zero value would hide that it is missing
-//	text     "exact": the text, or time, is taken as it is; "id": it is a session's id
+//	text     "exact": the text, or time, is taken as it is; "id": it is a session's id;
+//	         "absolute": it is a path, which must not be relative to the daemon's own folder
 //	desc     what the field is for. Agents read it
 //	out      desc in responses, where it differs; "-" is none
 //	mcp      of tools: "-" hides the field, "in" and "out" show it only there,
@@ -162,6 +165,8 @@ func (f *field) check(v reflect.Value, path string) error {
 	switch {
 	case v.Type() == timeType && f.tag.Get("text") == "exact":
 		return nil
+	case v.Type() == timeType && v.Interface().(time.Time).IsZero() && !f.Optional:
+		return Invalid(path, "a time", "is missing")
 	case v.Type() == timeType:
 		return ValidTime(path, v.Interface().(time.Time))
 	case v.Type() == rawType:
@@ -218,8 +223,13 @@ func (f *field) text(text, path string, limit *Range) error {
 			return err
 		}
 	}
-	if f.tag.Get("text") == "id" {
+	switch f.tag.Get("text") {
+	case "id":
 		return ValidSessionID(path, text)
+	case "absolute":
+		if !filepath.IsAbs(text) {
+			return Invalid(path, "an absolute path", "%s is relative", Quote(text))
+		}
 	}
 	return nil
 }
@@ -317,7 +327,6 @@ const (
 	MaxTranscript   = 200_000
 	MaxKeepTurns    = 100
 	DefaultLimit    = 5
-	MaxStepQuery    = 200 // characters of a search for steps
 	DefaultMatches  = 20
 	MaxMatches      = 100
 	DefaultLast     = 20
@@ -336,9 +345,6 @@ const (
 	// AdviceTokens is the budget of the lessons about a step's error: the agent did not ask
 	// for them.
 	AdviceTokens = 400
-	// MinIDPrefix is the shortest beginning of an id that recall takes, its kind's
-	// letter and dash included.
-	MinIDPrefix = 4
 	// MaxReferenceText is the longest text that is kept as one document.
 	MaxReferenceText = 20000
 	MinSessionID     = 4
@@ -357,6 +363,16 @@ const (
 	// it was given. The oldest are dropped: they are found again.
 	MaxDiscovered = 1000
 )
+
+// Required returns CodeInvalidInput for the first, by name, of the options that are missing.
+func Required(missing map[string]bool) error {
+	for _, option := range slices.Sorted(maps.Keys(missing)) {
+		if missing[option] {
+			return Invalid(option, "", "this option is required")
+		}
+	}
+	return nil
+}
 
 // either refuses a request that names none of two things, or both.
 func either(a string, hasA bool, b string, hasB bool) error {

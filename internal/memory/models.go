@@ -10,9 +10,8 @@ type AdaptRequest struct {
 	TimeLimit Millis `json:"time_limit_ms,omitempty"`
 }
 
-// MaxThreads and the limits of AdaptRequest.TimeLimit.
+// The limits of AdaptRequest.TimeLimit.
 const (
-	MaxThreads   = 64
 	minAdaptTime = Millis(time.Second)
 	maxAdaptTime = Millis(24 * time.Hour)
 )

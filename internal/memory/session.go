@@ -90,6 +90,13 @@ func (s *Session) Validate() error {
 	return check(&StartSessionRequest{SessionID: s.ID, Goal: s.Goal, FlowTags: s.FlowTags, Tags: s.Tags, Build: s.Build, Launch: s.Launch})
 }
 
+// SessionFinder finds the session that a caller means.
+type SessionFinder interface {
+	// FindSession returns the session with an id, or the current one of the caller.
+	// CodeNotFound for an id that no session has, CodeInvalidInput when none is open.
+	FindSession(project, id string, caller Caller) (Session, error)
+}
+
 // Git is where a repository stood.
 type Git struct {
 	Branch string `json:"branch,omitempty" limit:"0-4096" text:"exact"`

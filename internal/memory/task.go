@@ -74,8 +74,6 @@ type CompletedTask struct {
 // Validate checks the limits of a task that was kept elsewhere, and trims its texts.
 func (t *CompletedTask) Validate() error { return check(t) }
 
-func (t *CompletedTask) relations(at string) error { return dated(at+"completed_at", t.CompletedAt) }
-
 // BlockedTask says why a task cannot go on.
 type BlockedTask struct {
 	TaskID    string    `json:"task_id" limit:"1-200"`
@@ -86,8 +84,6 @@ type BlockedTask struct {
 // Validate checks the limits of a blocker that was kept elsewhere, and trims its
 // texts.
 func (b *BlockedTask) Validate() error { return check(b) }
-
-func (b *BlockedTask) relations(at string) error { return dated(at+"blocked_at", b.BlockedAt) }
 
 // CompleteTaskRequest reports a completed task. The time is by default now, the
 // requirement of context the one of the settings, the summary made from the report.
@@ -309,11 +305,4 @@ func TaskText(t *TaskContent) string {
 	}
 	parts = append(parts, t.Reason, string(t.Report))
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n")
-}
-
-func dated(field string, at time.Time) error {
-	if at.IsZero() {
-		return Invalid(field, "a time", "is missing")
-	}
-	return nil
 }

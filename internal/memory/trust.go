@@ -80,6 +80,8 @@ const FollowedMark = "[from the repository's files]"
 
 // ProjectResolver finds the project that a caller means.
 type ProjectResolver interface {
+	// Resolve returns the project of an id, a name or a folder, or of the caller's folder
+	// when none is named, and whether it is stored.
 	Resolve(ctx context.Context, project string, caller Caller) (p Project, known bool, err error)
 }
 

@@ -46,8 +46,8 @@ func Count(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	if stem, ok := strings.CutSuffix(one, "ry"); ok {
-		return fmt.Sprintf("%d %sries", n, stem)
+	if stem, ok := strings.CutSuffix(one, "y"); ok && !strings.ContainsAny(stem[len(stem)-1:], "aeiou") {
+		return fmt.Sprintf("%d %sies", n, stem)
 	}
 	return fmt.Sprintf("%d %ss", n, one)
 }

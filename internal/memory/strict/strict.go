@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -212,11 +213,7 @@ func (c checker) object(value json.RawMessage, t reflect.Type, path string) erro
 			if name == "" {
 				name = `""` // an error must name something
 			}
-			names := make([]string, 0, len(known))
-			for name := range known {
-				names = append(names, name)
-			}
-			slices.Sort(names)
+			names := slices.Sorted(maps.Keys(known))
 			return c.invalid(join(path, name), "known fields: "+strings.Join(names, ", "), "unknown field")
 		}
 		return c.check(v, field.Type, join(path, name), memory.LimitsOf(field).Given)
