@@ -67,11 +67,8 @@ type assembly struct {
 // Assemble carries out service.Assemble.
 func (s *Contexts) Assemble(ctx context.Context, req memory.AssembleRequest) (*memory.Assembled, error) {
 	a := &assembly{s: s, start: s.opts.Clock()}
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
 	var err error
-	if a.project, a.session, err = s.find(ctx, req.SessionRef); err != nil {
+	if a.project, a.session, err = s.find(ctx, &req, &req.SessionRef); err != nil {
 		return nil, err
 	}
 	a.req = s.opts.Settings.fill(req)

@@ -43,10 +43,7 @@ func (s *Catalogue) settings(project string) map[string]storedServer {
 // Entries carries out service.Entries. An unknown project has none. CodeUnavailable while the
 // memory is loading.
 func (s *Catalogue) Entries(ctx context.Context, req memory.EntriesRequest) (*memory.EntryList, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	project, err := s.opts.project(ctx, &req, &req.Project, &req.Caller)
 	if err != nil {
 		return nil, err
 	}

@@ -11,13 +11,6 @@ import (
 	"github.com/recalld/recalld/internal/recall"
 )
 
-// Sessions finds the session that a request means.
-type Sessions interface {
-	// FindSession returns the session with an id, or the current one of the caller.
-	// CodeNotFound for an id that no session has, CodeInvalidInput when none is open.
-	FindSession(project, id string, caller memory.Caller) (memory.Session, error)
-}
-
 // EntryLister lists the entries of a project.
 type EntryLister interface {
 	// Items returns them with their settings, in the order of registration. The result is
@@ -69,7 +62,7 @@ type TaskReader interface {
 // ContextOptions configure Contexts. The fields up to Tasks are required.
 type ContextOptions struct {
 	Ports
-	Sessions  Sessions
+	Sessions  memory.SessionFinder
 	Receipts  Receipts
 	Catalogue EntryLister
 	Recall    Recall
@@ -90,23 +83,19 @@ func (o *ContextOptions) validate() error {
 	if err := o.Ports.validate(); err != nil {
 		return err
 	}
-	if err := required(
-		port{"sessions", o.Sessions != nil}, port{"receipts", o.Receipts != nil}, port{"catalogue", o.Catalogue != nil},
-		port{"recall", o.Recall != nil}, port{"tasks", o.Tasks != nil}); err != nil {
+	if err := memory.Required(map[string]bool{
+		"sessions": o.Sessions == nil, "receipts": o.Receipts == nil, "catalogue": o.Catalogue == nil,
+		"recall": o.Recall == nil, "tasks": o.Tasks == nil,
+	}); err != nil {
 		return err
 	}
-	if o.KeepTurns == 0 {
-		o.KeepTurns = memory.DefaultKeepTurns
-	}
-	if o.KeepTurns < 1 || o.KeepTurns > memory.MaxKeepTurns {
+	if o.KeepTurns = cmp.Or(o.KeepTurns, memory.DefaultKeepTurns); o.KeepTurns < 1 || o.KeepTurns > memory.MaxKeepTurns {
 		return memory.Invalid("keep_turns", fmt.Sprintf("1–%d", memory.MaxKeepTurns), "%d is out of range", o.KeepTurns)
 	}
 	if o.SummaryTimeout = cmp.Or(o.SummaryTimeout, time.Minute); o.SummaryTimeout < 0 {
 		return memory.Invalid("summary_timeout", "more than 0", "%v is negative", o.SummaryTimeout)
 	}
-	if o.Settings == nil {
-		o.Settings = new(DefaultAssemblySettings())
-	}
+	o.Settings = cmp.Or(o.Settings, new(DefaultAssemblySettings()))
 	return o.Settings.validate()
 }
 
@@ -130,21 +119,25 @@ func (s *Contexts) visibleItems(ctx context.Context, project string, which memor
 		return all
 	}
 	items := slices.DeleteFunc(slices.Clone(all), func(e memory.EntryState) bool { return e.Followed() && !inside })
-	slices.SortStableFunc(items, func(a, b memory.EntryState) int {
-		switch {
-		case a.Followed() == b.Followed():
-			return 0
-		case a.Followed():
-			return 1
-		}
-		return -1
-	})
+	slices.SortStableFunc(items, func(a, b memory.EntryState) int { return followedLast(&a, &b) })
 	return items
 }
 
-// find returns the project and session of a request.
-func (s *Contexts) find(ctx context.Context, which memory.SessionRef) (memory.Project, memory.Session, error) {
-	project, _, err := s.opts.Projects.Resolve(ctx, which.Project, which.Caller)
+// followedLast sorts entries from the repository's files last.
+func followedLast(a, b *memory.EntryState) int {
+	switch {
+	case a.Followed() == b.Followed():
+		return 0
+	case a.Followed():
+		return 1
+	}
+	return -1
+}
+
+// find checks a request and returns the project and the session that it is about. The
+// reference is the request's.
+func (s *Contexts) find(ctx context.Context, request interface{ Validate() error }, which *memory.SessionRef) (memory.Project, memory.Session, error) {
+	project, err := s.opts.project(ctx, request, &which.Project, &which.Caller)
 	if err != nil {
 		return memory.Project{}, memory.Session{}, err
 	}
@@ -153,9 +146,9 @@ func (s *Contexts) find(ctx context.Context, which memory.SessionRef) (memory.Pr
 }
 
 // findLoaded is find, or CodeUnavailable until all records are in memory.
-func (s *Contexts) findLoaded(ctx context.Context, which memory.SessionRef) (memory.Project, memory.Session, error) {
+func (s *Contexts) findLoaded(ctx context.Context, request interface{ Validate() error }, which *memory.SessionRef) (memory.Project, memory.Session, error) {
 	if err := s.opts.ready(); err != nil {
 		return memory.Project{}, memory.Session{}, err
 	}
-	return s.find(ctx, which)
+	return s.find(ctx, request, which)
 }

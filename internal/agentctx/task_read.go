@@ -18,10 +18,7 @@ import (
 // There is no index by project and task: the log has no lines for steps and code, most
 // requests read its end, and an index would make every write larger.
 func (s *Tasks) TaskHistory(ctx context.Context, req memory.TaskHistoryRequest) (*memory.TaskHistory, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	p, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	p, err := s.opts.project(ctx, &req, &req.Project, &req.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -109,10 +106,7 @@ func idOf(raw json.RawMessage) string {
 
 // TaskWindow carries out service.TaskWindow.
 func (s *Tasks) TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (*memory.TaskWindow, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	p, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	p, err := s.opts.project(ctx, &req, &req.Project, &req.Caller)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package agentctx
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,9 +28,7 @@ func (o *TaskOptions) validate() error {
 	if err := o.Ports.validate(); err != nil {
 		return err
 	}
-	if o.Settings == nil {
-		o.Settings = new(DefaultTaskSettings())
-	}
+	o.Settings = cmp.Or(o.Settings, new(DefaultTaskSettings()))
 	return o.Settings.validate()
 }
 

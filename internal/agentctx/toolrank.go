@@ -70,13 +70,7 @@ func (s *Contexts) matchTools(ctx context.Context, query string, sel memory.Sele
 		}
 	}
 	slices.SortStableFunc(out.Items, func(a, b recall.Matched) int {
-		if x, y := entries[a.ID].Followed(), entries[b.ID].Followed(); x != y {
-			if x {
-				return 1
-			}
-			return -1
-		}
-		return cmp.Compare(scores[b.ID], scores[a.ID])
+		return cmp.Or(followedLast(entries[a.ID], entries[b.ID]), cmp.Compare(scores[b.ID], scores[a.ID]))
 	})
 	return out, nil
 }
