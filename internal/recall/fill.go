@@ -160,9 +160,7 @@ func (r *run) take(c *candidate) memory.Reason {
 		return memory.BelowThreshold
 	}
 	item.Relevance, item.Strength = round(c.relevance), c.strength
-	factors := c.factors
-	factors.Score, factors.Retrievers = round(factors.Score), c.retrievers()
-	item.RankFactors = &factors
+	item.RankFactors = c.shownFactors()
 	item.Tokens = render.ItemTokens(item)
 	takes, reserved := item.Tokens, 0
 	if r.cuttable(item) {
@@ -211,7 +209,7 @@ func (r *run) record(c *candidate) (memory.Item, memory.Reason) {
 	case rec.Event != nil && rec.Event.Withdrawn != nil:
 		return memory.Item{}, memory.Gone // superseded or retracted since the search
 	case rec.Event != nil:
-		r.lesson(&item, rec.Event)
+		fillLesson(&item, rec.Event, r.redact)
 		c.unproven = rec.Provenance.Origin == memory.OriginHistory && (rec.Event.Rate == nil || rec.Event.Rate.Successes == 0)
 		c.factors.Anchor = r.anchored(&item, rec.Event.Anchors)
 	case rec.Step != nil:
@@ -233,12 +231,7 @@ func (r *run) record(c *candidate) (memory.Item, memory.Reason) {
 	return item, ""
 }
 
-// lesson fills in the fields of a lesson and its text as one line.
-func (r *run) lesson(item *memory.Item, e *memory.Event) {
-	fillLesson(item, e, r.redact)
-}
-
-// fillLesson is lesson with a way to redact texts.
+// fillLesson fills in the fields of a lesson and its text as one line.
 func fillLesson(item *memory.Item, e *memory.Event, redact func(string) string) {
 	item.Timestamp = item.CreatedAt
 	item.Lesson, item.Context, item.Command = redact(e.Lesson), redact(e.Context), redact(e.Command)
@@ -336,19 +329,24 @@ func (r *run) chunkItem(c *candidate, at memory.Location, v memory.Verified) (me
 	if text == "" {
 		return memory.Item{}, memory.OverBudget
 	}
-	if strings.Count(whole, "\n") != v.EndLine-v.StartLine {
-		from, to = v.StartLine, v.EndLine // redaction removed lines
-	}
-	item := memory.Item{
-		ID: memory.ChunkID(at.Sandbox, at.Path, at.Chunk), Kind: memory.Chunk, Project: at.Project,
-		Text: text, CreatedAt: c.Created, Foreign: c.foreign,
-		Source: memory.Source{Path: v.Path, Lines: &[2]int{from, to}, Sandbox: at.Root, Symbol: at.Chunk.Symbol},
+	item := codeItem(at, v, text)
+	item.CreatedAt, item.Foreign = c.Created, c.foreign
+	if strings.Count(whole, "\n") == v.EndLine-v.StartLine { // else redaction removed lines
+		*item.Source.Lines = [2]int{from, to}
 	}
 	item.Cut = len(text) < len(strings.TrimRight(whole, "\n"))
 	if v.Moved {
 		item.State = "moved"
 	}
 	return item, ""
+}
+
+// codeItem is an item of a chunk that was read again.
+func codeItem(at memory.Location, v memory.Verified, text string) memory.Item {
+	return memory.Item{
+		ID: memory.ChunkID(at.Sandbox, at.Path, at.Chunk), Kind: memory.Chunk, Project: at.Project, Text: text,
+		Source: memory.Source{Path: v.Path, Lines: &[2]int{v.StartLine, v.EndLine}, Sandbox: at.Root, Symbol: at.Chunk.Symbol},
+	}
 }
 
 func (r *run) redact(text string) string {

@@ -215,7 +215,7 @@ func (r *run) makeAnswer() {
 		Degraded: slices.Concat(s.lost(), r.degraded, s.readOnly(), r.codeDegraded),
 		Stale:    s.opts.Stale(r.project.ID, slices.ContainsFunc(r.withheld, outdated)),
 		Redacted: r.redacted,
-		Receipt:  receiptID(r.start),
+		Receipt:  ReceiptID(r.start),
 	}
 	if r.req.Typing {
 		a.Receipt = ""
