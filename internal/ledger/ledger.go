@@ -17,6 +17,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -47,20 +48,6 @@ type Writer interface {
 	Clean(text string, most int) (clean string, n int)
 }
 
-// Projects finds the project that a caller means.
-type Projects interface {
-	// Resolve returns the project of an id, a name or a folder, or of the caller's
-	// folder when none is named, and whether it is known already.
-	Resolve(ctx context.Context, project string, caller memory.Caller) (p memory.Project, known bool, err error)
-}
-
-// Sessions finds the session that a caller means.
-type Sessions interface {
-	// FindSession returns the session with an id, or the current one of the caller.
-	// CodeNotFound for an id that no session has, CodeInvalidInput when none is open.
-	FindSession(project, id string, caller memory.Caller) (memory.Session, error)
-}
-
 // Recall is the read path; see recall.Service.
 type Recall interface {
 	Ask(ctx context.Context, req memory.RecallRequest, opts recall.AskOptions) (*memory.RecallResponse, memory.Receipt, error)
@@ -81,8 +68,8 @@ type Catalogue interface {
 type Options struct {
 	Store     Store
 	Writer    Writer
-	Projects  Projects
-	Sessions  Sessions
+	Projects  memory.ProjectResolver
+	Sessions  memory.SessionFinder
 	Recall    Recall
 	Catalogue Catalogue
 	// Summary returns what is left of the summary of a session's compaction. With nil,
@@ -95,21 +82,13 @@ type Options struct {
 }
 
 func (o *Options) validate() error {
-	for _, option := range []struct {
-		field string
-		isSet bool
-	}{
-		{"store", o.Store != nil}, {"writer", o.Writer != nil}, {"projects", o.Projects != nil}, {"sessions", o.Sessions != nil},
-		{"recall", o.Recall != nil}, {"catalogue", o.Catalogue != nil},
-	} {
-		if !option.isSet {
-			return memory.Invalid(option.field, "", "this option is required")
-		}
+	if err := memory.Required(map[string]bool{
+		"store": o.Store == nil, "writer": o.Writer == nil, "projects": o.Projects == nil, "sessions": o.Sessions == nil,
+		"recall": o.Recall == nil, "catalogue": o.Catalogue == nil,
+	}); err != nil {
+		return err
 	}
-	if o.Choice == (Choice{}) {
-		o.Choice = DefaultChoice()
-	}
-	if o.Choice.TopK < 1 || o.Choice.TopN < 1 {
+	if o.Choice = cmp.Or(o.Choice, DefaultChoice()); o.Choice.TopK < 1 || o.Choice.TopN < 1 {
 		return memory.Invalid("choice", "at least 1", "%d of %d entries", o.Choice.TopN, o.Choice.TopK)
 	}
 	if o.Clock == nil {
