@@ -80,10 +80,7 @@ func (s *Server) readResource(ctx context.Context, uri string, header http.Heade
 		}
 	}
 	c := s.call(ctx, header)
-	project := c.agent.project("")
-	if project == "" {
-		project = c.assumed.project
-	}
+	project := c.project()
 	ref := func(request any, op *service.Spec) (any, error) { return s.svc.Call(ctx, op, request, nil) }
 	switch {
 	case uri == projectResource:
@@ -135,10 +132,7 @@ func (c completions) CompleteResourceArgument(ctx context.Context, uri string, a
 		header = w.request.Header
 	}
 	by := c.s.call(ctx, header)
-	project := by.agent.project("")
-	if project == "" {
-		project = by.assumed.project
-	}
+	project := by.project()
 	var ids []string
 	switch {
 	case uri == lessonResource:

@@ -29,8 +29,9 @@ func alsoOwn(_ context.Context, c call, r *memory.SearchToolsRequest) error {
 func searchToolsText(ctx context.Context, s *Server, _ call, _ memory.SearchToolsRequest, matches *memory.ToolMatches) string {
 	var groups []service.Group
 	for _, t := range matches.Tools {
-		if g := s.groups[t.Name]; t.ServerName == OwnServer && t.Relevance >= listFloor && g != "" && g != service.Core && !slices.Contains(groups, g) {
-			groups = append(groups, g)
+		op := s.ops[t.Name]
+		if op != nil && t.ServerName == OwnServer && t.Relevance >= listFloor && op.Group != service.Core && !slices.Contains(groups, op.Group) {
+			groups = append(groups, op.Group)
 		}
 	}
 	if s.static(ctx) {

@@ -21,14 +21,15 @@ func (s *Server) shows(ctx context.Context, header http.Header, tool string) boo
 	if tool == CallTool {
 		return true
 	}
-	if onlyReads(header) && !s.reads[tool] || !s.permitted(ctx, tool) {
+	op := s.ops[tool]
+	if onlyReads(header) && (op == nil || !op.ReadOnly) || !s.permitted(ctx, tool) {
 		return false
 	}
 	listed := s.first
 	if asked := s.toolsetsOf(header); asked != nil {
 		listed = asked
 	}
-	return listed[tool] || slices.Contains(s.foundBy(ctx).groups, s.groups[tool])
+	return listed[tool] || op != nil && slices.Contains(s.foundBy(ctx).groups, op.Group)
 }
 
 // permitted says that the client of a call may use a tool.
