@@ -19,7 +19,6 @@ type Catalogue struct {
 	// state.
 	writing sync.Mutex
 	taken   readFiles
-	servers serverCache
 }
 
 // NewCatalogue returns a catalogue.

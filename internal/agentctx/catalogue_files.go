@@ -86,6 +86,9 @@ func (s *Catalogue) secretIn(path string, names ...string) bool {
 	return false
 }
 
+// maxCached bounds the projects whose hashes are kept.
+const maxCached = 256
+
 // readFiles has the hashes of the files that were read last, by project.
 type readFiles struct {
 	mu     sync.Mutex // guards what follows

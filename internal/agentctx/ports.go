@@ -30,8 +30,6 @@ type Records interface {
 	// Entries returns a project's records of these kinds, ordered by Created, Entry.Ord
 	// and id. What they point to is read-only.
 	Entries(project string, kinds ...memory.Kind) []memory.Record
-	// Entry returns one of them by its id, and whether it exists.
-	Entry(id string) (memory.Record, bool)
 	// Loaded reports whether all stored records are in memory.
 	Loaded() bool
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -78,12 +79,7 @@ func eventsOf(lines []memory.AuditEntry, project, taskID string) (events []memor
 }
 
 func isAction(action string) bool {
-	for _, name := range actions {
-		if action == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(slices.Collect(maps.Values(actions)), action)
 }
 
 // narrow reduces an event to one task and reports whether the event concerns it.
