@@ -34,8 +34,9 @@ func searchToolsText(ctx context.Context, s *Server, _ call, _ memory.SearchTool
 			groups = append(groups, op.Group)
 		}
 	}
+	text := strings.TrimSpace(matches.Text)
 	if s.static(ctx) {
-		return strings.TrimSpace(matches.Text) + s.callable(matches.Tools)
+		return text + s.callable(matches.Tools)
 	}
 	s.list(ctx, groups...)
 	var listed []string
@@ -44,12 +45,6 @@ func searchToolsText(ctx context.Context, s *Server, _ call, _ memory.SearchTool
 			listed = append(listed, t.name)
 		}
 	}
-	return foundText(matches, listed)
-}
-
-// foundText is the service's text, and what the search has listed.
-func foundText(m *memory.ToolMatches, listed []string) string {
-	text := strings.TrimSpace(m.Text)
 	if len(listed) > 0 {
 		text += fmt.Sprintf("\n\nrecalld lists these from now on: %s. If you do not see them among your tools, use %s.",
 			strings.Join(listed, ", "), CallTool)
