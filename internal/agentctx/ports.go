@@ -72,8 +72,8 @@ func (p *Ports) validate() error {
 
 // project checks a request and returns the project that it is about. The name and the caller
 // are the request's: they are read after the check, which trims them.
-func (p *Ports) project(ctx context.Context, request interface{ Validate() error }, name *string, caller *memory.Caller) (memory.Project, error) {
-	if err := request.Validate(); err != nil {
+func (p *Ports) project(ctx context.Context, request any, name *string, caller *memory.Caller) (memory.Project, error) {
+	if err := memory.Check(request); err != nil {
 		return memory.Project{}, err
 	}
 	project, _, err := p.Projects.Resolve(ctx, *name, *caller)

@@ -136,7 +136,7 @@ func followedLast(a, b *memory.EntryState) int {
 
 // find checks a request and returns the project and the session that it is about. The
 // reference is the request's.
-func (s *Contexts) find(ctx context.Context, request interface{ Validate() error }, which *memory.SessionRef) (memory.Project, memory.Session, error) {
+func (s *Contexts) find(ctx context.Context, request any, which *memory.SessionRef) (memory.Project, memory.Session, error) {
 	project, err := s.opts.project(ctx, request, &which.Project, &which.Caller)
 	if err != nil {
 		return memory.Project{}, memory.Session{}, err
@@ -146,7 +146,7 @@ func (s *Contexts) find(ctx context.Context, request interface{ Validate() error
 }
 
 // findLoaded is find, or CodeUnavailable until all records are in memory.
-func (s *Contexts) findLoaded(ctx context.Context, request interface{ Validate() error }, which *memory.SessionRef) (memory.Project, memory.Session, error) {
+func (s *Contexts) findLoaded(ctx context.Context, request any, which *memory.SessionRef) (memory.Project, memory.Session, error) {
 	if err := s.opts.ready(); err != nil {
 		return memory.Project{}, memory.Session{}, err
 	}

@@ -73,7 +73,7 @@ func readTask(where string, raw json.RawMessage) (t legacyTask, err error) {
 	f.read(&t.Summary, "a text", "summary")
 	f.read(&t.ValidationReport, "an object", "validation_report", "validationReport")
 	t.CompletedAt = f.time("completed_at", "completedAt")
-	t.extra, err = f.rest(t.Validate)
+	t.extra, err = f.rest(&t.CompletedTask)
 	return t, err
 }
 
@@ -83,7 +83,7 @@ func readBlocker(where string, raw json.RawMessage) (b legacyBlocker, err error)
 	f.read(&b.TaskID, "a text", "task_id", "taskId")
 	f.read(&b.Reason, "a text", "reason")
 	b.BlockedAt = f.time("blocked_at", "blockedAt")
-	b.extra, err = f.rest(b.Validate)
+	b.extra, err = f.rest(&b.BlockedTask)
 	return b, err
 }
 
@@ -149,11 +149,11 @@ func (f *fields) time(names ...string) time.Time {
 }
 
 // rest checks what was read and returns the fields that were not, or nil if there are none.
-func (f *fields) rest(validate func() error) (map[string]json.RawMessage, error) {
+func (f *fields) rest(read any) (map[string]json.RawMessage, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
-	if err := validate(); err != nil {
+	if err := memory.Check(read); err != nil {
 		return nil, within(f.where, err)
 	}
 	n := 0

@@ -114,7 +114,7 @@ func New(opts Options) (*Ledger, error) {
 
 // Receipts carries out service.Receipts. CodeNotFound for an unknown session.
 func (l *Ledger) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*memory.ReceiptList, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	project, err := l.project(ctx, req.Project, req.SessionID, req.Caller)
@@ -147,7 +147,7 @@ func (l *Ledger) project(ctx context.Context, name, session string, caller memor
 // ContextOf carries out service.ContextOf. A turn without a context has no record, which is not
 // an error. It returns the errors of Sessions.
 func (l *Ledger) ContextOf(ctx context.Context, req memory.ContextOfRequest) (*memory.TurnContext, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	project, _, err := l.opts.Projects.Resolve(ctx, req.Project, req.Caller)

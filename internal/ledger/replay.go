@@ -28,7 +28,7 @@ func DefaultChoice() Choice {
 // the other, oldest first. A query that fails is reported with its error. Errors are those
 // of the request, and CodeNotFound for an unknown session or embedder. progress may be nil.
 func (l *Ledger) Replay(ctx context.Context, req memory.ReplayRequest, progress func(memory.ReplayProgress)) (*memory.Replayed, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	if progress == nil {

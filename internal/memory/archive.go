@@ -83,12 +83,6 @@ type Exported struct {
 	LeftOut int `json:"left_out,omitempty"`
 }
 
-// Validate checks the limits.
-func (r *ImportRequest) Validate() error { return check(r) }
-
-// Validate checks the limits.
-func (r *ExportRequest) Validate() error { return check(r) }
-
 // ArchiveKind is the kind of a line of an archive.
 type ArchiveKind string
 
@@ -120,9 +114,6 @@ type ArchiveRequest struct {
 	DryRun bool   `json:"dry_run,omitempty"`
 	Caller Caller `json:"caller,omitzero"`
 }
-
-// Validate checks the limits.
-func (r *ArchiveRequest) Validate() error { return check(r) }
 
 // ArchiveProgress counts the lines that are done; Total is 0 while it is unknown.
 type ArchiveProgress struct {

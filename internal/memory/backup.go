@@ -44,6 +44,3 @@ type Backup struct {
 	Damage string `json:"damage,omitempty"`
 	Newer  bool   `json:"newer,omitempty"`
 }
-
-// Validate checks the limits.
-func (r *BackupRequest) Validate() error { return check(r) }

@@ -17,7 +17,7 @@ import (
 )
 
 // The tags of a request's fields hold its limits, once: requests are checked by them
-// (check), decoded by them (package strict), and described to agents by them (package
+// (Check), decoded by them (package strict), and described to agents by them (package
 // mcp).
 //
 //	limit    "1-50": of a number its value, of a text its characters, of a list its
@@ -25,7 +25,7 @@ import (
 //	each     the same, of each text in a list
 //	enum     "error,success": the values of a text, or of each text in a list
 //	form     of a JSON value: "object", "object,string", "object,array"
-//	default  what the zero value stands for; check fills it in
+//	default  what the zero value stands for; Check fills it in
 //	usual    what the zero value stands for as a rule; others fill it in. A flag that is
 //	         usually true is true in a tool's arguments that leave it out
 //	required what a field must hold whose zero value would hide that it is missing
@@ -114,10 +114,10 @@ func rangeOf(f reflect.StructField, tag string) *Range {
 // fields that begin with at: "", or "entries[3].".
 type related interface{ relations(at string) error }
 
-// check holds a request against its limits, trims its texts, fills in its defaults, and
-// checks its relations, from the inside out. Lists and what pointers point to are
-// copied before they are changed: they are the caller's.
-func check(request any) error { return checkStruct(reflect.ValueOf(request).Elem(), "") }
+// Check holds a request, which it points to, against its limits, trims its texts, fills in
+// its defaults, and checks its relations, from the inside out. Lists and what pointers point
+// to are copied before they are changed: they are the caller's.
+func Check(request any) error { return checkStruct(reflect.ValueOf(request).Elem(), "") }
 
 func checkStruct(v reflect.Value, at string) error {
 	for _, f := range fieldsOf(v.Type()) {

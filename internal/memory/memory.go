@@ -156,7 +156,7 @@ func (r *Record) ValidateStep() error {
 		Timestamp: r.Created, Tool: c.Tool, Outcome: Outcome{Error: c.Outcome.Error}, Observation: c.Observation,
 		DurationMs: c.DurationMs, Screenshot: c.Screenshot,
 	}
-	if err := check(&request); err != nil {
+	if err := Check(&request); err != nil {
 		return err
 	}
 	return validStep(c)

@@ -16,9 +16,6 @@ const (
 	maxAdaptTime = Millis(24 * time.Hour)
 )
 
-// Validate checks the limits.
-func (r *AdaptRequest) Validate() error { return check(r) }
-
 func (r *AdaptRequest) relations(string) error {
 	if r.TimeLimit != 0 && (r.TimeLimit < minAdaptTime || r.TimeLimit > maxAdaptTime) {
 		return Invalid("time_limit_ms", "one second to a day", "a time limit of %s", r.TimeLimit.Duration())

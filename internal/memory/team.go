@@ -74,12 +74,6 @@ type TeamShareRequest struct {
 	Caller Caller `json:"caller,omitzero"`
 }
 
-// Validate checks the limits.
-func (r *TeamJoinRequest) Validate() error { return check(r) }
-
-// Validate checks the limits.
-func (r *TeamShareRequest) Validate() error { return check(r) }
-
 // TeamState is the state of a membership.
 type TeamState struct {
 	// Member is the user's name in the team, empty outside any team.

@@ -103,7 +103,7 @@ func AsksFrom(ctx context.Context, projects ProjectResolver, project, named stri
 // that back.
 type TrustRequest struct {
 	// Path is a folder of the repository; the caller's if empty.
-	Path   string `json:"path,omitempty"`
+	Path   string `json:"path,omitempty" text:"exact"`
 	Revoke bool   `json:"revoke,omitempty"`
 	// List changes nothing. With a path, its repository is looked at before.
 	List   bool   `json:"list,omitempty"`

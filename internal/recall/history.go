@@ -17,7 +17,7 @@ const searchThreshold = 0.25
 
 // SearchSteps finds steps by words and meaning, ranked as in Recall.
 func (s *Service) SearchSteps(ctx context.Context, req memory.SearchStepsRequest) (*memory.StepMatches, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	p, err := s.scopeFor(ctx, req.Project, req.Caller, req.Scope, req.Filters)
@@ -73,7 +73,7 @@ func spread(ranked []*candidate, n int) []string {
 
 // LastSteps lists the newest steps.
 func (s *Service) LastSteps(ctx context.Context, req memory.LastStepsRequest) (*memory.StepList, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	p, err := s.scopeFor(ctx, req.Project, req.Caller, req.Scope, req.Filters)
@@ -91,7 +91,7 @@ func (s *Service) LastSteps(ctx context.Context, req memory.LastStepsRequest) (*
 
 // Sessions lists the sessions of a project, newest first.
 func (s *Service) Sessions(ctx context.Context, req memory.SessionsRequest) (*memory.SessionList, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	p, err := s.scopeFor(ctx, req.Project, req.Caller, nil, req.Filters)
@@ -122,7 +122,7 @@ func (s *Service) sessionView(session memory.Session) memory.SessionView {
 
 // SummarizeSession summarises one session.
 func (s *Service) SummarizeSession(ctx context.Context, req memory.SummarizeRequest) (*memory.Summary, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	p, err := s.scopeFor(ctx, req.Project, req.Caller, req.Scope, nil)

@@ -25,7 +25,7 @@ const (
 // Lessons lists the lessons of a project in an order, or those that words find, that are
 // pinned, or whose code changed or is gone.
 func (s *Service) Lessons(ctx context.Context, req memory.LessonsRequest) (*memory.LessonList, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	if err := s.ready(); err != nil {
@@ -174,7 +174,7 @@ func (s *Service) readForWords(ctx context.Context, ids []string, words string) 
 // receipts that a filter chooses, at most so many, and whether there are more. CodeNotFound
 // for an id that is none of a lesson.
 func (s *Service) Lesson(ctx context.Context, req memory.LessonRequest, receipts func(memory.ReceiptFilter, int) ([]memory.Receipt, bool, error)) (*memory.LessonHistory, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	if err := s.ready(); err != nil {

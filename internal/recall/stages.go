@@ -134,7 +134,7 @@ func (s *Service) newSearch(ctx context.Context, settings Settings, query string
 // newRun validates a question and determines what may be returned.
 func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts AskOptions) (*run, error) {
 	start := s.opts.Clock()
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	if isLong(req.Query) { // the receipt, too, keeps no whole log
