@@ -98,9 +98,7 @@ func (s *Contexts) Assemble(ctx context.Context, req memory.AssembleRequest) (*m
 func (s *AssemblySettings) fill(req memory.AssembleRequest) memory.AssembleRequest {
 	req.TopK, req.TopN = cmp.Or(req.TopK, s.TopK), cmp.Or(req.TopN, s.TopN)
 	req.MaxTokens = cmp.Or(req.MaxTokens, s.MaxTokens)
-	if req.IncludeScore == nil {
-		req.IncludeScore = &s.IncludeScore
-	}
+	req.IncludeScore = cmp.Or(req.IncludeScore, &s.IncludeScore)
 	return req
 }
 

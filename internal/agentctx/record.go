@@ -14,13 +14,10 @@ import (
 func (a *assembly) out(b *budget, wc *memory.WorkingContext, guidance string) *memory.Assembled {
 	out := &memory.Assembled{
 		Project: a.project.ID, ProjectName: a.project.Name, SessionID: a.session.ID,
-		Items: make([]memory.AssembledItem, 0, len(b.entries)+1), Memories: b.memories, Window: b.tasks, Guidance: guidance,
+		Items: make([]memory.AssembledItem, 0, len(b.entries)+1), Memories: append([]memory.Item{}, b.memories...), Window: b.tasks, Guidance: guidance,
 		ActiveTools: active(a.items, wc), Withheld: []memory.Withheld{}, Degraded: a.result.degraded,
 		Incomplete: a.result.incomplete != "", Why: a.result.incomplete,
 		Tokens: b.used, MaxTokens: b.most,
-	}
-	if out.Memories == nil {
-		out.Memories = []memory.Item{}
 	}
 	if b.compacted != "" {
 		out.Items = append(out.Items, memory.AssembledItem{

@@ -99,7 +99,7 @@ func (r *replayRig) replay(req memory.ReplayRequest) *memory.Replayed {
 		req.Since = replayTime.Add(-time.Hour)
 	}
 	req.Caller = r.caller
-	out, err := r.replayer.Replay(r.t.Context(), req, nil)
+	out, err := r.replayer.Replay(r.t.Context(), req, func(memory.ReplayProgress) {})
 	if err != nil {
 		r.t.Fatalf("replay %+v: %v", req, err)
 	}

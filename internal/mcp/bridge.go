@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,9 +67,7 @@ func (o *BridgeOptions) validate() error {
 	if o.In == nil || o.Out == nil || o.Connect == nil {
 		return errors.New("bridge options: In, Out and Connect are required")
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	for _, name := range o.Toolsets { // whether there is one of this name the daemon knows
 		if name == "" || strings.ContainsFunc(name, notInName) {
 			return fmt.Errorf("bridge options: %q cannot be the name of a toolset or tool", name)

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -194,9 +195,7 @@ func (r *run) head(c *candidate) (memory.Item, memory.Reason) {
 		if reason == "" {
 			return r.headItem(c, place, v)
 		}
-		if first == "" {
-			first = reason
-		}
+		first = cmp.Or(first, reason)
 	}
 	if first == "" {
 		first = memory.Gone // dropped since the search

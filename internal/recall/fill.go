@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -223,9 +224,6 @@ func (r *run) record(c *candidate) (memory.Item, memory.Reason) {
 	}
 	c.factors.Verdicts = rec.Verdicts
 	if n, ok := nameOf(&rec); ok {
-		if r.names == nil {
-			r.names = map[string]entryName{}
-		}
 		r.names[rec.ID] = n
 	}
 	return item, ""
@@ -269,9 +267,7 @@ func (r *run) readChunk(c *candidate) (memory.Location, memory.Verified, memory.
 			return place, v, ""
 		}
 		refused = refused || own
-		if first == "" {
-			first = reason
-		}
+		first = cmp.Or(first, reason)
 	}
 	switch {
 	case first != "":

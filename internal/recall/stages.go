@@ -174,7 +174,7 @@ func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts Ask
 	r := s.newSearch(ctx, settings, req.Query, sel)
 	r.scratch = scratches.Get().(*scratch)
 	r.start, r.asked, r.req, r.opts, r.project, r.limits, r.caps = start, asked, req, opts, project, limits, limits
-	r.items, r.withheld = []memory.Item{}, []memory.Withheld{}
+	r.items, r.withheld, r.names = []memory.Item{}, []memory.Withheld{}, map[string]entryName{}
 	if !settings.Full {
 		r.searched.Kinds = slices.DeleteFunc(slices.Clone(sel.Kinds), func(k memory.Kind) bool { return k == memory.Chunk })
 		r.nothing = len(r.searched.Kinds) == 0 // an empty list would mean all kinds

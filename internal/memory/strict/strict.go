@@ -16,6 +16,7 @@ package strict
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -80,10 +81,7 @@ type checker struct {
 
 // invalid names the field, or the whole where it has no name.
 func (c checker) invalid(path, limit, format string, args ...any) error {
-	if path == "" {
-		path = c.whole
-	}
-	return memory.Invalid(path, limit, format, args...)
+	return memory.Invalid(cmp.Or(path, c.whole), limit, format, args...)
 }
 
 // foreign puts the error of a type's own decoding into our form.
@@ -210,9 +208,7 @@ func (c checker) object(value json.RawMessage, t reflect.Type, path string) erro
 		seen[name] = string(v) != "null"
 		field, ok := known[name]
 		if !ok {
-			if name == "" {
-				name = `""` // an error must name something
-			}
+			name = cmp.Or(name, `""`) // an error must name something
 			names := slices.Sorted(maps.Keys(known))
 			return c.invalid(join(path, name), "known fields: "+strings.Join(names, ", "), "unknown field")
 		}
