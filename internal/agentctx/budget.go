@@ -1,7 +1,6 @@
 package agentctx
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -12,12 +11,11 @@ import (
 // their shares.
 var relevantKinds = []memory.Kind{memory.Rule, memory.Reference, memory.Tool, memory.Lesson, memory.Step, memory.Chunk}
 
-// DefaultShares are the shares of the budget by kind. Their sum exceeds 1: a kind leaves its
-// rest to the next, and few messages concern all kinds.
-func DefaultShares() map[memory.Kind]float64 {
-	return map[memory.Kind]float64{
-		memory.Rule: .25, memory.Reference: .25, memory.Tool: .2, memory.Lesson: .15, memory.Step: .1, memory.Chunk: .25,
-	}
+// defaultShares are the parts of the remaining budget for relevant items of a kind, 0 to 1. A
+// kind without a share gets what others leave. Their sum exceeds 1: a kind leaves its rest to
+// the next, and few messages concern all kinds.
+var defaultShares = map[memory.Kind]float64{
+	memory.Rule: .25, memory.Reference: .25, memory.Tool: .2, memory.Lesson: .15, memory.Step: .1, memory.Chunk: .25,
 }
 
 // budget fills a request context up to a number of tokens. Every part is counted as it is
@@ -290,17 +288,4 @@ func (b *budget) addRelevant(shares map[memory.Kind]float64, entries []contextEn
 			}
 		}
 	})
-}
-
-// validShares checks the shares of a budget.
-func validShares(shares map[memory.Kind]float64) error {
-	for _, kind := range slices.Sorted(maps.Keys(shares)) {
-		if !slices.Contains(relevantKinds, kind) {
-			return memory.Invalid("shares", "rule, reference, tool, lesson, step, chunk", "%s has no share", memory.Quote(string(kind)))
-		}
-		if share := shares[kind]; !(share >= 0 && share <= 1) {
-			return memory.Invalid("shares."+string(kind), "0–1", "%v is out of range", share)
-		}
-	}
-	return nil
 }

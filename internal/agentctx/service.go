@@ -96,18 +96,21 @@ func (o *ContextOptions) validate() error {
 		return memory.Invalid("summary_timeout", "more than 0", "%v is negative", o.SummaryTimeout)
 	}
 	o.Settings = cmp.Or(o.Settings, new(DefaultAssemblySettings()))
-	return o.Settings.validate()
+	return memory.Check(o.Settings)
 }
 
 // Contexts keeps the contexts of sessions. It is safe for concurrent use.
-type Contexts struct{ opts ContextOptions }
+type Contexts struct {
+	opts   ContextOptions
+	shares map[memory.Kind]float64
+}
 
 // NewContexts returns Contexts.
 func NewContexts(opts ContextOptions) (*Contexts, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	return &Contexts{opts: opts}, nil
+	return &Contexts{opts, defaultShares}, nil
 }
 
 // visibleItems returns the catalogue of a project for a caller. Entries from the

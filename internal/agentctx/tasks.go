@@ -29,7 +29,7 @@ func (o *TaskOptions) validate() error {
 		return err
 	}
 	o.Settings = cmp.Or(o.Settings, new(DefaultTaskSettings()))
-	return o.Settings.validate()
+	return memory.Check(o.Settings)
 }
 
 // Tasks keeps the completed tasks and blockers of projects. It is safe for concurrent use.

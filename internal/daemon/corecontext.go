@@ -51,6 +51,5 @@ func taskSettings(c config.Tasks) agentctx.TaskSettings {
 func contextSettings(c config.Context) agentctx.AssemblySettings {
 	return agentctx.AssemblySettings{
 		MaxTokens: c.MaxTokens, TopK: c.TopK, TopN: c.TopN, IncludeScore: c.IncludeScore,
-		Shares: agentctx.DefaultShares(),
 	}
 }
