@@ -249,34 +249,41 @@ func (r *run) chunk(c *candidate) (memory.Item, memory.Reason) {
 	return r.chunkItem(c, at, v)
 }
 
-// readChunk reads a chunk again from disk, at the first of its places that passes the
-// gates. The caller's own folder is tried first.
+// readChunk reads a chunk again from disk, at the first of its places that passes the gates.
 func (r *run) readChunk(c *candidate) (memory.Location, memory.Verified, memory.Reason) {
-	var first memory.Reason
 	refused := false // the gates refused the caller's own folder
-	for _, place := range r.places(c) {
-		if r.code.Err() != nil {
-			return place, memory.Verified{}, memory.TooSlow
-		}
+	return r.readAny(c, memory.Changed, func(place memory.Location) (memory.Verified, memory.Reason) {
 		v, err := r.s.gates.chunk(r.code, place)
 		reason := gateReason(r.code, err)
 		own := within(r.req.Caller.Dir, place.Root)
 		if reason == "" {
 			c.foreign = c.foreign || refused && !own
 			c.File = memory.FileKey{Sandbox: place.Sandbox, Path: place.Path}
-			return place, v, ""
 		}
 		refused = refused || own
+		return v, reason
+	})
+}
+
+// readAny reads a candidate at the first of its places that passes, the caller's own folder
+// first. Otherwise it returns the reason of the first place, or replaced if there is no place
+// any more.
+func (r *run) readAny(c *candidate, replaced memory.Reason, read func(memory.Location) (memory.Verified, memory.Reason)) (memory.Location, memory.Verified, memory.Reason) {
+	var first memory.Reason
+	for _, place := range r.places(c) {
+		if r.code.Err() != nil {
+			return place, memory.Verified{}, memory.TooSlow
+		}
+		v, reason := read(place)
+		if reason == "" {
+			return place, v, ""
+		}
 		first = cmp.Or(first, reason)
 	}
-	switch {
-	case first != "":
-	case r.code.Err() != nil:
+	if first == "" && r.code.Err() != nil {
 		first = memory.TooSlow
-	default:
-		first = memory.Changed // replaced since the search
 	}
-	return memory.Location{}, memory.Verified{}, first
+	return memory.Location{}, memory.Verified{}, cmp.Or(first, replaced)
 }
 
 func (r *run) places(c *candidate) []memory.Location {
