@@ -27,7 +27,6 @@ type budget struct {
 	// room is what may be taken now, a share of the rest.
 	room    int
 	entries []contextEntry
-	tokens  []int // of the entries
 	// guided are the tools whose guidance is handed out.
 	guided   []memory.EntryState
 	memories []memory.Item
@@ -120,16 +119,16 @@ func activeTool(e *memory.EntryState) memory.ActiveTool {
 
 // addEntry puts an entry into the context, or withholds it.
 func (b *budget) addEntry(e contextEntry) {
-	tokens := entryTokens(e.EntryState)
+	e.tokens = entryTokens(e.EntryState)
 	heading := 0
 	if !slices.ContainsFunc(b.entries, func(other contextEntry) bool { return other.Type == e.Type }) {
 		heading = render.Tokens(render.Separator + render.EntryHeadings[e.Type])
 	}
-	if !b.take(tokens + heading) {
+	if !b.take(e.tokens + heading) {
 		b.withheld = append(b.withheld, e.withheld(memory.OverBudget))
 		return
 	}
-	b.entries, b.tokens = append(b.entries, e), append(b.tokens, tokens)
+	b.entries = append(b.entries, e)
 }
 
 // entryTokens is the number of tokens of an entry, a tool with its schema.
@@ -259,14 +258,14 @@ func (b *budget) addSessionContext(h sessionContext, summary *memory.TaskWindow,
 
 // reorder restores the order of the session context.
 func (b *budget) reorder(order []contextEntry) {
-	tokens := make(map[memory.Ref]int, len(b.entries))
-	for i, e := range b.entries {
-		tokens[e.Ref] = b.tokens[i]
+	added := make(map[memory.Ref]contextEntry, len(b.entries))
+	for _, e := range b.entries {
+		added[e.Ref] = e
 	}
-	b.entries, b.tokens = b.entries[:0], b.tokens[:0]
+	b.entries = b.entries[:0]
 	for _, e := range order {
-		if n, in := tokens[e.Ref]; in {
-			b.entries, b.tokens = append(b.entries, e), append(b.tokens, n)
+		if e, in := added[e.Ref]; in {
+			b.entries = append(b.entries, e)
 		}
 	}
 }

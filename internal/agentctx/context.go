@@ -18,6 +18,7 @@ type contextEntry struct {
 	// score and factors belong to relevant entries.
 	score   float64
 	factors *memory.RankFactors
+	tokens  int // in the budget
 	// state is set for an entry of a repeated request; see memory.PastText.
 	state memory.Reason
 }

@@ -26,9 +26,9 @@ func (a *assembly) out(b *budget, wc *memory.WorkingContext, guidance string) *m
 		})
 	}
 	callable := setOf(out.ActiveTools)
-	for i, e := range b.entries {
+	for _, e := range b.entries {
 		item := memory.AssembledItem{
-			ContextItem: e.item(), ID: e.ID, Description: e.Description, InputSchema: e.InputSchema, Tokens: b.tokens[i],
+			ContextItem: e.item(), ID: e.ID, Description: e.Description, InputSchema: e.InputSchema, Tokens: e.tokens,
 			State: e.state,
 		}
 		if e.Type != memory.Tool {
@@ -68,13 +68,13 @@ func (a *assembly) receipt(out *memory.Assembled, b *budget) memory.Receipt {
 		})
 	}
 	shown := map[memory.ToolRef]bool{}
-	for i, e := range b.entries {
+	for _, e := range b.entries {
 		if e.Type == memory.Tool {
 			shown[toolOf(*e.EntryState)] = true
 		}
 		r.Items = append(r.Items, memory.ReceiptItem{
 			ID: e.ID, Kind: e.Type, Name: e.Name, Server: e.ServerName, Mode: e.mode,
-			Relevance: e.score, RankFactors: e.factors, Tokens: b.tokens[i], Provenance: new(memory.ProvenanceOf(e.Source)),
+			Relevance: e.score, RankFactors: e.factors, Tokens: e.tokens, Provenance: new(memory.ProvenanceOf(e.Source)),
 			Hash: hashOf(handedOutText(e.EntryState)),
 		})
 	}

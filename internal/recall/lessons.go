@@ -48,20 +48,14 @@ func (s *Service) Lessons(ctx context.Context, req memory.LessonsRequest) (*memo
 	code, stop := context.WithTimeout(ctx, listDeadline)
 	defer stop()
 	l := s.lookAtAnchors(code, req.Caller.Dir, maxListReads)
-	for _, id := range ids {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+	for rec, err := range s.records(ctx, ids) {
+		if err != nil {
+			return nil, err
 		}
 		if len(list.Lessons) == req.Limit && !req.Stale {
 			break
 		}
-		rec, err := s.opts.Corpus.Record(id)
-		switch {
-		case err != nil && memory.CodeOf(err) == memory.CodeNotFound:
-			continue // forgotten since
-		case err != nil:
-			return nil, fmt.Errorf("read lesson: %w", err)
-		case rec.Event == nil || req.Stale && len(rec.Event.Anchors) == 0:
+		if rec.Event == nil || req.Stale && len(rec.Event.Anchors) == 0 {
 			continue
 		}
 		item := s.lessonItem(&rec)
