@@ -292,9 +292,9 @@ func (l *link) post(ctx context.Context, s *connection, out outgoing) (*http.Res
 	return l.do(ctx, s, request)
 }
 
-// identify sets the headers that say whose policy holds, and those that streamable HTTP wants. A message that names
-// its own protocol version, as in the stateless revision of MCP, is sent
-// under that one.
+// identify sets the headers that say whose policy holds, and those that streamable HTTP
+// wants. A message that names its own protocol version, as in the stateless revision of MCP,
+// is sent under that one.
 func (l *link) identify(request *http.Request, s *connection, env envelope) {
 	if l.client != "" {
 		request.Header.Set(access.Header, l.client)

@@ -16,8 +16,8 @@ type LogLine struct {
 	Command     string
 	Lesson      string
 	SuccessRate string
-	// Counted says that the line is no telling of the lesson: it tells what outcomes
-	// had made of its rate by then. An export writes such lines.
+	// Counted says that the line does not report the lesson, but the rate that outcomes had
+	// given it by then. An export writes such lines.
 	Counted bool
 	Tags    []string
 	// Supersedes and Retracts name lessons by id that this line withdraws.
@@ -132,7 +132,7 @@ type Archive struct {
 	Bytes     int64     `json:"bytes"`
 	// Counts are the lines of each kind.
 	Counts map[ArchiveKind]int `json:"counts"`
-	// Added are those of them that were new here. What is known already, or was forgotten
+	// Added counts the lines that were new here. What is known already, or was forgotten
 	// here, is left as it is.
 	Added map[ArchiveKind]int `json:"added,omitempty"`
 	// LeftOut are records that were forgotten here.

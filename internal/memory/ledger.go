@@ -63,7 +63,7 @@ type Receipt struct {
 	Turn    int     `json:"turn,omitempty"`
 	// Settings are those that the answer was made with.
 	Settings *AnswerSettings `json:"settings,omitempty" desc:"Those that it was made with." mcp:"flat"`
-	// ItemVerdict are the verdicts that came later, oldest first.
+	// Judged are the verdicts that came later, oldest first.
 	Judged []ItemVerdict `json:"judged,omitempty" desc:"Verdicts, oldest first."`
 }
 
@@ -325,8 +325,8 @@ type ReplayedAnswer struct {
 	Query   string         `json:"query"`
 	At      time.Time      `json:"at"`
 	Items   []ReplayedItem `json:"items"`
-	// DataChanged and SettingsChanged tell what is different: of the recorded answer
-	// for the data's sake, and of that for the settings'.
+	// DataChanged says that today's data changes the recorded answer, SettingsChanged that
+	// the new settings change it once more.
 	DataChanged     bool   `json:"data_changed,omitempty"`
 	SettingsChanged bool   `json:"settings_changed,omitempty"`
 	Error           string `json:"error,omitempty"` // why it could not be asked

@@ -26,9 +26,9 @@ type Event struct {
 	Context string    `json:"context"`
 	Command string    `json:"command,omitempty"`
 	Lesson  string    `json:"lesson"`
-	// Rate counts outcomes; nil when none is known. It is what the latest
-	// telling with a rate said, and the outcomes since. RateAt is when it last
-	// changed: a telling of before does not replace it.
+	// Rate counts outcomes; nil when none is known. It is the rate of the latest report
+	// that has one, and the outcomes since. RateAt is when it last changed: an older report
+	// does not replace it.
 	Rate   *Rate     `json:"rate,omitempty"`
 	RateAt time.Time `json:"rate_at,omitzero"`
 	// Seen counts how often the same lesson was remembered.

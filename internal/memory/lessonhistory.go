@@ -28,7 +28,7 @@ type LessonHistory struct {
 	More bool `json:"more,omitempty" desc:"Older answers held it, too."`
 }
 
-// LessonReport is one telling of a lesson.
+// LessonReport is one report of a lesson.
 type LessonReport struct {
 	At          time.Time `json:"at"`
 	Agent       string    `json:"agent,omitempty"`

@@ -41,8 +41,7 @@ type ModelFigures struct {
 	MRR float64 `json:"mrr"`
 }
 
-// Adaptation is what it came to that the built-in model learned from what is
-// remembered.
+// Adaptation is the result of training the built-in model further on what is remembered.
 type Adaptation struct {
 	// Kept says that the adapted model is used from the next start on; Model is its
 	// name then. Refused says why it is not.
@@ -54,8 +53,9 @@ type Adaptation struct {
 	BaseSum string    `json:"base_sum"`
 	At      time.Time `json:"at"`
 	Took    Millis    `json:"took_ms"`
-	// Pairs of texts were learned from, Judged ones were not: documents are on one
-	// side or the other, Documents in all. General pairs have nothing to do with them.
+	// Pairs counts the pairs of texts that were learned from, Judged those that were kept
+	// apart. Each of the Documents is on one side or the other. General pairs come from
+	// elsewhere.
 	Pairs     int `json:"pairs"`
 	Judged    int `json:"judged"`
 	Documents int `json:"documents"`

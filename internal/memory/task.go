@@ -63,7 +63,7 @@ type CompletedTask struct {
 	TaskID      string    `json:"task_id" limit:"1-200"`
 	CompletedAt time.Time `json:"completed_at"`
 	TaskType    string    `json:"task_type,omitempty" limit:"0-200"`
-	// RequiresContext is false where it is not said: such a task is opaque.
+	// RequiresContext is false by default: such a task is redacted.
 	RequiresContext bool   `json:"requires_context" desc:"Intent and summary are shown."`
 	Intent          string `json:"intent,omitempty" limit:"0-2000"`
 	Summary         string `json:"summary,omitempty" limit:"0-4000"`
@@ -173,7 +173,7 @@ type TaskWindow struct {
 }
 
 // LoadTasksRequest takes over a state: an object with completed_tasks and
-// active_blockers, or a list of tasks. A task that lacks requires_context is opaque. Check
+// active_blockers, or a list of tasks. A task that lacks requires_context is redacted. Check
 // does not look into the state: its reader does.
 type LoadTasksRequest struct {
 	RequestID string          `json:"request_id,omitempty" limit:"0-200"`
@@ -220,9 +220,9 @@ type TaskEvent struct {
 	Seq     uint64    `json:"seq,omitempty" desc:"The update that holds it."`
 	Project string    `json:"project"`
 	Client  string    `json:"client,omitempty"`
-	// Task, as CompletedTask, and BlockedTask are what was reported, with the fields that this
-	// version does not know; of an unblocked task, the blocker that it had, and Resolution
-	// says how.
+	// Task is the CompletedTask, and Blocker the BlockedTask, that was reported, with the
+	// fields that this version does not know. Of an unblocked task, Blocker is the one that
+	// it had, and Resolution says how it was resolved.
 	Task       json.RawMessage `json:"task,omitempty"`
 	Blocker    json.RawMessage `json:"blocker,omitempty" desc:"Of an unblocked task, the one that it had."`
 	Resolution string          `json:"resolution,omitempty"`

@@ -38,7 +38,7 @@ type TeamSummary struct {
 const MaxTeamSummary = 4000
 
 // Proven is how often a lesson worked: for its user, and for the other members of the team.
-// It is nil when nobody counted.
+// It is nil if no outcome was counted.
 func (e *Event) Proven() *Rate {
 	sum := Rate{}
 	if e.Rate != nil {

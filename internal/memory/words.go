@@ -12,12 +12,7 @@ import (
 
 // ProjectLabel is what people call a project: its name, or its id if it has
 // none.
-func ProjectLabel(name, id string) string {
-	if name == "" {
-		return id
-	}
-	return name
-}
+func ProjectLabel(name, id string) string { return cmp.Or(name, id) }
 
 // FoldName writes a name in lower case without what separates its words, so that readFile,
 // read_file and "Read file" are one.
