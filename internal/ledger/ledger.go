@@ -17,7 +17,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -48,17 +47,6 @@ type Writer interface {
 	Clean(text string, most int) (clean string, n int)
 }
 
-// Recall is the read path; see recall.Service.
-type Recall interface {
-	Ask(ctx context.Context, req memory.RecallRequest, opts recall.AskOptions) (*memory.RecallResponse, memory.Receipt, error)
-	Match(ctx context.Context, text string, sel memory.Selection, limit int, opts recall.AskOptions) (recall.Matches, error)
-	// Settings are today's.
-	Settings() memory.AnswerSettings
-	// Then returns what is left of the texts of items; inside says that the caller asks from
-	// the project.
-	Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.PastText
-}
-
 // Catalogue lists the entries of a project.
 type Catalogue interface {
 	Items(project string) []memory.EntryState
@@ -70,12 +58,12 @@ type Options struct {
 	Writer    Writer
 	Projects  memory.ProjectResolver
 	Sessions  memory.SessionFinder
-	Recall    Recall
+	Recall    *recall.Service
 	Catalogue Catalogue
 	// Summary returns what is left of the summary of a session's compaction. With nil,
 	// explanations do not say.
 	Summary func(key memory.SessionKey, item memory.ReceiptItem) (memory.PastText, error)
-	// Choice is how contexts choose entries today. Default: contract 6's.
+	// Choice is how contexts choose entries today. It is required.
 	Choice Choice
 	// Clock gives the time of verdicts. Default time.Now.
 	Clock func() time.Time
@@ -88,7 +76,7 @@ func (o *Options) validate() error {
 	}); err != nil {
 		return err
 	}
-	if o.Choice = cmp.Or(o.Choice, DefaultChoice()); o.Choice.TopK < 1 || o.Choice.TopN < 1 {
+	if o.Choice.TopK < 1 || o.Choice.TopN < 1 {
 		return memory.Invalid("choice", "at least 1", "%d of %d entries", o.Choice.TopN, o.Choice.TopK)
 	}
 	if o.Clock == nil {

@@ -19,11 +19,6 @@ type Choice struct {
 	IncludeScore float64
 }
 
-// DefaultChoice is the choice of contract 6.
-func DefaultChoice() Choice {
-	return Choice{TopK: memory.DefaultTopK, TopN: memory.DefaultTopN, IncludeScore: memory.DefaultIncludeScore}
-}
-
 // Replay carries out service.Replay. It replays the newest queries up to the limit, one after
 // the other, oldest first. A query that fails is reported with its error. Errors are those
 // of the request, and CodeNotFound for an unknown session or embedder.

@@ -52,7 +52,7 @@ func newReplayRig(t testing.TB) *replayRig {
 		Ports: ports, Sessions: r.ingest, Receipts: r.store, Catalogue: r.catalogue, Recall: r.recall, Tasks: tasks,
 	})
 	fail("make contexts", err)
-	r.replayer, err = New(Options{Recall: r.recall, Store: r.store, Writer: r.ingest, Projects: parts.Projects, Sessions: r.ingest, Catalogue: r.catalogue})
+	r.replayer, err = New(Options{Recall: r.recall, Store: r.store, Writer: r.ingest, Projects: parts.Projects, Sessions: r.ingest, Catalogue: r.catalogue, Choice: choice})
 	fail("make replayer", err)
 	return r
 }
