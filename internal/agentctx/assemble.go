@@ -20,13 +20,6 @@ type AssemblySettings struct {
 	IncludeScore float64 `json:"include_score" limit:"0-1"`
 }
 
-// DefaultAssemblySettings returns the settings of contract 6.
-func DefaultAssemblySettings() AssemblySettings {
-	return AssemblySettings{
-		MaxTokens: memory.DefaultBudget, TopK: memory.DefaultTopK, TopN: memory.DefaultTopN, IncludeScore: memory.DefaultIncludeScore,
-	}
-}
-
 // assembly is a request context in the making.
 type assembly struct {
 	s          *Contexts

@@ -18,7 +18,7 @@ import (
 // pure returns an assembly that nothing was gathered for.
 func pure(req memory.AssembleRequest) *assembly {
 	opts := ContextOptions{
-		Ports: Ports{Clock: func() time.Time { return deskTime }, Records: loaded{}}, Recall: onlyMatches{}, Settings: new(DefaultAssemblySettings()),
+		Ports: Ports{Clock: func() time.Time { return deskTime }, Records: loaded{}}, Recall: onlyMatches{}, Settings: defaultAssembly,
 	}
 	s := &Contexts{opts, defaultShares}
 	return &assembly{s: s, start: deskTime, project: memory.Project{ID: "p-1", Name: "demo"}, session: memory.Session{ID: "session-1", Project: "p-1"},
@@ -380,13 +380,13 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"top_n", func(s *AssemblySettings) { s.TopN = memory.MaxTopN + 1 }},
 		{"include_score", func(s *AssemblySettings) { s.IncludeScore = 1.1 }},
 	} {
-		settings := DefaultAssemblySettings()
+		settings := defaultAssembly
 		c.change(&settings)
 		if err := memory.Check(&settings); err == nil || memory.AsError(err).Field != c.field {
 			t.Errorf("%s: %v", c.field, err)
 		}
 	}
-	settings := DefaultAssemblySettings()
+	settings := defaultAssembly
 	if err := memory.Check(&settings); err != nil {
 		t.Errorf("the defaults: %v", err)
 	}

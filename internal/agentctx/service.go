@@ -75,8 +75,8 @@ type ContextOptions struct {
 	// KeepTurns is the number of recent turns that a host should keep after a compaction,
 	// 1–100. Default DefaultKeepTurns.
 	KeepTurns int
-	// Settings are the user's choices. Default DefaultAssemblySettings.
-	Settings *AssemblySettings
+	// Settings are the user's choices. They are required.
+	Settings AssemblySettings
 }
 
 func (o *ContextOptions) validate() error {
@@ -95,8 +95,7 @@ func (o *ContextOptions) validate() error {
 	if o.SummaryTimeout = cmp.Or(o.SummaryTimeout, time.Minute); o.SummaryTimeout < 0 {
 		return memory.Invalid("summary_timeout", "more than 0", "%v is negative", o.SummaryTimeout)
 	}
-	o.Settings = cmp.Or(o.Settings, new(DefaultAssemblySettings()))
-	return memory.Check(o.Settings)
+	return memory.Check(&o.Settings)
 }
 
 // Contexts keeps the contexts of sessions. It is safe for concurrent use.

@@ -33,9 +33,6 @@ type TaskTypeSettings struct {
 	RequiresContext, LeaveOut bool
 }
 
-// DefaultTaskSettings returns the settings of contract 3.
-func DefaultTaskSettings() TaskSettings { return TaskSettings{Window: memory.DefaultWindow} }
-
 // For returns the settings of a type of task in a project. An empty type is a task without a
 // type; overrides of a type do not apply to it.
 func (s *TaskSettings) For(p memory.Project, taskType string) TaskTypeSettings {

@@ -1,7 +1,6 @@
 package agentctx
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,16 +19,15 @@ type TaskOptions struct {
 	Ports
 	// AuditFile also appends every event to a file. Nil writes no file.
 	AuditFile AuditFile
-	// Settings are by default DefaultTaskSettings.
-	Settings *TaskSettings
+	// Settings are the user's choices. They are required.
+	Settings TaskSettings
 }
 
 func (o *TaskOptions) validate() error {
 	if err := o.Ports.validate(); err != nil {
 		return err
 	}
-	o.Settings = cmp.Or(o.Settings, new(DefaultTaskSettings()))
-	return memory.Check(o.Settings)
+	return memory.Check(&o.Settings)
 }
 
 // Tasks keeps the completed tasks and blockers of projects. It is safe for concurrent use.

@@ -46,10 +46,11 @@ func newReplayRig(t testing.TB) *replayRig {
 	var err error
 	r.catalogue, err = agentctx.NewCatalogue(ports)
 	fail("make catalogue", err)
-	tasks, err := agentctx.NewTasks(agentctx.TaskOptions{Ports: ports})
+	tasks, err := agentctx.NewTasks(agentctx.TaskOptions{Ports: ports, Settings: agentctx.TaskSettings{Window: memory.DefaultWindow}})
 	fail("make tasks", err)
 	r.contexts, err = agentctx.NewContexts(agentctx.ContextOptions{
 		Ports: ports, Sessions: r.ingest, Receipts: r.store, Catalogue: r.catalogue, Recall: r.recall, Tasks: tasks,
+		Settings: agentctx.AssemblySettings{MaxTokens: memory.DefaultBudget, TopK: choice.TopK, TopN: choice.TopN, IncludeScore: choice.IncludeScore},
 	})
 	fail("make contexts", err)
 	r.replayer, err = New(Options{Recall: r.recall, Store: r.store, Writer: r.ingest, Projects: parts.Projects, Sessions: r.ingest, Catalogue: r.catalogue, Choice: choice})
