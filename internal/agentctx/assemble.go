@@ -9,7 +9,7 @@ import (
 	"github.com/recalld/recalld/internal/recall"
 )
 
-// AssemblySettings are the user's choices for request contexts. A request may override them.
+// AssemblySettings are the user's choices for contexts. A request may override them.
 type AssemblySettings struct {
 	// MaxTokens is the budget.
 	MaxTokens int `json:"max_tokens" limit:"50-100000"`
@@ -18,6 +18,8 @@ type AssemblySettings struct {
 	TopK         int     `json:"top_k" limit:"1-200"`
 	TopN         int     `json:"top_n" limit:"1-50"`
 	IncludeScore float64 `json:"include_score" limit:"0-1"`
+	// KeepTurns is the number of recent turns that a host should keep after a compaction.
+	KeepTurns int `json:"keep_turns" limit:"1-100"`
 }
 
 // assembly is a request context in the making.

@@ -23,7 +23,7 @@ func (s *Contexts) Compact(ctx context.Context, req memory.CompactRequest) (*mem
 	}
 	out := &memory.Compacted{
 		Project: project.ID, ProjectName: project.Name, SessionID: session.ID,
-		KeepTurns: cmp.Or(req.KeepTurns, s.opts.KeepTurns), ActiveTools: active(s.visibleItems(ctx, project.ID, req.SessionRef), newWorkingContext(session.ID)),
+		KeepTurns: cmp.Or(req.KeepTurns, s.opts.Settings.KeepTurns), ActiveTools: active(s.visibleItems(ctx, project.ID, req.SessionRef), newWorkingContext(session.ID)),
 	}
 	tools := s.toolsOf(project.ID)
 	var unseen func(memory.Entity) bool // by the model that wrote the summary

@@ -49,6 +49,7 @@ var (
 	defaultTasks    = TaskSettings{Window: memory.DefaultWindow}
 	defaultAssembly = AssemblySettings{
 		MaxTokens: memory.DefaultBudget, TopK: memory.DefaultTopK, TopN: memory.DefaultTopN, IncludeScore: memory.DefaultIncludeScore,
+		KeepTurns: memory.DefaultKeepTurns,
 	}
 )
 

@@ -3,7 +3,6 @@ package agentctx
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -72,9 +71,6 @@ type ContextOptions struct {
 	Summarizer Summarizer
 	// SummaryTimeout bounds the Summarizer for one compaction. Default 1 minute.
 	SummaryTimeout time.Duration
-	// KeepTurns is the number of recent turns that a host should keep after a compaction,
-	// 1–100. Default DefaultKeepTurns.
-	KeepTurns int
 	// Settings are the user's choices. They are required.
 	Settings AssemblySettings
 }
@@ -89,12 +85,7 @@ func (o *ContextOptions) validate() error {
 	}); err != nil {
 		return err
 	}
-	if o.KeepTurns = cmp.Or(o.KeepTurns, memory.DefaultKeepTurns); o.KeepTurns < 1 || o.KeepTurns > memory.MaxKeepTurns {
-		return memory.Invalid("keep_turns", fmt.Sprintf("1–%d", memory.MaxKeepTurns), "%d is out of range", o.KeepTurns)
-	}
-	if o.SummaryTimeout = cmp.Or(o.SummaryTimeout, time.Minute); o.SummaryTimeout < 0 {
-		return memory.Invalid("summary_timeout", "more than 0", "%v is negative", o.SummaryTimeout)
-	}
+	o.SummaryTimeout = cmp.Or(o.SummaryTimeout, time.Minute)
 	return memory.Check(&o.Settings)
 }
 

@@ -22,7 +22,7 @@ func (c *Core) contexts(opts CoreOptions) (err error) {
 	settings := contextSettings(cfg.Context)
 	c.Session, err = agentctx.NewContexts(agentctx.ContextOptions{
 		Ports: ports, Sessions: c.Ingest, Receipts: c.Store, Catalogue: c.Catalogue, Recall: c.Recall, Tasks: c.Working,
-		Summarizer: opts.Summarizer, SummaryTimeout: cfg.Context.SummaryTimeout, KeepTurns: cfg.Context.KeepTurns, Settings: settings,
+		Summarizer: opts.Summarizer, SummaryTimeout: cfg.Context.SummaryTimeout, Settings: settings,
 	})
 	if err != nil {
 		return fmt.Errorf("make contexts: %w", err)
@@ -49,6 +49,6 @@ func taskSettings(c config.Tasks) agentctx.TaskSettings {
 // contextSettings are the settings of the file as contexts take them.
 func contextSettings(c config.Context) agentctx.AssemblySettings {
 	return agentctx.AssemblySettings{
-		MaxTokens: c.MaxTokens, TopK: c.TopK, TopN: c.TopN, IncludeScore: c.IncludeScore,
+		MaxTokens: c.MaxTokens, TopK: c.TopK, TopN: c.TopN, IncludeScore: c.IncludeScore, KeepTurns: c.KeepTurns,
 	}
 }

@@ -50,7 +50,7 @@ func newReplayRig(t testing.TB) *replayRig {
 	fail("make tasks", err)
 	r.contexts, err = agentctx.NewContexts(agentctx.ContextOptions{
 		Ports: ports, Sessions: r.ingest, Receipts: r.store, Catalogue: r.catalogue, Recall: r.recall, Tasks: tasks,
-		Settings: agentctx.AssemblySettings{MaxTokens: memory.DefaultBudget, TopK: choice.TopK, TopN: choice.TopN, IncludeScore: choice.IncludeScore},
+		Settings: agentctx.AssemblySettings{MaxTokens: memory.DefaultBudget, TopK: choice.TopK, TopN: choice.TopN, IncludeScore: choice.IncludeScore, KeepTurns: memory.DefaultKeepTurns},
 	})
 	fail("make contexts", err)
 	r.replayer, err = New(Options{Recall: r.recall, Store: r.store, Writer: r.ingest, Projects: parts.Projects, Sessions: r.ingest, Catalogue: r.catalogue, Choice: choice})

@@ -19,7 +19,6 @@ import (
 	"context"
 	_ "embed"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -130,9 +129,6 @@ func (o *Options) validate() error {
 	o.KnowledgePrefix = cmp.Or(o.KnowledgePrefix, new(DefaultKnowledgePrefix))
 	if o.Notice == nil {
 		o.Notice = func() string { return "" }
-	}
-	if o.RootsTimeout < 0 || o.SessionTTL < 0 {
-		return errors.New("mcp options: a time limit is negative")
 	}
 	if prefix := *o.KnowledgePrefix; len(prefix) > maxPrefix || strings.ContainsFunc(prefix, notInName) {
 		return fmt.Errorf("mcp options: %q cannot begin a tool's name", prefix)

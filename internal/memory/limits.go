@@ -325,7 +325,6 @@ const (
 	MaxEntityData   = 16 << 10 // bytes of JSON
 	MaxSummary      = 20_000   // characters, before it is counted in tokens
 	MaxTranscript   = 200_000
-	MaxKeepTurns    = 100
 	DefaultLimit    = 5
 	DefaultMatches  = 20
 	MaxMatches      = 100
