@@ -77,7 +77,7 @@ var errBusy = &memory.Error{Code: memory.CodeConflict, Message: "the model is be
 // progress is called in order, at most a hundred times per phase. The error has
 // CodeConflict while another adaptation runs, and when there are too few pairs.
 func (s *Service) Adapt(ctx context.Context, req memory.AdaptRequest, progress func(memory.AdaptProgress)) (*memory.Adaptation, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	if !s.busy.TryLock() {

@@ -58,8 +58,7 @@ func (a *assembly) repeat(ctx context.Context, wc *memory.WorkingContext) (*memo
 		switch item.Kind {
 		case memory.Rule, memory.Reference, memory.Tool:
 			if e := entries[memory.Ref{Type: item.Kind, Name: item.Name, ServerName: item.Server}]; e != nil {
-				b.entries = append(b.entries, contextEntry{EntryState: e, mode: item.Mode, score: item.Relevance, state: then[i].State})
-				b.tokens = append(b.tokens, item.Tokens)
+				b.entries = append(b.entries, contextEntry{EntryState: e, mode: item.Mode, score: item.Relevance, tokens: item.Tokens, state: then[i].State})
 				continue
 			}
 		case memory.Task, memory.Blocker:

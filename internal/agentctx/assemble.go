@@ -3,50 +3,23 @@ package agentctx
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/recall"
 )
 
-// AssemblySettings are the user's choices for request contexts. A request may override them.
+// AssemblySettings are the user's choices for contexts. A request may override them.
 type AssemblySettings struct {
-	// MaxTokens is the budget, memory.MinBudget to memory.MaxBudget.
-	MaxTokens int
+	// MaxTokens is the budget.
+	MaxTokens int `json:"max_tokens" limit:"50-100000"`
 	// TopK matches are considered, TopN of them taken, and all that score IncludeScore
 	// or more (contract 6).
-	TopK, TopN   int
-	IncludeScore float64
-	// Shares are the parts of the remaining budget for relevant items of a kind, 0 to 1. A
-	// kind without a share gets nothing.
-	Shares map[memory.Kind]float64
-}
-
-// DefaultAssemblySettings returns the settings of contract 6.
-func DefaultAssemblySettings() AssemblySettings {
-	return AssemblySettings{
-		MaxTokens: memory.DefaultBudget, TopK: memory.DefaultTopK, TopN: memory.DefaultTopN,
-		IncludeScore: memory.DefaultIncludeScore, Shares: DefaultShares(),
-	}
-}
-
-func (s *AssemblySettings) validate() error {
-	for _, n := range []struct {
-		field            string
-		value, min, most int
-	}{
-		{"max_tokens", s.MaxTokens, memory.MinBudget, memory.MaxBudget},
-		{"top_k", s.TopK, 1, memory.MaxTopK}, {"top_n", s.TopN, 1, memory.MaxTopN},
-	} {
-		if n.value < n.min || n.value > n.most {
-			return memory.Invalid(n.field, fmt.Sprintf("%d–%d", n.min, n.most), "%d is out of range", n.value)
-		}
-	}
-	if !(s.IncludeScore >= 0 && s.IncludeScore <= 1) {
-		return memory.Invalid("include_score", "0–1", "%v is out of range", s.IncludeScore)
-	}
-	return validShares(s.Shares)
+	TopK         int     `json:"top_k" limit:"1-200"`
+	TopN         int     `json:"top_n" limit:"1-50"`
+	IncludeScore float64 `json:"include_score" limit:"0-1"`
+	// KeepTurns is the number of recent turns that a host should keep after a compaction.
+	KeepTurns int `json:"keep_turns" limit:"1-100"`
 }
 
 // assembly is a request context in the making.
@@ -67,11 +40,8 @@ type assembly struct {
 // Assemble carries out service.Assemble.
 func (s *Contexts) Assemble(ctx context.Context, req memory.AssembleRequest) (*memory.Assembled, error) {
 	a := &assembly{s: s, start: s.opts.Clock()}
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
 	var err error
-	if a.project, a.session, err = s.find(ctx, req.SessionRef); err != nil {
+	if a.project, a.session, err = s.find(ctx, &req, &req.SessionRef); err != nil {
 		return nil, err
 	}
 	a.req = s.opts.Settings.fill(req)
@@ -101,9 +71,7 @@ func (s *Contexts) Assemble(ctx context.Context, req memory.AssembleRequest) (*m
 func (s *AssemblySettings) fill(req memory.AssembleRequest) memory.AssembleRequest {
 	req.TopK, req.TopN = cmp.Or(req.TopK, s.TopK), cmp.Or(req.TopN, s.TopN)
 	req.MaxTokens = cmp.Or(req.MaxTokens, s.MaxTokens)
-	if req.IncludeScore == nil {
-		req.IncludeScore = &s.IncludeScore
-	}
+	req.IncludeScore = cmp.Or(req.IncludeScore, &s.IncludeScore)
 	return req
 }
 
@@ -201,7 +169,7 @@ func (a *assembly) assemble(wc *memory.WorkingContext) (*memory.Assembled, memor
 	}
 	fromSession := b.withheld
 	b.withheld = nil
-	b.addRelevant(a.s.opts.Settings.Shares, chosen, a.result.memories, wc)
+	b.addRelevant(a.s.shares, chosen, a.result.memories, wc)
 	wc.Turn++
 	guidance := guide(wc, b.guided)
 	out := a.out(b, wc, guidance)

@@ -18,10 +18,7 @@ const (
 
 // Brief carries out service.Brief.
 func (s *Contexts) Brief(ctx context.Context, req memory.BriefRequest) (*memory.Brief, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	project, err := s.opts.project(ctx, &req, &req.Project, &req.Caller)
 	if err != nil {
 		return nil, err
 	}

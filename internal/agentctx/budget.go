@@ -1,7 +1,6 @@
 package agentctx
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -12,12 +11,11 @@ import (
 // their shares.
 var relevantKinds = []memory.Kind{memory.Rule, memory.Reference, memory.Tool, memory.Lesson, memory.Step, memory.Chunk}
 
-// DefaultShares are the shares of the budget by kind. Their sum exceeds 1: a kind leaves its
-// rest to the next, and few messages concern all kinds.
-func DefaultShares() map[memory.Kind]float64 {
-	return map[memory.Kind]float64{
-		memory.Rule: .25, memory.Reference: .25, memory.Tool: .2, memory.Lesson: .15, memory.Step: .1, memory.Chunk: .25,
-	}
+// defaultShares are the parts of the remaining budget for relevant items of a kind, 0 to 1. A
+// kind without a share gets what others leave. Their sum exceeds 1: a kind leaves its rest to
+// the next, and few messages concern all kinds.
+var defaultShares = map[memory.Kind]float64{
+	memory.Rule: .25, memory.Reference: .25, memory.Tool: .2, memory.Lesson: .15, memory.Step: .1, memory.Chunk: .25,
 }
 
 // budget fills a request context up to a number of tokens. Every part is counted as it is
@@ -29,7 +27,6 @@ type budget struct {
 	// room is what may be taken now, a share of the rest.
 	room    int
 	entries []contextEntry
-	tokens  []int // of the entries
 	// guided are the tools whose guidance is handed out.
 	guided   []memory.EntryState
 	memories []memory.Item
@@ -122,16 +119,16 @@ func activeTool(e *memory.EntryState) memory.ActiveTool {
 
 // addEntry puts an entry into the context, or withholds it.
 func (b *budget) addEntry(e contextEntry) {
-	tokens := entryTokens(e.EntryState)
+	e.tokens = entryTokens(e.EntryState)
 	heading := 0
 	if !slices.ContainsFunc(b.entries, func(other contextEntry) bool { return other.Type == e.Type }) {
 		heading = render.Tokens(render.Separator + render.EntryHeadings[e.Type])
 	}
-	if !b.take(tokens + heading) {
+	if !b.take(e.tokens + heading) {
 		b.withheld = append(b.withheld, e.withheld(memory.OverBudget))
 		return
 	}
-	b.entries, b.tokens = append(b.entries, e), append(b.tokens, tokens)
+	b.entries = append(b.entries, e)
 }
 
 // entryTokens is the number of tokens of an entry, a tool with its schema.
@@ -261,14 +258,14 @@ func (b *budget) addSessionContext(h sessionContext, summary *memory.TaskWindow,
 
 // reorder restores the order of the session context.
 func (b *budget) reorder(order []contextEntry) {
-	tokens := make(map[memory.Ref]int, len(b.entries))
-	for i, e := range b.entries {
-		tokens[e.Ref] = b.tokens[i]
+	added := make(map[memory.Ref]contextEntry, len(b.entries))
+	for _, e := range b.entries {
+		added[e.Ref] = e
 	}
-	b.entries, b.tokens = b.entries[:0], b.tokens[:0]
+	b.entries = b.entries[:0]
 	for _, e := range order {
-		if n, in := tokens[e.Ref]; in {
-			b.entries, b.tokens = append(b.entries, e), append(b.tokens, n)
+		if e, in := added[e.Ref]; in {
+			b.entries = append(b.entries, e)
 		}
 	}
 }
@@ -290,17 +287,4 @@ func (b *budget) addRelevant(shares map[memory.Kind]float64, entries []contextEn
 			}
 		}
 	})
-}
-
-// validShares checks the shares of a budget.
-func validShares(shares map[memory.Kind]float64) error {
-	for _, kind := range slices.Sorted(maps.Keys(shares)) {
-		if !slices.Contains(relevantKinds, kind) {
-			return memory.Invalid("shares", "rule, reference, tool, lesson, step, chunk", "%s has no share", memory.Quote(string(kind)))
-		}
-		if share := shares[kind]; !(share >= 0 && share <= 1) {
-			return memory.Invalid("shares."+string(kind), "0–1", "%v is out of range", share)
-		}
-	}
-	return nil
 }

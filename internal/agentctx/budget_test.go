@@ -18,9 +18,9 @@ import (
 // pure returns an assembly that nothing was gathered for.
 func pure(req memory.AssembleRequest) *assembly {
 	opts := ContextOptions{
-		Ports: Ports{Clock: func() time.Time { return deskTime }, Records: loaded{}}, Recall: onlyMatches{}, Settings: new(DefaultAssemblySettings()),
+		Ports: Ports{Clock: func() time.Time { return deskTime }, Records: loaded{}}, Recall: onlyMatches{}, Settings: defaultAssembly,
 	}
-	s := &Contexts{opts: opts}
+	s := &Contexts{opts, defaultShares}
 	return &assembly{s: s, start: deskTime, project: memory.Project{ID: "p-1", Name: "demo"}, session: memory.Session{ID: "session-1", Project: "p-1"},
 		req: opts.Settings.fill(req)}
 }
@@ -294,7 +294,7 @@ func TestAKindKeepsToItsShareAndLeavesTheRestToTheNext(t *testing.T) {
 			[]memory.Item{lesson("a", 180), step("c", 100)}, "a"},
 	} {
 		a := pure(memory.AssembleRequest{MaxTokens: 1000})
-		a.s.opts.Settings.Shares = c.shares
+		a.s.shares = c.shares
 		a.result.memories = c.memories
 		out, _ := a.assemble(newWorkingContext("session-1"))
 		var got []string
@@ -379,17 +379,15 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"top_k", func(s *AssemblySettings) { s.TopK = 0 }},
 		{"top_n", func(s *AssemblySettings) { s.TopN = memory.MaxTopN + 1 }},
 		{"include_score", func(s *AssemblySettings) { s.IncludeScore = 1.1 }},
-		{"shares.rule", func(s *AssemblySettings) { s.Shares[memory.Rule] = -.1 }},
-		{"shares", func(s *AssemblySettings) { s.Shares[memory.Task] = .1 }},
 	} {
-		settings := DefaultAssemblySettings()
+		settings := defaultAssembly
 		c.change(&settings)
-		if err := settings.validate(); err == nil || memory.AsError(err).Field != c.field {
+		if err := memory.Check(&settings); err == nil || memory.AsError(err).Field != c.field {
 			t.Errorf("%s: %v", c.field, err)
 		}
 	}
-	settings := DefaultAssemblySettings()
-	if err := settings.validate(); err != nil {
+	settings := defaultAssembly
+	if err := memory.Check(&settings); err != nil {
 		t.Errorf("the defaults: %v", err)
 	}
 }

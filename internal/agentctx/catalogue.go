@@ -19,7 +19,6 @@ type Catalogue struct {
 	// state.
 	writing sync.Mutex
 	taken   readFiles
-	servers serverCache
 }
 
 // NewCatalogue returns a catalogue.
@@ -48,10 +47,7 @@ const (
 // the catalogue would hold more than memory.MaxEntries; then nothing is written.
 // CodeUnavailable while the memory is loading.
 func (s *Catalogue) Register(ctx context.Context, req memory.RegisterRequest) (*memory.Registered, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	project, err := s.opts.project(ctx, &req, &req.Project, &req.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -157,10 +153,7 @@ func secretName(field string) error {
 // CodeNotFound for an entry that is not registered, which the message names;
 // CodeUnavailable while the memory is loading.
 func (s *Catalogue) Unregister(ctx context.Context, req memory.UnregisterRequest) (*memory.Registered, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	project, err := s.opts.project(ctx, &req, &req.Project, &req.Caller)
 	if err != nil {
 		return nil, err
 	}

@@ -61,14 +61,3 @@ func BenchmarkItems(b *testing.B) {
 		}
 	}
 }
-
-func BenchmarkFind(b *testing.B) {
-	r := newCatalogueRig(b)
-	req := largeCatalogue("")
-	r.register(req)
-	for b.Loop() {
-		if _, ok := r.catalogue.Find(r.project.ID, req.Entries[999].Ref); !ok {
-			b.Fatal("it is not found")
-		}
-	}
-}

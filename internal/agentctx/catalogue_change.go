@@ -124,7 +124,7 @@ func (s *Catalogue) batch(c *change, tried map[string]bool) (b memory.Batch, mor
 	if err != nil {
 		return b, false, err
 	}
-	_, changed, err := c.mergeServers(servers.servers)
+	_, changed, err := c.mergeServers(servers)
 	if err != nil {
 		return b, false, err
 	}

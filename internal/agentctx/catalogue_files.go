@@ -22,8 +22,8 @@ func (s *Catalogue) TakeFiles(ctx context.Context, project memory.Project, hash 
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	before := s.taken.retakes()
-	out, err := s.takeFiles(ctx, project, files)
+	known, before := s.taken.state(project.ID)
+	out, err := s.takeFiles(ctx, project, files, known)
 	if err == nil || memory.CodeOf(err) == memory.CodeInvalidInput {
 		s.taken.set(project.ID, hash, before)
 	}
@@ -37,9 +37,9 @@ func (s *Catalogue) TakeFiles(ctx context.Context, project memory.Project, hash 
 // forgotten.
 func (s *Catalogue) Retake() { s.taken.forgetAll() }
 
-// takeFiles is TakeFiles with s.writing held.
-func (s *Catalogue) takeFiles(ctx context.Context, project memory.Project, files []memory.FileEntries) (*memory.Registered, error) {
-	c := &change{project: project, action: "take entries of files", imported: true, replaces: isFile, first: !s.taken.knows(project.ID)}
+// takeFiles is TakeFiles with s.writing held. known reports that files were read before.
+func (s *Catalogue) takeFiles(ctx context.Context, project memory.Project, files []memory.FileEntries, known bool) (*memory.Registered, error) {
+	c := &change{project: project, action: "take entries of files", imported: true, replaces: isFile, first: !known}
 	for _, r := range s.byRef(project.ID) {
 		c.first = c.first && !isFile(r.Entry.Source)
 	}
@@ -86,6 +86,9 @@ func (s *Catalogue) secretIn(path string, names ...string) bool {
 	return false
 }
 
+// maxCached bounds the projects whose hashes are kept.
+const maxCached = 256
+
 // readFiles has the hashes of the files that were read last, by project.
 type readFiles struct {
 	mu     sync.Mutex // guards what follows
@@ -99,18 +102,13 @@ func (t *readFiles) is(project, hash string) bool {
 	return hash != "" && t.hashes[project] == hash
 }
 
-// knows reports whether the files of a project were read before.
-func (t *readFiles) knows(project string) bool {
+// state reports whether the files of a project were read before, and how often Retake was
+// called.
+func (t *readFiles) state(project string) (known bool, retakes int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, ok := t.hashes[project]
-	return ok
-}
-
-func (t *readFiles) retakes() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.again
+	_, known = t.hashes[project]
+	return known, t.again
 }
 
 // set stores a hash, unless Retake was called since: what was read may have been forgotten

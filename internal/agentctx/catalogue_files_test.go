@@ -59,7 +59,7 @@ func TestFilesTakeNothingFromHosts(t *testing.T) {
 	r.takeFiles("1", fromFile)
 	r.takeFiles("2", fromFile)
 	state := func() string {
-		a, _ := r.catalogue.Find(r.project.ID, byHand.Ref)
+		a, _ := r.find(byHand.Ref)
 		return a.Content + " of " + a.Source
 	}
 	if got := state(); got != "by hand of host" {
@@ -92,7 +92,7 @@ func TestFilesOverlap(t *testing.T) {
 	a.Servers, b.Servers = []memory.Server{{Name: "s", Include: memory.IncludeManual}}, []memory.Server{{Name: "s"}, {Name: "only b"}}
 	for range 2 {
 		r.takeFiles("", a, b)
-		got, _ := r.catalogue.Find(r.project.ID, memory.Ref{Type: memory.Rule, Name: "A"})
+		got, _ := r.find(memory.Ref{Type: memory.Rule, Name: "A"})
 		if got.Content != "first" || got.Version != 1 {
 			t.Errorf("of two files: %q, version %d; want the first", got.Content, got.Version)
 		}

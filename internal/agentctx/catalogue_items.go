@@ -14,39 +14,21 @@ import (
 // logged, count as none.
 func (s *Catalogue) Items(project string) []memory.EntryState {
 	records := s.opts.Records.Entries(project, memory.EntryKinds...)
-	servers := s.settings(project)
-	items := make([]memory.EntryState, len(records))
-	for i := range records {
-		items[i] = stateOf(&records[i], servers)
-	}
-	return items
-}
-
-// Find returns one entry with what applies to it, and whether it exists.
-func (s *Catalogue) Find(project string, ref memory.Ref) (memory.EntryState, bool) {
-	r, ok := s.opts.Records.Entry(EntryID(project, ref))
-	if !ok || refOf(&r) != ref { // an unknown type has the letter of none
-		return memory.EntryState{}, false
-	}
-	return stateOf(&r, s.settings(project)), true
-}
-
-// settings returns the settings of a project's servers by their names.
-func (s *Catalogue) settings(project string) map[string]storedServer {
 	servers, err := s.serversOf(project)
 	if err != nil {
 		s.opts.Logger.Error("settings of servers are left out", "project", project, "error", err)
 	}
-	return servers.byName
+	settings, items := byName(servers), make([]memory.EntryState, len(records))
+	for i := range records {
+		items[i] = stateOf(&records[i], settings)
+	}
+	return items
 }
 
 // Entries carries out service.Entries. An unknown project has none. CodeUnavailable while the
 // memory is loading.
 func (s *Catalogue) Entries(ctx context.Context, req memory.EntriesRequest) (*memory.EntryList, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	project, err := s.opts.project(ctx, &req, &req.Project, &req.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -63,12 +45,12 @@ func (s *Catalogue) Entries(ctx context.Context, req memory.EntriesRequest) (*me
 		kinds = memory.EntryKinds
 	}
 	out := &memory.EntryList{Project: project.ID, ProjectName: project.Name, Entries: []memory.EntryState{}, Servers: []memory.Server{}}
-	for _, x := range servers.servers {
+	for _, x := range servers {
 		if req.Server == "" || x.Name == req.Server {
 			out.Servers = append(out.Servers, x.Server)
 		}
 	}
-	named := map[string]bool{}
+	settings, named := byName(servers), map[string]bool{}
 	for _, r := range s.opts.Records.Entries(project.ID, memory.EntryKinds...) {
 		name := r.Entry.Server
 		if isFile(r.Entry.Source) && !inside {
@@ -77,14 +59,14 @@ func (s *Catalogue) Entries(ctx context.Context, req memory.EntriesRequest) (*me
 		if req.Server != "" && name != req.Server {
 			continue
 		}
-		if _, known := servers.byName[name]; name != "" && !known && !named[name] {
+		if _, known := settings[name]; name != "" && !known && !named[name] {
 			named[name] = true
 			out.Servers = append(out.Servers, memory.Server{Name: name})
 		}
 		if !slices.Contains(kinds, r.Kind) {
 			continue
 		}
-		e := stateOf(&r, servers.byName)
+		e := stateOf(&r, settings)
 		if !req.Content {
 			e.Content, e.Guidance, e.InputSchema = "", "", nil
 		}

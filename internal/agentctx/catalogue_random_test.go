@@ -151,7 +151,7 @@ func TestConcurrentHosts(t *testing.T) {
 	if len(names) != hosts*rounds+1 || !strings.Contains(strings.Join(names, " "), "shared") {
 		t.Errorf("%d entries, want %d of each of %d hosts and one shared: %q", len(names), rounds, hosts, names)
 	}
-	shared, _ := r.catalogue.Find(r.project.ID, memory.Ref{Type: memory.Rule, Name: "shared"})
+	shared, _ := r.find(memory.Ref{Type: memory.Rule, Name: "shared"})
 	list, err := r.catalogue.Entries(t.Context(), memory.EntriesRequest{Caller: r.caller})
 	if err != nil || len(list.Servers) != hosts || shared.Version < hosts {
 		t.Errorf("%d servers, version %d, %v; want %d and at least as many", len(list.Servers), shared.Version, err, hosts)

@@ -1,12 +1,10 @@
 package agentctx
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -118,46 +116,22 @@ func serverKey(project string) memory.StateKey {
 	return memory.StateKey{Project: project, Kind: memory.StateServers}
 }
 
-// maxCached bounds the projects whose servers are kept decoded.
-const maxCached = 256
-
-// serverCache keeps the servers of projects decoded for as long as the bytes of the
-// state are the same.
-type serverCache struct {
-	mu    sync.Mutex // guards known
-	known map[string]knownServers
-}
-
-type knownServers struct {
-	raw     []byte
-	servers []storedServer
-	byName  map[string]storedServer
-}
-
-// serversOf returns the servers of a project. They must not be written to.
-func (s *Catalogue) serversOf(project string) (knownServers, error) {
+// serversOf returns the servers of a project, in the order in which they were registered.
+func (s *Catalogue) serversOf(project string) ([]storedServer, error) {
 	raw, err := s.opts.Store.State(serverKey(project))
-	if err != nil {
-		if memory.CodeOf(err) == memory.CodeNotFound {
-			return knownServers{}, nil
-		}
-		return knownServers{}, fmt.Errorf("read settings of servers: %w", err)
+	switch {
+	case memory.CodeOf(err) == memory.CodeNotFound:
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read settings of servers: %w", err)
 	}
-	s.servers.mu.Lock()
-	defer s.servers.mu.Unlock()
-	if k, ok := s.servers.known[project]; ok && bytes.Equal(k.raw, raw) {
-		return k, nil
+	return decodeServers(raw)
+}
+
+func byName(servers []storedServer) map[string]storedServer {
+	named := make(map[string]storedServer, len(servers))
+	for _, s := range servers {
+		named[s.Name] = s
 	}
-	k := knownServers{raw: raw, byName: map[string]storedServer{}}
-	if k.servers, err = decodeServers(raw); err != nil {
-		return knownServers{}, err
-	}
-	for _, x := range k.servers {
-		k.byName[x.Name] = x
-	}
-	if s.servers.known == nil || len(s.servers.known) >= maxCached {
-		s.servers.known = map[string]knownServers{}
-	}
-	s.servers.known[project] = k
-	return k, nil
+	return named
 }

@@ -99,7 +99,7 @@ func TestModes(t *testing.T) {
 		e := bareTool(fmt.Sprintf("s%d", i), "t", "")
 		e.Include, e.Enabled = test.own, test.on
 		r.register(memory.RegisterRequest{Entries: []memory.CatalogueEntry{e}, Servers: []memory.Server{{Name: e.ServerName, Include: test.server, Enabled: test.up}}})
-		got, ok := r.catalogue.Find(r.project.ID, e.Ref)
+		got, ok := r.find(e.Ref)
 		if !ok || got.Mode != test.want || got.On != test.wantOn {
 			t.Errorf("%d: found %t, mode %s, on %t; want %s, %t", i, ok, got.Mode, got.On, test.want, test.wantOn)
 		}
@@ -109,11 +109,11 @@ func TestModes(t *testing.T) {
 	}
 	// The settings of a server are of no concern to what has none.
 	r.register(memory.RegisterRequest{Entries: []memory.CatalogueEntry{rule("A", "a")}, Servers: []memory.Server{{Name: "x", Enabled: new(false)}}})
-	if got, _ := r.catalogue.Find(r.project.ID, memory.Ref{Type: memory.Rule, Name: "A"}); !got.On {
+	if got, _ := r.find(memory.Ref{Type: memory.Rule, Name: "A"}); !got.On {
 		t.Error("a rule is disabled with a server")
 	}
 	for _, ref := range []memory.Ref{{Type: memory.Tool, Name: "t"}, {Type: memory.Lesson, Name: "A"}, {}} {
-		if got, ok := r.catalogue.Find(r.project.ID, ref); ok {
+		if got, ok := r.find(ref); ok {
 			t.Errorf("%+v finds %+v, want nothing", ref, got)
 		}
 	}
@@ -153,7 +153,7 @@ func TestRepeatedRequest(t *testing.T) {
 	if again.Added != 2 || again.Unchanged != 0 || again.Seq != first.Seq {
 		t.Errorf("repeated: %s at %d, first %s at %d", counts(again), again.Seq, counts(first), first.Seq)
 	}
-	if got, _ := r.catalogue.Find(r.project.ID, memory.Ref{Type: memory.Rule, Name: "A"}); got.Content != "2" {
+	if got, _ := r.find(memory.Ref{Type: memory.Rule, Name: "A"}); got.Content != "2" {
 		t.Errorf("the repetition wrote %q over what came after it", got.Content)
 	}
 	gone := memory.UnregisterRequest{RequestID: "r2", Entries: []memory.Ref{{Type: memory.Rule, Name: "A"}}, Caller: r.caller}

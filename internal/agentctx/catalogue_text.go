@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -111,14 +110,9 @@ func parameters(input json.RawMessage) string {
 
 // firstRunes keeps the first most characters of a text.
 func firstRunes(text string, most int) string {
-	if len(text) <= most || utf8.RuneCountInString(text) <= most {
+	if len(text) <= most {
 		return text
 	}
-	for i := range text {
-		if most == 0 {
-			return text[:i]
-		}
-		most--
-	}
-	return text
+	runes := []rune(text)
+	return string(runes[:min(len(runes), most)])
 }

@@ -2,6 +2,7 @@ package agentctx
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,15 @@ func (r *catalogueRig) listed() string {
 		all = append(all, fmt.Sprintf("%s %s v%d", e.Type, render.Name(e.Ref.ServerName, e.Ref.Name), e.Version))
 	}
 	return strings.Join(all, ", ")
+}
+
+// find returns one entry with what applies to it, and whether it exists.
+func (r *catalogueRig) find(ref memory.Ref) (memory.EntryState, bool) {
+	items := r.catalogue.Items(r.project.ID)
+	if i := slices.IndexFunc(items, func(e memory.EntryState) bool { return e.Ref == ref }); i >= 0 {
+		return items[i], true
+	}
+	return memory.EntryState{}, false
 }
 
 // records counts what the store holds of the project.

@@ -1,6 +1,7 @@
 package agentctx
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,19 +17,13 @@ import (
 // A model may take a minute to write the summary. Entities that are reported meanwhile are
 // not in it, and are kept.
 func (s *Contexts) Compact(ctx context.Context, req memory.CompactRequest) (*memory.Compacted, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	project, session, err := s.findLoaded(ctx, req.SessionRef) // a summary could name tools that are not loaded yet
+	project, session, err := s.findLoaded(ctx, &req, &req.SessionRef) // a summary could name tools that are not loaded yet
 	if err != nil {
 		return nil, err
 	}
 	out := &memory.Compacted{
 		Project: project.ID, ProjectName: project.Name, SessionID: session.ID,
-		KeepTurns: req.KeepTurns, ActiveTools: active(s.visibleItems(ctx, project.ID, req.SessionRef), newWorkingContext(session.ID)),
-	}
-	if out.KeepTurns == 0 {
-		out.KeepTurns = s.opts.KeepTurns
+		KeepTurns: cmp.Or(req.KeepTurns, s.opts.Settings.KeepTurns), ActiveTools: active(s.visibleItems(ctx, project.ID, req.SessionRef), newWorkingContext(session.ID)),
 	}
 	tools := s.toolsOf(project.ID)
 	var unseen func(memory.Entity) bool // by the model that wrote the summary
@@ -78,12 +73,7 @@ type cleared struct{ tools, entities int }
 // none.
 func compact(wc *memory.WorkingContext, keep func(memory.Entity) bool) cleared {
 	gone := setOf(slices.Concat(wc.DiscoveredTools, wc.UsedTools))
-	kept := []memory.Entity{}
-	for _, e := range wc.Entities {
-		if keep != nil && keep(e) {
-			kept = append(kept, e)
-		}
-	}
+	kept := slices.DeleteFunc(slices.Clone(wc.Entities), func(e memory.Entity) bool { return keep == nil || !keep(e) })
 	c := cleared{tools: len(gone), entities: len(wc.Entities) - len(kept)}
 	wc.DiscoveredTools, wc.UsedTools, wc.Guided, wc.ToolUse = []memory.ToolRef{}, []memory.ToolRef{}, nil, nil
 	wc.Entities = kept

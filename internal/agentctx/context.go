@@ -18,6 +18,7 @@ type contextEntry struct {
 	// score and factors belong to relevant entries.
 	score   float64
 	factors *memory.RankFactors
+	tokens  int // in the budget
 	// state is set for an entry of a repeated request; see memory.PastText.
 	state memory.Reason
 }
@@ -123,10 +124,7 @@ func included(e *memory.EntryState, started time.Time) bool {
 
 // SessionContext carries out service.SessionContext.
 func (s *Contexts) SessionContext(ctx context.Context, req memory.ContextRequest) (*memory.Context, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	project, session, err := s.findLoaded(ctx, req.SessionRef)
+	project, session, err := s.findLoaded(ctx, &req, &req.SessionRef)
 	if err != nil {
 		return nil, err
 	}
@@ -139,10 +137,7 @@ func (s *Contexts) SessionContext(ctx context.Context, req memory.ContextRequest
 
 // ChangeContext carries out service.ChangeContext. It does all of a request or nothing.
 func (s *Contexts) ChangeContext(ctx context.Context, req memory.ChangeContextRequest) (*memory.Context, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	project, session, err := s.findLoaded(ctx, req.SessionRef)
+	project, session, err := s.findLoaded(ctx, &req, &req.SessionRef)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/recall"
@@ -21,10 +22,7 @@ import (
 // first answer.
 func (s *Contexts) SearchTools(ctx context.Context, req memory.SearchToolsRequest) (*memory.ToolMatches, error) {
 	start := s.opts.Clock()
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	project, err := s.opts.project(ctx, &req, &req.Project, &req.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -415,15 +413,8 @@ const maxToolLine = 200
 // firstLine returns the beginning of a description on one line.
 func firstLine(text string) string {
 	line, _, more := strings.Cut(strings.TrimSpace(text), "\n")
-	line = strings.Join(strings.Fields(line), " ")
-	n := 0
-	for at := range line {
-		if n++; n > maxToolLine {
-			return line[:at] + "…"
-		}
+	if line = render.OneLine(line); more && utf8.RuneCountInString(line) <= maxToolLine {
+		return line + " " + render.Ellipsis
 	}
-	if more {
-		line += " …"
-	}
-	return line
+	return render.Characters(line, maxToolLine+1)
 }

@@ -31,16 +31,12 @@ func toolNames(summary string, tools []memory.ToolRef) []string {
 	var found []mention
 	seen := make(map[string]bool, len(tools))
 	for _, tool := range tools {
-		for at, qualified := range text.mentions(tool) {
-			name := tool.ToolName
-			if qualified {
-				name = tool.String()
-			}
+		text.mentions(tool, func(at int, name string) {
 			if !seen[name] { // tools of several servers may share it
 				seen[name] = true
 				found = append(found, mention{at, name})
 			}
-		}
+		})
 	}
 	slices.SortFunc(found, func(a, b mention) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.name, b.name))
@@ -58,35 +54,27 @@ type summaryText struct {
 	code  [][2]int // what stands in code marks, from and to, in order
 }
 
-// mentions yields where a tool is named, and whether that is with its server.
-func (t summaryText) mentions(tool memory.ToolRef) func(yield func(at int, qualified bool) bool) {
+// mentions calls each with every place where a tool is named, and the name there: with its
+// server, or without.
+func (t summaryText) mentions(tool memory.ToolRef, each func(at int, name string)) {
 	name, server := strings.ToLower(tool.ToolName), strings.ToLower(tool.ServerName)
+	if name == "" {
+		return
+	}
 	ordinary := isOrdinary(tool.ToolName)
-	return func(yield func(int, bool) bool) {
-		if name == "" {
+	for from := 0; ; {
+		i := strings.Index(t.lower[from:], name)
+		if i < 0 {
 			return
 		}
-		for from := 0; ; {
-			i := strings.Index(t.lower[from:], name)
-			if i < 0 {
-				return
-			}
-			at := from + i
-			end := at + len(name)
-			_, size := utf8.DecodeRuneInString(t.lower[at:])
-			from = at + size
-			if start, ok := t.qualified(at, server); ok && t.endsAt(end, name, false) {
-				if !yield(start, true) {
-					return
-				}
-				continue
-			}
-			if ordinary && !t.inCode(at, end) || !t.startsAt(at, name, ordinary) || !t.endsAt(end, name, ordinary) {
-				continue
-			}
-			if !yield(at, false) {
-				return
-			}
+		at := from + i
+		end := at + len(name)
+		_, size := utf8.DecodeRuneInString(t.lower[at:])
+		from = at + size
+		if start, ok := t.qualified(at, server); ok && t.endsAt(end, name, false) {
+			each(start, tool.String())
+		} else if (!ordinary || t.inCode(at, end)) && t.startsAt(at, name, ordinary) && t.endsAt(end, name, ordinary) {
+			each(at, tool.ToolName)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/ingest"
+	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/store"
@@ -37,11 +38,20 @@ func openParts(t testing.TB, o backend.Options, registered func() time.Time) (p 
 	if p.catalogue, err = NewCatalogue(p.ports(registered)); err != nil {
 		t.Fatalf("make catalogue: %v", err)
 	}
-	if p.working, err = NewTasks(TaskOptions{Ports: p.ports(o.Clock)}); err != nil {
+	if p.working, err = NewTasks(TaskOptions{Ports: p.ports(o.Clock), Settings: defaultTasks}); err != nil {
 		t.Fatalf("make tasks: %v", err)
 	}
 	return p
 }
+
+// The settings of contracts 3 and 6.
+var (
+	defaultTasks    = TaskSettings{Window: memory.DefaultWindow}
+	defaultAssembly = AssemblySettings{
+		MaxTokens: memory.DefaultBudget, TopK: memory.DefaultTopK, TopN: memory.DefaultTopN, IncludeScore: memory.DefaultIncludeScore,
+		KeepTurns: memory.DefaultKeepTurns,
+	}
+)
 
 // ports are those of a service over the parts.
 func (p *parts) ports(clock func() time.Time) Ports {
@@ -52,5 +62,6 @@ func (p *parts) ports(clock func() time.Time) Ports {
 func (p *parts) options(clock func() time.Time) ContextOptions {
 	return ContextOptions{
 		Ports: p.ports(clock), Sessions: p.ingest, Receipts: p.store, Catalogue: p.catalogue, Recall: p.recall, Tasks: p.working,
+		Settings: defaultAssembly,
 	}
 }

@@ -1,6 +1,7 @@
 package agentctx
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -24,20 +25,11 @@ type Writer interface {
 	CleanJSON(raw json.RawMessage) (clean json.RawMessage, n int)
 }
 
-// Projects finds the project that a caller means.
-type Projects interface {
-	// Resolve returns the project with an id, a name or a folder, or the project of the
-	// caller's folder when none is named, and whether it is stored.
-	Resolve(ctx context.Context, project string, caller memory.Caller) (p memory.Project, known bool, err error)
-}
-
 // Records holds the records of tasks and catalogue entries in memory.
 type Records interface {
 	// Entries returns a project's records of these kinds, ordered by Created, Entry.Ord
 	// and id. What they point to is read-only.
 	Entries(project string, kinds ...memory.Kind) []memory.Record
-	// Entry returns one of them by its id, and whether it exists.
-	Entry(id string) (memory.Record, bool)
 	// Loaded reports whether all stored records are in memory.
 	Loaded() bool
 }
@@ -59,7 +51,7 @@ type Store interface {
 // required but Clock and Logger.
 type Ports struct {
 	Writer   Writer
-	Projects Projects
+	Projects memory.ProjectResolver
 	Records  Records
 	Store    Store
 	// Clock gives the time of writes. Default time.Now.
@@ -69,35 +61,27 @@ type Ports struct {
 }
 
 func (p *Ports) validate() error {
-	err := required(
-		port{"writer", p.Writer != nil}, port{"projects", p.Projects != nil}, port{"records", p.Records != nil}, port{"store", p.Store != nil})
 	if p.Clock == nil {
 		p.Clock = time.Now
 	}
-	if p.Logger == nil {
-		p.Logger = slog.New(slog.DiscardHandler)
+	p.Logger = cmp.Or(p.Logger, slog.New(slog.DiscardHandler))
+	return memory.Required(map[string]bool{
+		"writer": p.Writer == nil, "projects": p.Projects == nil, "records": p.Records == nil, "store": p.Store == nil,
+	})
+}
+
+// project checks a request and returns the project that it is about. The name and the caller
+// are the request's: they are read after the check, which trims them.
+func (p *Ports) project(ctx context.Context, request any, name *string, caller *memory.Caller) (memory.Project, error) {
+	if err := memory.Check(request); err != nil {
+		return memory.Project{}, err
 	}
-	return err
+	project, _, err := p.Projects.Resolve(ctx, *name, *caller)
+	return project, err
 }
 
 // now is the time of a write, in milliseconds like the times of all records.
 func (p *Ports) now() time.Time { return p.Clock().UTC().Truncate(time.Millisecond) }
-
-// port is a field of options.
-type port struct {
-	field string
-	isSet bool
-}
-
-// required returns CodeInvalidInput for the first port that is not set.
-func required(ports ...port) error {
-	for _, p := range ports {
-		if !p.isSet {
-			return memory.Invalid(p.field, "", "this option is required")
-		}
-	}
-	return nil
-}
 
 // ready returns CodeUnavailable until all records are in memory: before, a missing entry
 // would look new or gone.

@@ -14,13 +14,10 @@ import (
 func (a *assembly) out(b *budget, wc *memory.WorkingContext, guidance string) *memory.Assembled {
 	out := &memory.Assembled{
 		Project: a.project.ID, ProjectName: a.project.Name, SessionID: a.session.ID,
-		Items: make([]memory.AssembledItem, 0, len(b.entries)+1), Memories: b.memories, Window: b.tasks, Guidance: guidance,
+		Items: make([]memory.AssembledItem, 0, len(b.entries)+1), Memories: append([]memory.Item{}, b.memories...), Window: b.tasks, Guidance: guidance,
 		ActiveTools: active(a.items, wc), Withheld: []memory.Withheld{}, Degraded: a.result.degraded,
 		Incomplete: a.result.incomplete != "", Why: a.result.incomplete,
 		Tokens: b.used, MaxTokens: b.most,
-	}
-	if out.Memories == nil {
-		out.Memories = []memory.Item{}
 	}
 	if b.compacted != "" {
 		out.Items = append(out.Items, memory.AssembledItem{
@@ -29,9 +26,9 @@ func (a *assembly) out(b *budget, wc *memory.WorkingContext, guidance string) *m
 		})
 	}
 	callable := setOf(out.ActiveTools)
-	for i, e := range b.entries {
+	for _, e := range b.entries {
 		item := memory.AssembledItem{
-			ContextItem: e.item(), ID: e.ID, Description: e.Description, InputSchema: e.InputSchema, Tokens: b.tokens[i],
+			ContextItem: e.item(), ID: e.ID, Description: e.Description, InputSchema: e.InputSchema, Tokens: e.tokens,
 			State: e.state,
 		}
 		if e.Type != memory.Tool {
@@ -71,13 +68,13 @@ func (a *assembly) receipt(out *memory.Assembled, b *budget) memory.Receipt {
 		})
 	}
 	shown := map[memory.ToolRef]bool{}
-	for i, e := range b.entries {
+	for _, e := range b.entries {
 		if e.Type == memory.Tool {
 			shown[toolOf(*e.EntryState)] = true
 		}
 		r.Items = append(r.Items, memory.ReceiptItem{
 			ID: e.ID, Kind: e.Type, Name: e.Name, Server: e.ServerName, Mode: e.mode,
-			Relevance: e.score, RankFactors: e.factors, Tokens: b.tokens[i], Provenance: new(memory.ProvenanceOf(e.Source)),
+			Relevance: e.score, RankFactors: e.factors, Tokens: e.tokens, Provenance: new(memory.ProvenanceOf(e.Source)),
 			Hash: hashOf(handedOutText(e.EntryState)),
 		})
 	}

@@ -3,20 +3,12 @@ package agentctx
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/recall"
 )
-
-// Sessions finds the session that a request means.
-type Sessions interface {
-	// FindSession returns the session with an id, or the current one of the caller.
-	// CodeNotFound for an id that no session has, CodeInvalidInput when none is open.
-	FindSession(project, id string, caller memory.Caller) (memory.Session, error)
-}
 
 // EntryLister lists the entries of a project.
 type EntryLister interface {
@@ -69,7 +61,7 @@ type TaskReader interface {
 // ContextOptions configure Contexts. The fields up to Tasks are required.
 type ContextOptions struct {
 	Ports
-	Sessions  Sessions
+	Sessions  memory.SessionFinder
 	Receipts  Receipts
 	Catalogue EntryLister
 	Recall    Recall
@@ -79,46 +71,36 @@ type ContextOptions struct {
 	Summarizer Summarizer
 	// SummaryTimeout bounds the Summarizer for one compaction. Default 1 minute.
 	SummaryTimeout time.Duration
-	// KeepTurns is the number of recent turns that a host should keep after a compaction,
-	// 1–100. Default DefaultKeepTurns.
-	KeepTurns int
-	// Settings are the user's choices. Default DefaultAssemblySettings.
-	Settings *AssemblySettings
+	// Settings are the user's choices. They are required.
+	Settings AssemblySettings
 }
 
 func (o *ContextOptions) validate() error {
 	if err := o.Ports.validate(); err != nil {
 		return err
 	}
-	if err := required(
-		port{"sessions", o.Sessions != nil}, port{"receipts", o.Receipts != nil}, port{"catalogue", o.Catalogue != nil},
-		port{"recall", o.Recall != nil}, port{"tasks", o.Tasks != nil}); err != nil {
+	if err := memory.Required(map[string]bool{
+		"sessions": o.Sessions == nil, "receipts": o.Receipts == nil, "catalogue": o.Catalogue == nil,
+		"recall": o.Recall == nil, "tasks": o.Tasks == nil,
+	}); err != nil {
 		return err
 	}
-	if o.KeepTurns == 0 {
-		o.KeepTurns = memory.DefaultKeepTurns
-	}
-	if o.KeepTurns < 1 || o.KeepTurns > memory.MaxKeepTurns {
-		return memory.Invalid("keep_turns", fmt.Sprintf("1–%d", memory.MaxKeepTurns), "%d is out of range", o.KeepTurns)
-	}
-	if o.SummaryTimeout = cmp.Or(o.SummaryTimeout, time.Minute); o.SummaryTimeout < 0 {
-		return memory.Invalid("summary_timeout", "more than 0", "%v is negative", o.SummaryTimeout)
-	}
-	if o.Settings == nil {
-		o.Settings = new(DefaultAssemblySettings())
-	}
-	return o.Settings.validate()
+	o.SummaryTimeout = cmp.Or(o.SummaryTimeout, time.Minute)
+	return memory.Check(&o.Settings)
 }
 
 // Contexts keeps the contexts of sessions. It is safe for concurrent use.
-type Contexts struct{ opts ContextOptions }
+type Contexts struct {
+	opts   ContextOptions
+	shares map[memory.Kind]float64
+}
 
 // NewContexts returns Contexts.
 func NewContexts(opts ContextOptions) (*Contexts, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	return &Contexts{opts: opts}, nil
+	return &Contexts{opts, defaultShares}, nil
 }
 
 // visibleItems returns the catalogue of a project for a caller. Entries from the
@@ -130,21 +112,25 @@ func (s *Contexts) visibleItems(ctx context.Context, project string, which memor
 		return all
 	}
 	items := slices.DeleteFunc(slices.Clone(all), func(e memory.EntryState) bool { return e.Followed() && !inside })
-	slices.SortStableFunc(items, func(a, b memory.EntryState) int {
-		switch {
-		case a.Followed() == b.Followed():
-			return 0
-		case a.Followed():
-			return 1
-		}
-		return -1
-	})
+	slices.SortStableFunc(items, func(a, b memory.EntryState) int { return followedLast(&a, &b) })
 	return items
 }
 
-// find returns the project and session of a request.
-func (s *Contexts) find(ctx context.Context, which memory.SessionRef) (memory.Project, memory.Session, error) {
-	project, _, err := s.opts.Projects.Resolve(ctx, which.Project, which.Caller)
+// followedLast sorts entries from the repository's files last.
+func followedLast(a, b *memory.EntryState) int {
+	switch {
+	case a.Followed() == b.Followed():
+		return 0
+	case a.Followed():
+		return 1
+	}
+	return -1
+}
+
+// find checks a request and returns the project and the session that it is about. The
+// reference is the request's.
+func (s *Contexts) find(ctx context.Context, request any, which *memory.SessionRef) (memory.Project, memory.Session, error) {
+	project, err := s.opts.project(ctx, request, &which.Project, &which.Caller)
 	if err != nil {
 		return memory.Project{}, memory.Session{}, err
 	}
@@ -153,9 +139,9 @@ func (s *Contexts) find(ctx context.Context, which memory.SessionRef) (memory.Pr
 }
 
 // findLoaded is find, or CodeUnavailable until all records are in memory.
-func (s *Contexts) findLoaded(ctx context.Context, which memory.SessionRef) (memory.Project, memory.Session, error) {
+func (s *Contexts) findLoaded(ctx context.Context, request any, which *memory.SessionRef) (memory.Project, memory.Session, error) {
 	if err := s.opts.ready(); err != nil {
 		return memory.Project{}, memory.Session{}, err
 	}
-	return s.find(ctx, which)
+	return s.find(ctx, request, which)
 }

@@ -25,22 +25,6 @@ type legacyBlocker struct {
 	extra map[string]json.RawMessage
 }
 
-// The names of a field in legacy states: in snake case, in camel case, and without the part
-// that is obvious.
-var (
-	tasksNames     = []string{"completed_tasks", "completedTasks"}
-	blockersNames  = []string{"active_blockers", "activeBlockers", "blockers"}
-	idNames        = []string{"task_id", "taskId"}
-	completedNames = []string{"completed_at", "completedAt"}
-	typeNames      = []string{"task_type", "taskType"}
-	contextNames   = []string{"requires_context", "requiresContext"}
-	intentNames    = []string{"intent"}
-	summaryNames   = []string{"summary"}
-	reportNames    = []string{"validation_report", "validationReport"}
-	reasonNames    = []string{"reason"}
-	blockedNames   = []string{"blocked_at", "blockedAt"}
-)
-
 // maxExtra bounds the unknown fields of a task or blocker, in bytes together.
 const maxExtra = 16 << 10
 
@@ -55,15 +39,11 @@ func readLegacyState(raw json.RawMessage) (legacyState, error) {
 			return old, memory.Invalid("state", "a JSON object or list", "must be a list")
 		}
 	} else {
-		f, err := newFields("state", raw)
-		if err == nil {
-			err = f.read(&tasks, "a list", tasksNames)
-		}
-		if err == nil {
-			err = f.read(&blockers, "a list", blockersNames)
-		}
-		if err != nil {
-			return old, err
+		f := newFields("state", raw)
+		f.read(&tasks, "a list", "completed_tasks", "completedTasks")
+		f.read(&blockers, "a list", "active_blockers", "activeBlockers", "blockers")
+		if f.err != nil {
+			return old, f.err
 		}
 	}
 	for i, x := range tasks {
@@ -85,128 +65,97 @@ func readLegacyState(raw json.RawMessage) (legacyState, error) {
 
 // readTask reads one task. Errors name it by where.
 func readTask(where string, raw json.RawMessage) (t legacyTask, err error) {
-	f, err := newFields(where, raw)
-	if err != nil {
-		return t, err
-	}
-	err = f.readAll(
-		field{&t.TaskID, "a text", idNames}, field{&t.TaskType, "a text", typeNames},
-		field{&t.RequiresContext, "true or false", contextNames}, field{&t.Intent, "a text", intentNames},
-		field{&t.Summary, "a text", summaryNames}, field{&t.ValidationReport, "an object", reportNames})
-	if err == nil {
-		t.CompletedAt, err = f.time(completedNames)
-	}
-	if err == nil {
-		err = within(where, t.Validate())
-	}
-	if err == nil {
-		t.extra, err = f.rest()
-	}
+	f := newFields(where, raw)
+	f.read(&t.TaskID, "a text", "task_id", "taskId")
+	f.read(&t.TaskType, "a text", "task_type", "taskType")
+	f.read(&t.RequiresContext, "true or false", "requires_context", "requiresContext")
+	f.read(&t.Intent, "a text", "intent")
+	f.read(&t.Summary, "a text", "summary")
+	f.read(&t.ValidationReport, "an object", "validation_report", "validationReport")
+	t.CompletedAt = f.time("completed_at", "completedAt")
+	t.extra, err = f.rest(&t.CompletedTask)
 	return t, err
 }
 
 // readBlocker reads one blocker. Errors name it by where.
 func readBlocker(where string, raw json.RawMessage) (b legacyBlocker, err error) {
-	f, err := newFields(where, raw)
-	if err != nil {
-		return b, err
-	}
-	err = f.readAll(field{&b.TaskID, "a text", idNames}, field{&b.Reason, "a text", reasonNames})
-	if err == nil {
-		b.BlockedAt, err = f.time(blockedNames)
-	}
-	if err == nil {
-		err = within(where, b.Validate())
-	}
-	if err == nil {
-		b.extra, err = f.rest()
-	}
+	f := newFields(where, raw)
+	f.read(&b.TaskID, "a text", "task_id", "taskId")
+	f.read(&b.Reason, "a text", "reason")
+	b.BlockedAt = f.time("blocked_at", "blockedAt")
+	b.extra, err = f.rest(&b.BlockedTask)
 	return b, err
 }
 
 // within prefixes the field of an error with the entry that it is in.
 func within(where string, err error) error {
-	if err == nil {
-		return nil
-	}
 	e := *memory.AsError(err)
 	e.Field = where + "." + e.Field
 	return &e
 }
 
-// fields are the fields of an object that are not read yet.
+// fields are the fields of an object that are not read yet. The first error stays, and
+// nothing is read after it.
 type fields struct {
 	where string
 	left  map[string]json.RawMessage
+	err   error
 }
 
-// field is a field to read: the destination, its type in words, and its names.
-type field struct {
-	into  any
-	is    string
-	names []string
-}
-
-func newFields(where string, raw json.RawMessage) (*fields, error) {
+func newFields(where string, raw json.RawMessage) *fields {
 	f := &fields{where: where}
 	if err := json.Unmarshal(raw, &f.left); err != nil || f.left == nil {
-		return nil, memory.Invalid(where, "a JSON object", "must be an object")
+		f.err = memory.Invalid(where, "a JSON object", "must be an object")
 	}
-	return f, nil
+	return f
 }
 
-// read reads and removes a field. It ignores a missing or null field.
-func (f *fields) read(into any, is string, names []string) error {
+// read reads and removes the field that has one of the names; is says what it must be. It
+// ignores a missing or null field.
+func (f *fields) read(into any, is string, names ...string) {
 	found := ""
 	for _, name := range names {
 		raw, ok := f.left[name]
-		if !ok {
+		if delete(f.left, name); !ok || string(raw) == "null" || f.err != nil {
 			continue
 		}
-		delete(f.left, name)
-		if string(raw) == "null" {
-			continue
-		}
-		if found != "" {
-			return memory.Invalid(f.where+"."+name, "one of "+found+" and "+name, "appears twice")
+		switch {
+		case found != "":
+			f.err = memory.Invalid(f.where+"."+name, "one of "+found+" and "+name, "appears twice")
+		case json.Unmarshal(raw, into) != nil:
+			f.err = memory.Invalid(f.where+"."+name, is, "is not %s", is)
 		}
 		found = name
-		if err := json.Unmarshal(raw, into); err != nil {
-			return memory.Invalid(f.where+"."+name, is, "is not %s", is)
-		}
 	}
-	return nil
-}
-
-func (f *fields) readAll(all ...field) error {
-	for _, x := range all {
-		if err := f.read(x.into, x.is, x.names); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // timeForms are the accepted forms of a time: RFC 3339, and to the minute, as in the
 // recent-task summary.
 var timeForms = []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00"}
 
-func (f *fields) time(names []string) (time.Time, error) {
+func (f *fields) time(names ...string) time.Time {
 	const limit = "an RFC 3339 time"
 	var text string
-	if err := f.read(&text, limit, names); err != nil || text == "" {
-		return time.Time{}, err
+	if f.read(&text, limit, names...); f.err != nil || text == "" {
+		return time.Time{}
 	}
 	for _, form := range timeForms {
 		if at, err := time.Parse(form, text); err == nil {
-			return at, nil
+			return at
 		}
 	}
-	return time.Time{}, memory.Invalid(f.where+"."+names[0], limit, "%s is not a time", memory.Quote(text))
+	f.err = memory.Invalid(f.where+"."+names[0], limit, "%s is not a time", memory.Quote(text))
+	return time.Time{}
 }
 
-// rest returns the fields that were not read, or nil if there are none.
-func (f *fields) rest() (map[string]json.RawMessage, error) {
+// rest checks what was read and returns the fields that were not, or nil if there are none.
+func (f *fields) rest(read any) (map[string]json.RawMessage, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	if err := memory.Check(read); err != nil {
+		return nil, within(f.where, err)
+	}
 	n := 0
 	for name, raw := range f.left {
 		n += len(name) + len(raw)

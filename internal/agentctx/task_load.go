@@ -15,10 +15,7 @@ import (
 // fill the room that the active ones leave, the newest first. Tasks that were forgotten
 // and blockers that were resolved do not come back.
 func (s *Tasks) LoadTasks(ctx context.Context, req memory.LoadTasksRequest) (*memory.TasksLoaded, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	p, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	p, err := s.opts.project(ctx, &req, &req.Project, &req.Caller)
 	if err != nil {
 		return nil, err
 	}

@@ -224,7 +224,7 @@ func FuzzReadOldState(f *testing.F) {
 	p := memory.Project{ID: "p", Name: "demo"}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		req := memory.LoadTasksRequest{State: raw}
-		if req.Validate() != nil {
+		if memory.Check(&req) != nil {
 			return
 		}
 		old, err := readLegacyState(raw)

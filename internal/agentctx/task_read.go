@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -18,10 +19,7 @@ import (
 // There is no index by project and task: the log has no lines for steps and code, most
 // requests read its end, and an index would make every write larger.
 func (s *Tasks) TaskHistory(ctx context.Context, req memory.TaskHistoryRequest) (*memory.TaskHistory, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	p, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	p, err := s.opts.project(ctx, &req, &req.Project, &req.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -81,12 +79,7 @@ func eventsOf(lines []memory.AuditEntry, project, taskID string) (events []memor
 }
 
 func isAction(action string) bool {
-	for _, name := range actions {
-		if action == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(slices.Collect(maps.Values(actions)), action)
 }
 
 // narrow reduces an event to one task and reports whether the event concerns it.
@@ -109,10 +102,7 @@ func idOf(raw json.RawMessage) string {
 
 // TaskWindow carries out service.TaskWindow.
 func (s *Tasks) TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (*memory.TaskWindow, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	p, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	p, err := s.opts.project(ctx, &req, &req.Project, &req.Caller)
 	if err != nil {
 		return nil, err
 	}

@@ -51,54 +51,36 @@ func readReport(raw json.RawMessage) report {
 	}
 	r := report{valid: string(top["valid"]) == "true"}
 	for _, key := range failureKeys {
-		r.failures(top[key])
+		var text string
+		if json.Unmarshal(top[key], &text) == nil {
+			r.add(text)
+		} else {
+			r.addAll(top[key], func(json.RawMessage) bool { return true })
+		}
 	}
 	for _, key := range checkKeys {
-		r.checks(top[key])
+		r.addAll(top[key], hasFailed)
 	}
 	r.note = shortenTrimmed(render.SafeLine(firstText(top, noteKeys)), maxNoteText)
 	return r
 }
 
-// failures adds failures.
-func (r *report) failures(raw json.RawMessage) {
-	var (
-		text   string
-		list   []json.RawMessage
-		byName object
-	)
-	switch {
-	case json.Unmarshal(raw, &text) == nil:
-		r.add(text)
-	case json.Unmarshal(raw, &list) == nil:
+// addAll adds the chosen ones of a list, or of an object by name.
+func (r *report) addAll(raw json.RawMessage, chosen func(json.RawMessage) bool) {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil {
 		for _, x := range list {
-			r.add(pointText(x))
-		}
-	case json.Unmarshal(raw, &byName) == nil:
-		for _, name := range slices.Sorted(maps.Keys(byName)) {
-			r.add(joined(name, pointText(byName[name])))
-		}
-	}
-}
-
-// checks adds the failures among checks.
-func (r *report) checks(raw json.RawMessage) {
-	var (
-		list   []json.RawMessage
-		byName object
-	)
-	switch {
-	case json.Unmarshal(raw, &list) == nil:
-		for _, x := range list {
-			if hasFailed(x) {
+			if chosen(x) {
 				r.add(pointText(x))
 			}
 		}
-	case json.Unmarshal(raw, &byName) == nil:
-		for _, name := range slices.Sorted(maps.Keys(byName)) {
-			if x := byName[name]; hasFailed(x) {
-				r.add(joined(name, pointText(x)))
-			}
+		return
+	}
+	var byName object
+	_ = json.Unmarshal(raw, &byName) // anything else has none
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		if x := byName[name]; chosen(x) {
+			r.add(joined(name, pointText(x)))
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package agentctx
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -9,20 +8,19 @@ import (
 
 // TaskSettings say how tasks are stored and shown, unless an override applies.
 type TaskSettings struct {
-	// Window is the number of completed tasks in the recent-task summary,
-	// 1–memory.MaxWindow.
-	Window int
+	// Window is the number of completed tasks in the recent-task summary.
+	Window int `json:"window" limit:"1-100"`
 	// RequiresContext applies to a task that does not say.
 	RequiresContext bool
 	// Overrides are applied in order; the last one that sets a setting wins.
-	Overrides []TaskOverride
+	Overrides []TaskOverride `json:"overrides"`
 }
 
 // TaskOverride changes settings for a project, a type of task, or both. Nil changes nothing.
 type TaskOverride struct {
 	Project  string // id or name; empty is any
 	TaskType string // empty is any
-	Window   *int
+	Window   *int   `json:"window,omitempty" limit:"1-100"`
 	// RequiresContext is of a task that does not say.
 	RequiresContext *bool
 	// LeaveOut assembles contexts without history and code, as if the request required none.
@@ -33,30 +31,6 @@ type TaskOverride struct {
 type TaskTypeSettings struct {
 	Window                    int
 	RequiresContext, LeaveOut bool
-}
-
-// DefaultTaskSettings returns the settings of contract 3.
-func DefaultTaskSettings() TaskSettings { return TaskSettings{Window: memory.DefaultWindow} }
-
-func (s *TaskSettings) validate() error {
-	if err := validWindow("window", s.Window); err != nil {
-		return err
-	}
-	for i, o := range s.Overrides {
-		if o.Window != nil {
-			if err := validWindow(fmt.Sprintf("overrides[%d].window", i), *o.Window); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func validWindow(field string, n int) error {
-	if n < 1 || n > memory.MaxWindow {
-		return memory.Invalid(field, fmt.Sprintf("1–%d", memory.MaxWindow), "%d is out of range", n)
-	}
-	return nil
 }
 
 // For returns the settings of a type of task in a project. An empty type is a task without a

@@ -40,12 +40,12 @@ func TestOptions(t *testing.T) {
 		"projects": func(o *TaskOptions) { o.Projects = nil },
 		"records":  func(o *TaskOptions) { o.Records = nil },
 		"store":    func(o *TaskOptions) { o.Store = nil },
-		"window":   func(o *TaskOptions) { o.Settings = &TaskSettings{} },
+		"window":   func(o *TaskOptions) { o.Settings = TaskSettings{} },
 		"overrides[1].window": func(o *TaskOptions) {
-			o.Settings = &TaskSettings{Window: 1, Overrides: []TaskOverride{{}, {Window: new(101)}}}
+			o.Settings = TaskSettings{Window: 1, Overrides: []TaskOverride{{}, {Window: new(101)}}}
 		},
 		"": func(o *TaskOptions) {
-			o.Settings = &TaskSettings{Window: 100, Overrides: []TaskOverride{{Window: new(100)}}}
+			o.Settings = TaskSettings{Window: 100, Overrides: []TaskOverride{{Window: new(100)}}}
 		},
 	} {
 		newTaskRig(t, func(_ *taskRig, o *TaskOptions) {

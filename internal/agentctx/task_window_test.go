@@ -112,7 +112,7 @@ func TestOrderOfOneInstant(t *testing.T) {
 // The settings of a project and a type of task choose the size of the window.
 func TestWindowSettings(t *testing.T) {
 	r := newTaskRig(t, func(_ *taskRig, o *TaskOptions) {
-		o.Settings = &TaskSettings{Window: 2, Overrides: []TaskOverride{{Project: "demo", TaskType: "migration", Window: new(3)}}}
+		o.Settings = TaskSettings{Window: 2, Overrides: []TaskOverride{{Project: "demo", TaskType: "migration", Window: new(3)}}}
 	})
 	for _, id := range []string{"t1", "t2", "t3", "t4"} {
 		r.complete(memory.CompleteTaskRequest{TaskID: id})

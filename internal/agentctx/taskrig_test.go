@@ -42,7 +42,7 @@ func newTaskRig(t testing.TB, change ...func(*taskRig, *TaskOptions)) *taskRig {
 	parts := backend.New(t, backend.Options{Clock: clock, Redact: redact.Redact, RedactValue: redact.Value})
 	r.store, r.index, r.ingest = parts.Store, parts.Index, parts.Ingest
 	var err error
-	opts := TaskOptions{Ports: Ports{Writer: r.ingest, Projects: parts.Projects, Records: r.index, Store: r.store, Clock: clock}}
+	opts := TaskOptions{Ports: Ports{Writer: r.ingest, Projects: parts.Projects, Records: r.index, Store: r.store, Clock: clock}, Settings: defaultTasks}
 	for _, c := range change {
 		c(r, &opts)
 	}

@@ -19,18 +19,15 @@ type TaskOptions struct {
 	Ports
 	// AuditFile also appends every event to a file. Nil writes no file.
 	AuditFile AuditFile
-	// Settings are by default DefaultTaskSettings.
-	Settings *TaskSettings
+	// Settings are the user's choices. They are required.
+	Settings TaskSettings
 }
 
 func (o *TaskOptions) validate() error {
 	if err := o.Ports.validate(); err != nil {
 		return err
 	}
-	if o.Settings == nil {
-		o.Settings = new(DefaultTaskSettings())
-	}
-	return o.Settings.validate()
+	return memory.Check(&o.Settings)
 }
 
 // Tasks keeps the completed tasks and blockers of projects. It is safe for concurrent use.

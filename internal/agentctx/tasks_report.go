@@ -13,10 +13,7 @@ import (
 // CompleteTask carries out service.CompleteTask. The task reported stays, even if it
 // says that it was completed before all others.
 func (s *Tasks) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest) (*memory.TaskSaved, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	p, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	p, err := s.opts.project(ctx, &req, &req.Project, &req.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -51,10 +48,7 @@ func (s *Tasks) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest
 // BlockTask carries out service.BlockTask. CodeConflict, with the bound, when the
 // project has as many blockers as it may have.
 func (s *Tasks) BlockTask(ctx context.Context, req memory.BlockTaskRequest) (*memory.TaskSaved, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	p, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	p, err := s.opts.project(ctx, &req, &req.Project, &req.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -125,10 +119,7 @@ func (s *Tasks) report(ctx context.Context, t taskReport) (*memory.TaskSaved, er
 
 // UnblockTask carries out service.UnblockTask.
 func (s *Tasks) UnblockTask(ctx context.Context, req memory.UnblockTaskRequest) (*memory.TaskSaved, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	p, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	p, err := s.opts.project(ctx, &req, &req.Project, &req.Caller)
 	if err != nil {
 		return nil, err
 	}

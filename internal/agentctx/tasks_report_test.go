@@ -23,11 +23,11 @@ func TestCompleteTask(t *testing.T) {
 		want     memory.TaskContent
 		text     string
 	}{
-		"opaque": {DefaultTaskSettings(),
+		"opaque": {defaultTasks,
 			memory.CompleteTaskRequest{TaskID: "task-1", TaskType: "fix", Intent: "hidden", Summary: "hidden", ValidationReport: json.RawMessage(`{"valid": false, "errors": ["hidden"]}`)},
 			memory.TaskContent{TaskID: "task-1", Type: "fix", Report: json.RawMessage(`{"valid":false,"errors":["hidden"]}`)},
 			"task-1\nfix"},
-		"with context": {DefaultTaskSettings(),
+		"with context": {defaultTasks,
 			memory.CompleteTaskRequest{TaskID: "task-1", RequiresContext: new(true), Intent: "Add login", Summary: "Login by mail", ValidationReport: json.RawMessage(`{"valid":false,"errors":["no tests"]}`)},
 			memory.TaskContent{TaskID: "task-1", RequiresContext: true, Intent: "Add login", Summary: "Login by mail", Report: json.RawMessage(`{"valid":false,"errors":["no tests"]}`)},
 			"task-1\nAdd login\nLogin by mail\nno tests"},
@@ -40,7 +40,7 @@ func TestCompleteTask(t *testing.T) {
 			memory.TaskContent{TaskID: "task-1", Report: json.RawMessage(`{}`)}, "task-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newTaskRig(t, func(_ *taskRig, o *TaskOptions) { o.Settings = &test.settings })
+			r := newTaskRig(t, func(_ *taskRig, o *TaskOptions) { o.Settings = test.settings })
 			kept := r.complete(test.req)
 			want := &memory.TaskSaved{ID: kept.ID, TaskID: "task-1", Project: kept.Project, ProjectName: "demo", Completed: 1, Seq: kept.Seq, NotKept: kept.NotKept}
 			if diff := cmp.Diff(want, kept); diff != "" || !strings.HasPrefix(kept.ID, "t-") || kept.Seq == 0 {

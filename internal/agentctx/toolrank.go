@@ -70,13 +70,7 @@ func (s *Contexts) matchTools(ctx context.Context, query string, sel memory.Sele
 		}
 	}
 	slices.SortStableFunc(out.Items, func(a, b recall.Matched) int {
-		if x, y := entries[a.ID].Followed(), entries[b.ID].Followed(); x != y {
-			if x {
-				return 1
-			}
-			return -1
-		}
-		return cmp.Compare(scores[b.ID], scores[a.ID])
+		return cmp.Or(followedLast(entries[a.ID], entries[b.ID]), cmp.Compare(scores[b.ID], scores[a.ID]))
 	})
 	return out, nil
 }
@@ -143,14 +137,16 @@ func standsFor(initials string, entries map[string]*memory.EntryState) string {
 	counts := map[string]int{}
 	best := ""
 	for _, e := range entries {
-		words := splitName(e.Name)
+		words, firsts := splitName(e.Name), ""
+		for _, word := range words {
+			firsts += word[:1]
+		}
 		for i := range words {
 			if words[i] == initials {
 				return ""
 			}
-			phrase := strings.Join(words[i:min(len(words), i+len(initials))], " ")
-			if haveInitials(phrase, initials) {
-				counts[phrase]++
+			if strings.HasPrefix(firsts[i:], initials) {
+				counts[strings.Join(words[i:i+len(initials)], " ")]++
 			}
 		}
 	}
@@ -160,17 +156,4 @@ func standsFor(initials string, entries map[string]*memory.EntryState) string {
 		}
 	}
 	return best
-}
-
-func haveInitials(phrase, initials string) bool {
-	words := strings.Fields(phrase)
-	if len(words) != len(initials) {
-		return false
-	}
-	for i, w := range words {
-		if w[0] != initials[i] {
-			return false
-		}
-	}
-	return true
 }

@@ -12,10 +12,7 @@ import (
 
 // WorkingContext carries out service.WorkingContext.
 func (s *Contexts) WorkingContext(ctx context.Context, req memory.WorkingContextRequest) (*memory.WorkingContext, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	_, session, err := s.find(ctx, req.SessionRef)
+	_, session, err := s.find(ctx, &req, &req.SessionRef)
 	if err != nil {
 		return nil, err
 	}
@@ -27,10 +24,7 @@ func (s *Contexts) WorkingContext(ctx context.Context, req memory.WorkingContext
 // first report. Over their bounds it returns CodeInvalidInput and stores nothing of the
 // request: only a compaction drops them.
 func (s *Contexts) Report(ctx context.Context, req memory.ReportRequest) (*memory.WorkingContext, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	project, session, err := s.find(ctx, req.SessionRef)
+	project, session, err := s.find(ctx, &req, &req.SessionRef)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func New(opts Options) *Service { return &Service{opts: opts} }
 
 // Import carries out service.ImportAgents.
 func (s *Service) Import(ctx context.Context, req memory.AgentImportRequest, progress func(memory.AgentImportProgress)) (*memory.AgentImported, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	if req.Client != "" && !slices.Contains(agentlog.Clients(), req.Client) {

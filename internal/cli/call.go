@@ -80,10 +80,8 @@ func (a *App) callOperation(c *cobra.Command, op *service.Spec, text []byte) err
 	}
 	request := reflect.New(op.Request())
 	request.Elem().Set(reflect.ValueOf(decoded))
-	if checked, ok := request.Interface().(interface{ Validate() error }); ok {
-		if err := checked.Validate(); err != nil {
-			return err
-		}
+	if err := memory.Check(request.Interface()); err != nil {
+		return err
 	}
 	if caller := request.Elem().FieldByName("Caller"); caller.IsValid() && caller.IsZero() {
 		caller.Set(reflect.ValueOf(a.caller()))

@@ -110,7 +110,7 @@ func TestMoved(t *testing.T) {
 		}
 		checked := reflect.New(to.op.Request())
 		checked.Elem().Set(reflect.ValueOf(request))
-		if err := checked.Interface().(interface{ Validate() error }).Validate(); err != nil {
+		if err := memory.Check(checked.Interface()); err != nil {
 			t.Errorf("the request of %s: %v", path, err)
 		}
 	}

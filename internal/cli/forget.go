@@ -30,7 +30,7 @@ project; elsewhere, and with --json, say --yes.`,
   recalld forget --project old-service --yes`,
 		RunE: func(c *cobra.Command, args []string) error {
 			r.IDs = args
-			if err := r.Validate(); err != nil {
+			if err := memory.Check(&r); err != nil {
 				return err
 			}
 			unsure := r.Project != "" && !yes

@@ -46,7 +46,7 @@ It changes nothing. Without new settings it shows the effect of new data alone.`
 			}
 			// A weight of zero is a value: only a flag that is not given keeps the recorded one.
 			r.VectorWeight, r.Caller = givenFloat(c, "weights", weight), a.caller()
-			if err := r.Validate(); err != nil {
+			if err := memory.Check(&r); err != nil {
 				return orHint(err, "since", "name a session with --session, or a time with --since 7d")
 			}
 			shown := a.newProgress("questions")

@@ -41,10 +41,8 @@ func askLong[Request, Progress, Answer any](
 
 // serviceFor returns the daemon for a request that is valid.
 func serviceFor(ctx context.Context, a *App, request any) (Daemon, error) {
-	if r, ok := request.(interface{ Validate() error }); ok {
-		if err := r.Validate(); err != nil {
-			return nil, err
-		}
+	if err := memory.Check(request); err != nil {
+		return nil, err
 	}
 	return a.service(ctx)
 }

@@ -74,7 +74,7 @@ func field(v reflect.Value, name string) any {
 
 // Audit carries out service.Audit.
 func (d *Daemon) Audit(ctx context.Context, req memory.AuditRequest) (*memory.AuditList, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	if err := knownChange(req.Operation); err != nil {

@@ -25,7 +25,7 @@ func (d *Daemon) Lesson(ctx context.Context, req memory.LessonRequest) (*memory.
 
 // Activity carries out service.Activity.
 func (d *Daemon) Activity(ctx context.Context, req memory.ActivityRequest) (*memory.Activity, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	project := ""
@@ -47,7 +47,7 @@ func (d *Daemon) Activity(ctx context.Context, req memory.ActivityRequest) (*mem
 
 // RepoFiles carries out service.RepoFiles.
 func (d *Daemon) RepoFiles(ctx context.Context, req memory.RepoFilesRequest) (*memory.RepoFiles, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	repos, err := d.sandboxes.Repos(ctx)
@@ -96,7 +96,7 @@ const maxLogRead = 1 << 20
 
 // Log carries out service.Log.
 func (d *Daemon) Log(_ context.Context, req memory.LogRequest) (*memory.LogLines, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	out := &memory.LogLines{Path: d.opts.Config.Paths().Log, Lines: []string{}}

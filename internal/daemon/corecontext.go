@@ -11,9 +11,8 @@ import (
 // contexts makes the services of tasks, catalogue, contexts and ledger over the two paths.
 func (c *Core) contexts(opts CoreOptions) (err error) {
 	cfg := opts.Config
-	tasks := taskSettings(cfg.Tasks)
 	ports := agentctx.Ports{Writer: c.Ingest, Projects: c.Projects, Records: c.Indexer, Store: c.Store, Logger: opts.Logger}
-	c.Working, err = agentctx.NewTasks(agentctx.TaskOptions{Ports: ports, AuditFile: opts.AuditFile, Settings: &tasks})
+	c.Working, err = agentctx.NewTasks(agentctx.TaskOptions{Ports: ports, AuditFile: opts.AuditFile, Settings: taskSettings(cfg.Tasks)})
 	if err != nil {
 		return fmt.Errorf("make tasks: %w", err)
 	}
@@ -23,7 +22,7 @@ func (c *Core) contexts(opts CoreOptions) (err error) {
 	settings := contextSettings(cfg.Context)
 	c.Session, err = agentctx.NewContexts(agentctx.ContextOptions{
 		Ports: ports, Sessions: c.Ingest, Receipts: c.Store, Catalogue: c.Catalogue, Recall: c.Recall, Tasks: c.Working,
-		Summarizer: opts.Summarizer, SummaryTimeout: cfg.Context.SummaryTimeout, KeepTurns: cfg.Context.KeepTurns, Settings: &settings,
+		Summarizer: opts.Summarizer, SummaryTimeout: cfg.Context.SummaryTimeout, Settings: settings,
 	})
 	if err != nil {
 		return fmt.Errorf("make contexts: %w", err)
@@ -50,7 +49,6 @@ func taskSettings(c config.Tasks) agentctx.TaskSettings {
 // contextSettings are the settings of the file as contexts take them.
 func contextSettings(c config.Context) agentctx.AssemblySettings {
 	return agentctx.AssemblySettings{
-		MaxTokens: c.MaxTokens, TopK: c.TopK, TopN: c.TopN, IncludeScore: c.IncludeScore,
-		Shares: agentctx.DefaultShares(),
+		MaxTokens: c.MaxTokens, TopK: c.TopK, TopN: c.TopN, IncludeScore: c.IncludeScore, KeepTurns: c.KeepTurns,
 	}
 }

@@ -64,7 +64,7 @@ func (d *Daemon) RecordStep(ctx context.Context, req memory.RecordStepRequest) (
 // that its record names the stored file. It says what could not be stored; whatever
 // else is wrong with the request is said when it is written.
 func (d *Daemon) storePicture(ctx context.Context, req *memory.RecordStepRequest) (warning string) {
-	if req.Screenshot == "" || req.Validate() != nil {
+	if req.Screenshot == "" || memory.Check(req) != nil {
 		return ""
 	}
 	project, known, err := d.core.Projects.Resolve(ctx, req.Project, req.Caller)

@@ -79,11 +79,11 @@ func TestClients(t *testing.T) {
 			w := test.want
 			switch w.moment {
 			case starts:
-				if got.Start == nil || got.Start.Validate() != nil || !got.Start.Caller.Hook {
+				if got.Start == nil || memory.Check(got.Start) != nil || !got.Start.Caller.Hook {
 					t.Errorf("it is %+v", got.Start)
 				}
 			case ends:
-				if got.End == nil || got.End.Validate() != nil {
+				if got.End == nil || memory.Check(got.End) != nil {
 					t.Errorf("it is %+v", got.End)
 				}
 			case asks:
@@ -92,7 +92,7 @@ func TestClients(t *testing.T) {
 				}
 			default:
 				s := got.Step
-				if s == nil || s.Validate() != nil {
+				if s == nil || memory.Check(s) != nil {
 					t.Fatalf("it is %+v", got)
 				}
 				output := ""

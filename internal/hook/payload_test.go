@@ -78,7 +78,7 @@ func TestParseSteps(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if got.Step != nil {
-			if err := got.Step.Validate(); err != nil {
+			if err := memory.Check(got.Step); err != nil {
 				t.Errorf("%s: the daemon would refuse it: %v", name, err)
 			}
 		}
@@ -168,7 +168,7 @@ func TestParseShortens(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if err := got.Step.Validate(); err != nil {
+		if err := memory.Check(got.Step); err != nil {
 			t.Errorf("%s: the daemon would refuse it: %v", name, err)
 		}
 		if n := len(got.Step.Tool.Input) + len(got.Step.Observation); n > 10_000 {
@@ -243,13 +243,13 @@ func FuzzParse(f *testing.F) {
 		var invalid error
 		switch {
 		case got.Start != nil:
-			invalid = got.Start.Validate()
+			invalid = memory.Check(got.Start)
 		case got.Step != nil:
-			invalid = got.Step.Validate()
+			invalid = memory.Check(got.Step)
 		case got.End != nil:
-			invalid = got.End.Validate()
+			invalid = memory.Check(got.End)
 		case got.Recall != nil:
-			invalid = got.Recall.Validate()
+			invalid = memory.Check(got.Recall)
 		default:
 			t.Fatal("no error and no request")
 		}

@@ -32,7 +32,7 @@ const forgetNote = "backups and exports made before, and the logs and session fi
 // tasks, blockers and sessions leave tombstones, so that no import brings them back.
 // An id of a session is enough where only one project has it, CodeConflict else.
 func (s *Service) Forget(ctx context.Context, req memory.ForgetRequest, have Holdings) (*memory.Forgotten, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	out := &memory.Forgotten{Note: forgetNote}

@@ -24,7 +24,7 @@ func (s *Service) Remember(ctx context.Context, req memory.RememberRequest) (*me
 // RememberLine is Remember, and returns the line for a log, without secrets. The line is nil
 // for a private lesson, and for a repeated request: it was returned the first time.
 func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) (*memory.Remembered, *memory.LogLine, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, nil, err
 	}
 	project, repo, err := s.opts.Projects.ResolveRepo(ctx, req.Project, req.Caller)

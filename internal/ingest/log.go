@@ -97,7 +97,7 @@ func (s *Service) importedLine(line memory.LogLine, project memory.Project, from
 		Repo: line.Repo, Type: line.Type, Context: line.Context, Command: line.Command, Lesson: line.Lesson,
 		SuccessRate: line.SuccessRate, Tags: line.Tags, AgentID: line.AgentID, Supersedes: line.Supersedes, Retracts: line.Retracts,
 	}
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return line, err
 	}
 	line.Repo, line.Type, line.Context, line.Command = req.Repo, req.Type, req.Context, req.Command

@@ -9,7 +9,7 @@ import (
 // MarkLesson pins a lesson or makes it private, or takes that back. A lesson that has the
 // marks already stays as it is.
 func (s *Service) MarkLesson(ctx context.Context, req memory.MarkLessonRequest) (*memory.MarkedLesson, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	project, _, err := s.opts.Projects.ResolveRepo(ctx, req.Project, req.Caller)

@@ -9,7 +9,7 @@ import (
 // RestoreLesson brings back a lesson that another one superseded or retracted. The other one
 // stays. A lesson that is recalled stays as it is.
 func (s *Service) RestoreLesson(ctx context.Context, req memory.RestoreLessonRequest) (*memory.RestoredLesson, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	project, _, err := s.opts.Projects.ResolveRepo(ctx, req.Project, req.Caller)

@@ -18,7 +18,7 @@ import (
 // StartSession opens a session. The caller adds the number of its steps and the folder of
 // its files.
 func (s *Service) StartSession(ctx context.Context, req memory.StartSessionRequest) (*memory.SessionState, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	if err := s.checkFlowTags(req.FlowTags); err != nil {
@@ -78,7 +78,7 @@ func (s *Service) StartSession(ctx context.Context, req memory.StartSessionReque
 
 // EndSession ends a session; ending it again is a no-op.
 func (s *Service) EndSession(ctx context.Context, req memory.EndSessionRequest) (*memory.SessionState, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)

@@ -25,7 +25,7 @@ const (
 
 // RecordStep stores a step. The caller adds the folder of its file, and the advice.
 func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) (*memory.StepRecorded, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	if err := s.checkAhead(req.Timestamp); err != nil {

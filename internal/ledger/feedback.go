@@ -14,7 +14,7 @@ import (
 // counts of its records. CodeNotFound for an unknown receipt, or an item that it does not
 // have.
 func (l *Ledger) Feedback(ctx context.Context, req memory.FeedbackRequest) (*memory.FeedbackResult, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	note, _ := l.opts.Writer.Clean(req.Note, memory.MaxNote)

@@ -47,31 +47,6 @@ type Writer interface {
 	Clean(text string, most int) (clean string, n int)
 }
 
-// Projects finds the project that a caller means.
-type Projects interface {
-	// Resolve returns the project of an id, a name or a folder, or of the caller's
-	// folder when none is named, and whether it is known already.
-	Resolve(ctx context.Context, project string, caller memory.Caller) (p memory.Project, known bool, err error)
-}
-
-// Sessions finds the session that a caller means.
-type Sessions interface {
-	// FindSession returns the session with an id, or the current one of the caller.
-	// CodeNotFound for an id that no session has, CodeInvalidInput when none is open.
-	FindSession(project, id string, caller memory.Caller) (memory.Session, error)
-}
-
-// Recall is the read path; see recall.Service.
-type Recall interface {
-	Ask(ctx context.Context, req memory.RecallRequest, opts recall.AskOptions) (*memory.RecallResponse, memory.Receipt, error)
-	Match(ctx context.Context, text string, sel memory.Selection, limit int, opts recall.AskOptions) (recall.Matches, error)
-	// Settings are today's.
-	Settings() memory.AnswerSettings
-	// Then returns what is left of the texts of items; inside says that the caller asks from
-	// the project.
-	Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.PastText
-}
-
 // Catalogue lists the entries of a project.
 type Catalogue interface {
 	Items(project string) []memory.EntryState
@@ -81,33 +56,25 @@ type Catalogue interface {
 type Options struct {
 	Store     Store
 	Writer    Writer
-	Projects  Projects
-	Sessions  Sessions
-	Recall    Recall
+	Projects  memory.ProjectResolver
+	Sessions  memory.SessionFinder
+	Recall    *recall.Service
 	Catalogue Catalogue
 	// Summary returns what is left of the summary of a session's compaction. With nil,
 	// explanations do not say.
 	Summary func(key memory.SessionKey, item memory.ReceiptItem) (memory.PastText, error)
-	// Choice is how contexts choose entries today. Default: contract 6's.
+	// Choice is how contexts choose entries today. It is required.
 	Choice Choice
 	// Clock gives the time of verdicts. Default time.Now.
 	Clock func() time.Time
 }
 
 func (o *Options) validate() error {
-	for _, option := range []struct {
-		field string
-		isSet bool
-	}{
-		{"store", o.Store != nil}, {"writer", o.Writer != nil}, {"projects", o.Projects != nil}, {"sessions", o.Sessions != nil},
-		{"recall", o.Recall != nil}, {"catalogue", o.Catalogue != nil},
-	} {
-		if !option.isSet {
-			return memory.Invalid(option.field, "", "this option is required")
-		}
-	}
-	if o.Choice == (Choice{}) {
-		o.Choice = DefaultChoice()
+	if err := memory.Required(map[string]bool{
+		"store": o.Store == nil, "writer": o.Writer == nil, "projects": o.Projects == nil, "sessions": o.Sessions == nil,
+		"recall": o.Recall == nil, "catalogue": o.Catalogue == nil,
+	}); err != nil {
+		return err
 	}
 	if o.Choice.TopK < 1 || o.Choice.TopN < 1 {
 		return memory.Invalid("choice", "at least 1", "%d of %d entries", o.Choice.TopN, o.Choice.TopK)
@@ -135,7 +102,7 @@ func New(opts Options) (*Ledger, error) {
 
 // Receipts carries out service.Receipts. CodeNotFound for an unknown session.
 func (l *Ledger) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*memory.ReceiptList, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	project, err := l.project(ctx, req.Project, req.SessionID, req.Caller)
@@ -168,7 +135,7 @@ func (l *Ledger) project(ctx context.Context, name, session string, caller memor
 // ContextOf carries out service.ContextOf. A turn without a context has no record, which is not
 // an error. It returns the errors of Sessions.
 func (l *Ledger) ContextOf(ctx context.Context, req memory.ContextOfRequest) (*memory.TurnContext, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	project, _, err := l.opts.Projects.Resolve(ctx, req.Project, req.Caller)

@@ -19,20 +19,12 @@ type Choice struct {
 	IncludeScore float64
 }
 
-// DefaultChoice is the choice of contract 6.
-func DefaultChoice() Choice {
-	return Choice{TopK: memory.DefaultTopK, TopN: memory.DefaultTopN, IncludeScore: memory.DefaultIncludeScore}
-}
-
 // Replay carries out service.Replay. It replays the newest queries up to the limit, one after
 // the other, oldest first. A query that fails is reported with its error. Errors are those
-// of the request, and CodeNotFound for an unknown session or embedder. progress may be nil.
+// of the request, and CodeNotFound for an unknown session or embedder.
 func (l *Ledger) Replay(ctx context.Context, req memory.ReplayRequest, progress func(memory.ReplayProgress)) (*memory.Replayed, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
-	}
-	if progress == nil {
-		progress = func(memory.ReplayProgress) {}
 	}
 	project, err := l.project(ctx, req.Project, req.SessionID, req.Caller)
 	if err != nil {

@@ -189,7 +189,7 @@ func TestOtherEmbedders(t *testing.T) {
 	if out := r.replay(memory.ReplayRequest{Embedder: "builtin"}); out.Tally.SettingsAdded+out.Tally.SettingsRemoved+out.Tally.SettingsMoved > 0 {
 		t.Errorf("with the only model that there is: %+v, want no change", out.Tally)
 	}
-	_, err := r.replayer.Replay(t.Context(), memory.ReplayRequest{Since: replayTime, Embedder: "ollama/none", Caller: r.caller}, nil)
+	_, err := r.replayer.Replay(t.Context(), memory.ReplayRequest{Since: replayTime, Embedder: "ollama/none", Caller: r.caller}, func(memory.ReplayProgress) {})
 	if e, ok := errors.AsType[*memory.Error](err); !ok || e.Code != memory.CodeNotFound || e.Field != "embedder" {
 		t.Errorf("an unknown embedder = %v, want it not found", err)
 	}
@@ -233,7 +233,7 @@ func TestReplayOfASession(t *testing.T) {
 	if out := r.replay(memory.ReplayRequest{Since: r.now}); len(out.Answers) != 1 || out.Answers[0].Receipt != outside.Receipt {
 		t.Errorf("replayed %+v, want the question since then", out.Answers)
 	}
-	_, err = r.replayer.Replay(t.Context(), memory.ReplayRequest{SessionID: "mm-none", Caller: r.caller}, nil)
+	_, err = r.replayer.Replay(t.Context(), memory.ReplayRequest{SessionID: "mm-none", Caller: r.caller}, func(memory.ReplayProgress) {})
 	if memory.CodeOf(err) != memory.CodeNotFound {
 		t.Errorf("an unknown session = %v, want it not found", err)
 	}

@@ -46,13 +46,14 @@ func newReplayRig(t testing.TB) *replayRig {
 	var err error
 	r.catalogue, err = agentctx.NewCatalogue(ports)
 	fail("make catalogue", err)
-	tasks, err := agentctx.NewTasks(agentctx.TaskOptions{Ports: ports})
+	tasks, err := agentctx.NewTasks(agentctx.TaskOptions{Ports: ports, Settings: agentctx.TaskSettings{Window: memory.DefaultWindow}})
 	fail("make tasks", err)
 	r.contexts, err = agentctx.NewContexts(agentctx.ContextOptions{
 		Ports: ports, Sessions: r.ingest, Receipts: r.store, Catalogue: r.catalogue, Recall: r.recall, Tasks: tasks,
+		Settings: agentctx.AssemblySettings{MaxTokens: memory.DefaultBudget, TopK: choice.TopK, TopN: choice.TopN, IncludeScore: choice.IncludeScore, KeepTurns: memory.DefaultKeepTurns},
 	})
 	fail("make contexts", err)
-	r.replayer, err = New(Options{Recall: r.recall, Store: r.store, Writer: r.ingest, Projects: parts.Projects, Sessions: r.ingest, Catalogue: r.catalogue})
+	r.replayer, err = New(Options{Recall: r.recall, Store: r.store, Writer: r.ingest, Projects: parts.Projects, Sessions: r.ingest, Catalogue: r.catalogue, Choice: choice})
 	fail("make replayer", err)
 	return r
 }
@@ -99,7 +100,7 @@ func (r *replayRig) replay(req memory.ReplayRequest) *memory.Replayed {
 		req.Since = replayTime.Add(-time.Hour)
 	}
 	req.Caller = r.caller
-	out, err := r.replayer.Replay(r.t.Context(), req, nil)
+	out, err := r.replayer.Replay(r.t.Context(), req, func(memory.ReplayProgress) {})
 	if err != nil {
 		r.t.Fatalf("replay %+v: %v", req, err)
 	}

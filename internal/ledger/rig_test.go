@@ -12,6 +12,9 @@ import (
 	"github.com/recalld/recalld/internal/testkit/backend"
 )
 
+// choice is that of contract 6.
+var choice = Choice{TopK: memory.DefaultTopK, TopN: memory.DefaultTopN, IncludeScore: memory.DefaultIncludeScore}
+
 // rig is a ledger over a real store, with the real paths of writing and reading.
 type rig struct {
 	t       testing.TB
@@ -32,7 +35,7 @@ func newRig(t testing.TB) *rig {
 	parts := backend.New(t, backend.Options{Clock: clock, Redact: backend.RedactSecret})
 	r.store, r.ingest, r.recall = parts.Store, parts.Ingest, parts.Recall
 	var err error
-	r.ledger, err = New(Options{Store: r.store, Writer: r.ingest, Projects: parts.Projects, Sessions: r.ingest, Recall: r.recall, Catalogue: noEntries{}, Clock: clock})
+	r.ledger, err = New(Options{Store: r.store, Writer: r.ingest, Projects: parts.Projects, Sessions: r.ingest, Recall: r.recall, Catalogue: noEntries{}, Choice: choice, Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package mcp
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -28,8 +27,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	if len(body) > MaxMessage {
-		refuse(w, http.StatusRequestEntityTooLarge, rpcError(nil, codeInvalidRequest,
-			fmt.Sprintf("the message is longer than %d bytes", MaxMessage)))
+		refuse(w, http.StatusRequestEntityTooLarge, tooLong(nil))
 		return false
 	}
 	env, wrong := parseEnvelope(body)

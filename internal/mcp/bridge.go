@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,9 +67,7 @@ func (o *BridgeOptions) validate() error {
 	if o.In == nil || o.Out == nil || o.Connect == nil {
 		return errors.New("bridge options: In, Out and Connect are required")
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	for _, name := range o.Toolsets { // whether there is one of this name the daemon knows
 		if name == "" || strings.ContainsFunc(name, notInName) {
 			return fmt.Errorf("bridge options: %q cannot be the name of a toolset or tool", name)
@@ -257,7 +256,9 @@ func (b *bridge) forward(ctx context.Context, env envelope, text []byte, reply f
 	var err error
 	for attempt := range maxAttempts {
 		if attempt > 0 {
-			if !pause(ctx, time.Duration(attempt)*retryDelay) {
+			select {
+			case <-time.After(time.Duration(attempt) * retryDelay):
+			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
 			b.log.Info("sending again", slog.String("method", env.Method), slog.Any("after", err))
@@ -275,18 +276,6 @@ func tooLong(id json.RawMessage) []byte {
 
 func busy(id json.RawMessage) []byte {
 	return rpcError(id, codeUnavailable, fmt.Sprintf("more than %d requests are waiting", maxInFlight))
-}
-
-// pause waits; it returns false when ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // slots count what is in flight, up to their capacity.

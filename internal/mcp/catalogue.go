@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // catalogueText says what became of a catalogue.
@@ -30,7 +31,7 @@ func areEntries(n int) string {
 func entriesText(l *memory.EntryList) string {
 	var text strings.Builder
 	for _, e := range l.Entries {
-		fmt.Fprintf(&text, "- %s %s [%s", e.Type, refName(e.Ref), e.Mode)
+		fmt.Fprintf(&text, "- %s %s [%s", e.Type, render.Name(e.ServerName, e.Name), e.Mode)
 		if !e.On {
 			text.WriteString(", disabled")
 		}
@@ -48,14 +49,6 @@ func entriesText(l *memory.EntryList) string {
 	}
 	return strings.TrimRight(fmt.Sprintf("Listed from the catalogue of project %s: %d.\n%s",
 		memory.ProjectLabel(l.ProjectName, l.Project), len(l.Entries), fence(text.String())), "\n")
-}
-
-// refName is what an entry is called in texts; a tool has its server before it.
-func refName(ref memory.Ref) string {
-	if ref.ServerName == "" {
-		return ref.Name
-	}
-	return ref.ServerName + ":" + ref.Name
 }
 
 // maxBrief is how much of a description a list shows, in code points.

@@ -14,7 +14,7 @@ import (
 func contextText(held *memory.Context) string {
 	var names strings.Builder
 	for _, item := range held.Items {
-		fmt.Fprintf(&names, "- %s %s [%s]\n", item.Type, refName(item.Ref), item.IncludeMode)
+		fmt.Fprintf(&names, "- %s %s [%s]\n", item.Type, render.Name(item.ServerName, item.Name), item.IncludeMode)
 	}
 	text := fmt.Sprintf("The context of session %s holds %d.\n%s", held.SessionID, len(held.Items), fence(names.String()))
 	return strings.TrimRight(text, "\n")
@@ -71,16 +71,8 @@ func compactedText(ctx context.Context, s *Server, c call, request memory.Compac
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "Session %s starts from a clean slate: %s and %s cleared. Keep the last %s and this summary; search_tools finds tools again.",
-		r.SessionID, memory.Count(r.ClearedTools, "tool"), entities(r.ClearedEntities), memory.Count(r.KeepTurns, "turn"))
+		r.SessionID, memory.Count(r.ClearedTools, "tool"), memory.Count(r.ClearedEntities, "entity"), memory.Count(r.KeepTurns, "turn"))
 	writeNotes(&text, r.Redacted, "")
 	fmt.Fprintf(&text, "\n\n%s", fence(r.Summary))
 	return text.String()
-}
-
-// entities counts entities.
-func entities(n int) string {
-	if n == 1 {
-		return "1 entity"
-	}
-	return fmt.Sprintf("%d entities", n)
 }

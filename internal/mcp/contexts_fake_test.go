@@ -21,7 +21,7 @@ func (s contextService) Call(ctx context.Context, op *service.Spec, request any,
 	case service.Tasks, service.Catalogue, service.Contexts, service.Working, service.Ledger, service.Core:
 		checked := reflect.New(op.Request())
 		checked.Elem().Set(reflect.ValueOf(request))
-		if err := checked.Interface().(interface{ Validate() error }).Validate(); err != nil {
+		if err := memory.Check(checked.Interface()); err != nil {
 			return nil, err
 		}
 		return s.Service.Call(ctx, op, checked.Elem().Interface(), progress)

@@ -33,7 +33,7 @@ func (f *fakeService) Call(ctx context.Context, op *service.Spec, request any, p
 }
 
 func (f *fakeService) Recall(ctx context.Context, req memory.RecallRequest) (*memory.RecallResponse, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	if f.hold != nil {
@@ -73,7 +73,7 @@ func fullItem(lesson string) memory.Item {
 }
 
 func (f *fakeService) Remember(_ context.Context, req memory.RememberRequest) (*memory.Remembered, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
@@ -92,7 +92,7 @@ func (f *fakeService) Remember(_ context.Context, req memory.RememberRequest) (*
 }
 
 func (f *fakeService) IndexRepo(_ context.Context, req memory.IndexRequest) (*memory.IndexQueued, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()

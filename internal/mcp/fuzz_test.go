@@ -69,7 +69,7 @@ func FuzzStepArguments(f *testing.F) {
 			return
 		}
 		request := decoded.(memory.RecordStepRequest)
-		if refused(request.Validate()) {
+		if refused(memory.Check(&request)) {
 			return
 		}
 		for _, value := range []json.RawMessage{request.Tool.Input, request.Tool.Target, request.Observation, request.Environment} {

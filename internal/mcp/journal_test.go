@@ -30,7 +30,7 @@ func (l *ledger) Call(ctx context.Context, op *service.Spec, request any, progre
 }
 
 func (l *ledger) StartSession(ctx context.Context, req memory.StartSessionRequest) (*memory.SessionState, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	if _, err := service.StartSession.Do(ctx, l.Service, req); err != nil {
@@ -44,7 +44,7 @@ func (l *ledger) StartSession(ctx context.Context, req memory.StartSessionReques
 }
 
 func (l *ledger) EndSession(ctx context.Context, req memory.EndSessionRequest) (*memory.SessionState, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	if _, err := service.EndSession.Do(ctx, l.Service, req); err != nil {
@@ -62,31 +62,31 @@ func (l *ledger) EndSession(ctx context.Context, req memory.EndSessionRequest) (
 }
 
 func (l *ledger) RecordStep(ctx context.Context, req memory.RecordStepRequest) (*memory.StepRecorded, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	return service.RecordStep.Do(ctx, l.Service, req)
 }
 
 func (l *ledger) SearchSteps(ctx context.Context, r memory.SearchStepsRequest) (*memory.StepMatches, error) {
-	return ask(ctx, l, service.SearchSteps, &r, r.Validate)
+	return ask(ctx, l, service.SearchSteps, &r)
 }
 
 func (l *ledger) LastSteps(ctx context.Context, r memory.LastStepsRequest) (*memory.StepList, error) {
-	return ask(ctx, l, service.LastSteps, &r, r.Validate)
+	return ask(ctx, l, service.LastSteps, &r)
 }
 
 func (l *ledger) SummarizeSession(ctx context.Context, r memory.SummarizeRequest) (*memory.Summary, error) {
-	return ask(ctx, l, service.SummarizeSession, &r, r.Validate)
+	return ask(ctx, l, service.SummarizeSession, &r)
 }
 
 func (l *ledger) Sessions(ctx context.Context, r memory.SessionsRequest) (*memory.SessionList, error) {
-	return ask(ctx, l, service.Sessions, &r, r.Validate)
+	return ask(ctx, l, service.Sessions, &r)
 }
 
 // ask has a request answered, as the service does: only when it was valid.
-func ask[Request, Response any](ctx context.Context, l *ledger, op service.Operation[Request, Response], r *Request, validate func() error) (*Response, error) {
-	if err := validate(); err != nil {
+func ask[Request, Response any](ctx context.Context, l *ledger, op service.Operation[Request, Response], r *Request) (*Response, error) {
+	if err := memory.Check(r); err != nil {
 		return nil, err
 	}
 	if l.broken != nil {

@@ -55,11 +55,7 @@ func receiptsText(l *memory.ReceiptList) string {
 	}
 	var text strings.Builder
 	for _, r := range l.Receipts {
-		purpose := string(r.Purpose)
-		if r.Purpose == memory.PurposeRecall {
-			purpose = "recall"
-		}
-		fmt.Fprintf(&text, "- %s %s %s", render.ShortReceipt(r.ID), r.At.UTC().Format("2006-01-02T15:04Z"), purpose)
+		fmt.Fprintf(&text, "- %s %s %s", render.ShortReceipt(r.ID), r.At.UTC().Format("2006-01-02T15:04Z"), cmp.Or(string(r.Purpose), "recall"))
 		if r.Session != "" {
 			fmt.Fprintf(&text, ", session %s turn %d", r.Session, r.Turn)
 		}

@@ -19,23 +19,23 @@ type line struct {
 // closes lines. The end of input in the middle of a line ends that line.
 func readLines(ctx context.Context, in io.Reader, lines chan<- line) {
 	defer close(lines)
+	send := func(l line) bool {
+		select {
+		case lines <- l:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
 	reader := bufio.NewReaderSize(in, 64<<10)
 	for {
 		l, err := readLine(reader, maxLine)
-		if len(l.text) > 0 || l.tooLong {
-			select {
-			case lines <- l:
-			case <-ctx.Done():
-				return
-			}
-		}
-		if errors.Is(err, io.EOF) {
+		if (len(l.text) > 0 || l.tooLong) && !send(l) {
 			return
 		}
 		if err != nil {
-			select {
-			case lines <- line{err: err}:
-			case <-ctx.Done():
+			if !errors.Is(err, io.EOF) {
+				send(line{err: err})
 			}
 			return
 		}

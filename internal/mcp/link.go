@@ -274,35 +274,27 @@ func (l *link) post(ctx context.Context, s *connection, out outgoing) (*http.Res
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json, text/event-stream")
-	request.Header.Set(HeaderDir, l.dir)
-	if l.window != "" {
-		request.Header.Set(HeaderWindow, l.window)
-	}
-	if out.requestID != "" {
-		request.Header.Set(HeaderRequestID, out.requestID)
-	}
 	if agent := l.agent.Load(); out.agent == "" && agent != nil && out.env.modern() {
 		out.agent = *agent
 	}
-	if out.agent != "" {
-		request.Header.Set(HeaderAgent, out.agent)
-	}
-	if out.found != "" {
-		request.Header.Set(HeaderFound, out.found)
+	for name, value := range map[string]string{
+		HeaderDir: l.dir, HeaderWindow: l.window, HeaderRequestID: out.requestID,
+		HeaderAgent: out.agent, HeaderFound: out.found, HeaderToolsets: l.toolsets,
+	} {
+		if value != "" {
+			request.Header.Set(name, value)
+		}
 	}
 	if l.readOnly {
 		request.Header.Set(HeaderReadOnly, "true")
-	}
-	if l.toolsets != "" {
-		request.Header.Set(HeaderToolsets, l.toolsets)
 	}
 	l.identify(request, s, out.env)
 	return l.do(ctx, s, request)
 }
 
-// identify sets the headers that say whose policy holds, and those that streamable HTTP wants. A message that names
-// its own protocol version, as in the stateless revision of MCP, is sent
-// under that one.
+// identify sets the headers that say whose policy holds, and those that streamable HTTP
+// wants. A message that names its own protocol version, as in the stateless revision of MCP,
+// is sent under that one.
 func (l *link) identify(request *http.Request, s *connection, env envelope) {
 	if l.client != "" {
 		request.Header.Set(access.Header, l.client)

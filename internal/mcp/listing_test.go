@@ -39,9 +39,9 @@ func (f finder) SearchTools(_ context.Context, req memory.SearchToolsRequest) (*
 		if !other {
 			server, tool = OwnServer, name
 		}
-		relevance := listFloor
+		relevance := listThreshold
 		if weak, ok := strings.CutSuffix(tool, "?"); ok {
-			tool, relevance = weak, listFloor-.001
+			tool, relevance = weak, listThreshold-.001
 		}
 		found.Tools = append(found.Tools, memory.FoundTool{ID: "o-" + name, ServerName: server, Name: tool, Active: true, Relevance: relevance,
 			InputSchema: json.RawMessage(`{"type":"object"}`)})

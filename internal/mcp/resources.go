@@ -80,30 +80,25 @@ func (s *Server) readResource(ctx context.Context, uri string, header http.Heade
 		}
 	}
 	c := s.call(ctx, header)
-	project := c.agent.project("")
-	if project == "" {
-		project = c.assumed.project
-	}
-	ref := func(request any, op *service.Spec) (any, error) { return s.svc.Call(ctx, op, request, nil) }
+	project := c.project()
 	switch {
 	case uri == projectResource:
-		r, err := ref(memory.TaskWindowRequest{Project: project, Caller: c.caller}, service.TaskWindow.Spec)
+		r, err := service.TaskWindow.Do(ctx, s.svc, memory.TaskWindowRequest{Project: project, Caller: c.caller})
 		if err != nil {
 			return "", err
 		}
-		return fence(r.(*memory.TaskWindow).Text), nil
+		return fence(r.Text), nil
 	case parts[0] == "lesson" && len(parts) == 2:
-		r, err := ref(memory.RecallRequest{IDs: parts[1:], Project: project, Caller: c.caller}, service.Recall.Spec)
+		r, err := service.Recall.Do(ctx, s.svc, memory.RecallRequest{IDs: parts[1:], Project: project, Caller: c.caller})
 		if err != nil {
 			return "", err
 		}
-		answer := r.(*memory.RecallResponse)
-		if len(answer.Items) == 0 {
+		if len(r.Items) == 0 {
 			return "", memory.Errorf(memory.CodeNotFound, "no lesson %s", memory.Quote(parts[1]))
 		}
-		return answer.Text, nil // recall fences it
+		return r.Text, nil // recall fences it
 	case parts[0] == "session" && len(parts) == 2:
-		r, err := ref(memory.SummarizeRequest{Scope: &memory.Scope{Session: parts[1]}, Project: project, Caller: c.caller}, service.SummarizeSession.Spec)
+		r, err := service.SummarizeSession.Do(ctx, s.svc, memory.SummarizeRequest{Scope: &memory.Scope{Session: parts[1]}, Project: project, Caller: c.caller})
 		if err != nil {
 			return "", err
 		}
@@ -113,11 +108,11 @@ func (s *Server) readResource(ctx context.Context, uri string, header http.Heade
 		if err != nil || turn < 1 {
 			return "", memory.Invalid("turn", "1–1000000", "%q is not the number of a turn", parts[2])
 		}
-		r, err := ref(memory.ContextOfRequest{Turn: turn, SessionRef: memory.SessionRef{SessionID: parts[1], Project: project, Caller: c.caller}}, service.ContextOf.Spec)
+		r, err := service.ContextOf.Do(ctx, s.svc, memory.ContextOfRequest{Turn: turn, SessionRef: memory.SessionRef{SessionID: parts[1], Project: project, Caller: c.caller}})
 		if err != nil {
 			return "", err
 		}
-		return turnText(r.(*memory.TurnContext)), nil
+		return turnText(r), nil
 	}
 	return "", memory.Errorf(memory.CodeNotFound, "recalld has no resource %s", memory.Quote(uri))
 }
@@ -135,21 +130,18 @@ func (c completions) CompleteResourceArgument(ctx context.Context, uri string, a
 		header = w.request.Header
 	}
 	by := c.s.call(ctx, header)
-	project := by.agent.project("")
-	if project == "" {
-		project = by.assumed.project
-	}
+	project := by.project()
 	var ids []string
 	switch {
 	case uri == lessonResource:
-		if r, err := c.s.svc.Call(ctx, service.Lessons.Spec, memory.LessonsRequest{Limit: 1000, Project: project, Caller: by.caller}, nil); err == nil {
-			for _, item := range r.(*memory.LessonList).Lessons {
+		if r, err := service.Lessons.Do(ctx, c.s.svc, memory.LessonsRequest{Limit: 1000, Project: project, Caller: by.caller}); err == nil {
+			for _, item := range r.Lessons {
 				ids = append(ids, item.ID)
 			}
 		}
 	case uri == sessionResource, uri == turnResource && argument.Name == "session":
-		if r, err := c.s.svc.Call(ctx, service.Sessions.Spec, memory.SessionsRequest{Limit: 50, Project: project, Caller: by.caller}, nil); err == nil {
-			for _, view := range r.(*memory.SessionList).Sessions {
+		if r, err := service.Sessions.Do(ctx, c.s.svc, memory.SessionsRequest{Limit: 50, Project: project, Caller: by.caller}); err == nil {
+			for _, view := range r.Sessions {
 				ids = append(ids, view.SessionID)
 			}
 		}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,9 @@ func (s *Server) call(ctx context.Context, header http.Header) call {
 	}
 	return c
 }
+
+// project is what a call is about that names no project, empty for that of its folder.
+func (c call) project() string { return cmp.Or(c.agent.project(""), c.assumed.project) }
 
 // handler makes the handler of a tool. Whatever goes wrong, a panic included, becomes a
 // refusal and never a protocol error.

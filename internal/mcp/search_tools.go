@@ -10,12 +10,12 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// listFloor is the relevance from which a tool of recalld's own has its group listed. A
+// listThreshold is the relevance from which a tool of recalld's own has its group listed. A
 // search answers with less relevant tools too, because the agent chooses; but what is listed costs tokens
 // with every request from then on. Beside a host with 20 tools, 47 of 100 queries for
 // other tools (queries.txt of internal/daemon) find one of recalld's own, and 3 one of .5
 // and more; of 31 phrases for these each does.
-const listFloor = 0.5
+const listThreshold = 0.5
 
 // alsoOwn lets a search find recalld's own tools beside the host's, but for those that the
 // client may not call.
@@ -29,12 +29,14 @@ func alsoOwn(_ context.Context, c call, r *memory.SearchToolsRequest) error {
 func searchToolsText(ctx context.Context, s *Server, _ call, _ memory.SearchToolsRequest, matches *memory.ToolMatches) string {
 	var groups []service.Group
 	for _, t := range matches.Tools {
-		if g := s.groups[t.Name]; t.ServerName == OwnServer && t.Relevance >= listFloor && g != "" && g != service.Core && !slices.Contains(groups, g) {
-			groups = append(groups, g)
+		op := s.ops[t.Name]
+		if op != nil && t.ServerName == OwnServer && t.Relevance >= listThreshold && op.Group != service.Core && !slices.Contains(groups, op.Group) {
+			groups = append(groups, op.Group)
 		}
 	}
+	text := strings.TrimSpace(matches.Text)
 	if s.static(ctx) {
-		return strings.TrimSpace(matches.Text) + s.callable(matches.Tools)
+		return text + s.callable(matches.Tools)
 	}
 	s.list(ctx, groups...)
 	var listed []string
@@ -43,12 +45,6 @@ func searchToolsText(ctx context.Context, s *Server, _ call, _ memory.SearchTool
 			listed = append(listed, t.name)
 		}
 	}
-	return foundText(matches, listed)
-}
-
-// foundText is the service's text, and what the search has listed.
-func foundText(m *memory.ToolMatches, listed []string) string {
-	text := strings.TrimSpace(m.Text)
 	if len(listed) > 0 {
 		text += fmt.Sprintf("\n\nrecalld lists these from now on: %s. If you do not see them among your tools, use %s.",
 			strings.Join(listed, ", "), CallTool)
@@ -62,7 +58,7 @@ func (s *Server) callable(tools []memory.FoundTool) string {
 	var text strings.Builder
 	for _, t := range s.tools {
 		found := slices.ContainsFunc(tools, func(f memory.FoundTool) bool {
-			return f.ServerName == OwnServer && f.Name == t.name && f.Relevance >= listFloor
+			return f.ServerName == OwnServer && f.Name == t.name && f.Relevance >= listThreshold
 		})
 		if found && t.op.Group != service.Core {
 			fmt.Fprintf(&text, "\n- %s: %s", t.name, t.in.Brief(true).Raw())

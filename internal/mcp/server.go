@@ -15,10 +15,10 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -121,29 +121,14 @@ const DefaultKnowledgePrefix = "mm_"
 const maxPrefix = 40
 
 func (o *Options) validate() error {
-	if o.Version == "" {
-		o.Version = "dev"
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.RootsTimeout == 0 {
-		o.RootsTimeout = 200 * time.Millisecond
-	}
-	if o.SessionTTL == 0 {
-		o.SessionTTL = 24 * time.Hour
-	}
-	if o.MaxSessions == 0 {
-		o.MaxSessions = 1024
-	}
+	o.Version = cmp.Or(o.Version, "dev")
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.RootsTimeout = cmp.Or(o.RootsTimeout, 200*time.Millisecond)
+	o.SessionTTL = cmp.Or(o.SessionTTL, 24*time.Hour)
+	o.MaxSessions = cmp.Or(o.MaxSessions, 1024)
+	o.KnowledgePrefix = cmp.Or(o.KnowledgePrefix, new(DefaultKnowledgePrefix))
 	if o.Notice == nil {
 		o.Notice = func() string { return "" }
-	}
-	if o.KnowledgePrefix == nil {
-		o.KnowledgePrefix = new(DefaultKnowledgePrefix)
-	}
-	if o.RootsTimeout < 0 || o.SessionTTL < 0 {
-		return errors.New("mcp options: a time limit is negative")
 	}
 	if prefix := *o.KnowledgePrefix; len(prefix) > maxPrefix || strings.ContainsFunc(prefix, notInName) {
 		return fmt.Errorf("mcp options: %q cannot begin a tool's name", prefix)
@@ -170,9 +155,7 @@ type Server struct {
 	tools []ownTool
 	// handlers are those of the tools, by name, for call_tool.
 	handlers map[string]server.ToolHandlerFunc
-	groups   map[string]service.Group // of the tools, by name
 	first    map[string]bool          // the tools that are listed from the start
-	reads    map[string]bool          // the tools that change nothing
 	ops      map[string]*service.Spec // of the tools, by name
 
 	mu    sync.Mutex // guards roots, agents, found and sessions
@@ -200,7 +183,7 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{svc: svc, opts: opts, log: opts.Logger, ctx: ctx, cancel: cancel,
-		tools: tools, handlers: map[string]server.ToolHandlerFunc{}, groups: map[string]service.Group{}, first: first, reads: map[string]bool{}, ops: map[string]*service.Spec{},
+		tools: tools, handlers: map[string]server.ToolHandlerFunc{}, first: first, ops: map[string]*service.Spec{},
 		roots: map[string]*roots{}, agents: map[string]agent{}, found: map[string]found{}, sessions: map[string]time.Time{}}
 
 	hooks := &server.Hooks{}
@@ -228,8 +211,7 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 		server.WithHooks(hooks),
 	)
 	for _, t := range tools {
-		s.groups[t.name], s.reads[t.name], s.ops[t.name] = t.op.Group, t.op.ReadOnly, t.op
-		s.handlers[t.name] = s.handler(t)
+		s.ops[t.name], s.handlers[t.name] = t.op, s.handler(t)
 		s.mcp.AddTool(t.describe(opts.StructuredContent), s.handlers[t.name])
 	}
 	s.mcp.AddTool(describeCallTool(), s.callTool)

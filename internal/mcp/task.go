@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -25,17 +26,11 @@ func taskText(verb string) func(*memory.TaskSaved) string {
 }
 
 func windowText(window *memory.TaskWindow) string {
-	if text := fence(window.Text); text != "" {
-		return text
-	}
-	return "No completed tasks and no blockers."
+	return cmp.Or(fence(window.Text), "No completed tasks and no blockers.")
 }
 
 func historyText(found *memory.TaskHistory) string {
-	text := fence(found.Text)
-	if text == "" {
-		text = "No event of a task."
-	}
+	text := cmp.Or(fence(found.Text), "No event of a task.")
 	if found.More {
 		text = strings.TrimRight(text, "\n") + fmt.Sprintf("\nThere may be older ones: before %d.", found.Before)
 	}

@@ -155,10 +155,8 @@ func (t ownTool) call(ctx context.Context, s *Server, c call, arguments json.Raw
 			return "", nil, false, err
 		}
 	}
-	if v, ok := pointer.Interface().(interface{ Validate() error }); ok {
-		if err := v.Validate(); err != nil {
-			return "", nil, false, err
-		}
+	if err := memory.Check(pointer.Interface()); err != nil {
+		return "", nil, false, err
 	}
 	request := pointer.Elem().Interface()
 	response, err := s.svc.Call(ctx, t.op, request, c.report)

@@ -21,14 +21,15 @@ func (s *Server) shows(ctx context.Context, header http.Header, tool string) boo
 	if tool == CallTool {
 		return true
 	}
-	if onlyReads(header) && !s.reads[tool] || !s.permitted(ctx, tool) {
+	op := s.ops[tool]
+	if onlyReads(header) && (op == nil || !op.ReadOnly) || !s.permitted(ctx, tool) {
 		return false
 	}
 	listed := s.first
 	if asked := s.toolsetsOf(header); asked != nil {
 		listed = asked
 	}
-	return listed[tool] || slices.Contains(s.foundBy(ctx).groups, s.groups[tool])
+	return listed[tool] || op != nil && slices.Contains(s.foundBy(ctx).groups, op.Group)
 }
 
 // permitted says that the client of a call may use a tool.
@@ -77,7 +78,7 @@ func (s *Server) reachable(ctx context.Context, header http.Header, err error) e
 // the names that clients make up and those that are near.
 func (s *Server) redirect(_ context.Context, _ any, request *mcpgo.CallToolRequest) {
 	name := request.Params.Name
-	if _, known := s.handlers[name]; known || name == CallTool || s.isOther(name) {
+	if _, known := s.handlers[name]; known || name == CallTool || s.mcp.GetTool(name) != nil { // which may have others than ownTools
 		return
 	}
 	arguments := request.Params.RawArguments
@@ -87,6 +88,3 @@ func (s *Server) redirect(_ context.Context, _ any, request *mcpgo.CallToolReque
 	request.Params.Name, request.Params.Arguments = CallTool, nil
 	request.Params.RawArguments = []byte(plainJSON(callToolArguments{Name: name, Arguments: arguments}))
 }
-
-// isOther says whether mcp-go has a tool that is not of ownTools.
-func (s *Server) isOther(name string) bool { return s.mcp.GetTool(name) != nil }

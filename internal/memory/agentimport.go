@@ -17,9 +17,6 @@ type AgentImportRequest struct {
 	Since time.Time `json:"since,omitzero"`
 }
 
-// Validate checks the limits.
-func (r *AgentImportRequest) Validate() error { return check(r) }
-
 // AgentImportProgress is one message of an import.
 type AgentImportProgress struct {
 	Done  int `json:"done"`

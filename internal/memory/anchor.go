@@ -202,9 +202,6 @@ const (
 // MaxLessonsFound bounds the lessons that words find.
 const MaxLessonsFound = 1000
 
-// Validate checks the limits and fills in the defaults.
-func (r *LessonsRequest) Validate() error { return check(r) }
-
 // DefaultLessons and MaxLessonsListed bound a list of lessons.
 const (
 	DefaultLessons   = 20

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"time"
 )
 
@@ -17,8 +16,8 @@ type LogLine struct {
 	Command     string
 	Lesson      string
 	SuccessRate string
-	// Counted says that the line is no telling of the lesson: it tells what outcomes
-	// had made of its rate by then. An export writes such lines.
+	// Counted says that the line does not report the lesson, but the rate that outcomes had
+	// given it by then. An export writes such lines.
 	Counted bool
 	Tags    []string
 	// Supersedes and Retracts name lessons by id that this line withdraws.
@@ -34,8 +33,8 @@ type LogLine struct {
 // ImportRequest names what to take over: a lesson log, a folder of logs, a
 // session's folder or a tree of them.
 type ImportRequest struct {
-	Path    string `json:"path"`
-	Project string `json:"project,omitempty"`
+	Path    string `json:"path" limit:"1-4096" text:"absolute"`
+	Project string `json:"project,omitempty" limit:"0-4096" text:"exact"`
 	Caller  Caller `json:"caller,omitzero"`
 }
 
@@ -65,8 +64,8 @@ type ImportProblem struct {
 // repository, and its sessions as a tree, in a folder.
 type ExportRequest struct {
 	// Path is a folder that is empty or does not exist.
-	Path    string `json:"path"`
-	Project string `json:"project,omitempty"`
+	Path    string `json:"path" limit:"1-4096" text:"absolute"`
+	Project string `json:"project,omitempty" limit:"0-4096" text:"exact"`
 	Caller  Caller `json:"caller,omitzero"`
 }
 
@@ -82,22 +81,6 @@ type Exported struct {
 	// LeftOut counts lessons that are no longer recalled and stay out of the export:
 	// what withdrew them is not in it, so importing would bring them back.
 	LeftOut int `json:"left_out,omitempty"`
-}
-
-// Validate checks the limits.
-func (r *ImportRequest) Validate() error { return archivePath(r.Path, r.Project) }
-
-// Validate checks the limits.
-func (r *ExportRequest) Validate() error { return archivePath(r.Path, r.Project) }
-
-func archivePath(path, project string) error {
-	if err := Text("path", path, 1, MaxPathText); err != nil {
-		return err
-	}
-	if !filepath.IsAbs(path) { // never relative to the daemon's own folder
-		return Invalid("path", "an absolute path", "%s is relative", Quote(path))
-	}
-	return Text("project", project, 0, MaxPathText)
 }
 
 // ArchiveKind is the kind of a line of an archive.
@@ -126,20 +109,10 @@ type ArchivedState struct {
 
 // ArchiveRequest names the file of an archive, by its absolute path.
 type ArchiveRequest struct {
-	Path string `json:"path" limit:"1-4096" text:"exact"`
+	Path string `json:"path" limit:"1-4096" text:"absolute"`
 	// DryRun only reads and verifies; of an import.
 	DryRun bool   `json:"dry_run,omitempty"`
 	Caller Caller `json:"caller,omitzero"`
-}
-
-// Validate checks the limits.
-func (r *ArchiveRequest) Validate() error { return check(r) }
-
-func (r *ArchiveRequest) relations(string) error {
-	if !filepath.IsAbs(r.Path) {
-		return Invalid("path", "an absolute path", "%s is relative", Quote(r.Path))
-	}
-	return nil
 }
 
 // ArchiveProgress counts the lines that are done; Total is 0 while it is unknown.
@@ -159,7 +132,7 @@ type Archive struct {
 	Bytes     int64     `json:"bytes"`
 	// Counts are the lines of each kind.
 	Counts map[ArchiveKind]int `json:"counts"`
-	// Added are those of them that were new here. What is known already, or was forgotten
+	// Added counts the lines that were new here. What is known already, or was forgotten
 	// here, is left as it is.
 	Added map[ArchiveKind]int `json:"added,omitempty"`
 	// LeftOut are records that were forgotten here.

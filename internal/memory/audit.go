@@ -16,9 +16,6 @@ type AuditRequest struct {
 	Failed    bool      `json:"failed,omitempty" desc:"Only those that were refused or failed."`
 }
 
-// Validate checks the limits and fills in the defaults.
-func (r *AuditRequest) Validate() error { return check(r) }
-
 // AuditLine is a call that changed something, or was refused. What it says of its caller is
 // what the caller says of itself.
 type AuditLine struct {

@@ -6,7 +6,7 @@ type (
 	// BackupRequest asks for a backup.
 	BackupRequest struct {
 		// Path is the folder of the backups; empty is that of the settings.
-		Path string `json:"path,omitempty"`
+		Path string `json:"path,omitempty" limit:"0-4096" text:"exact"`
 	}
 	// BackupProgress is how far a backup is, in bytes. Total is about what the last one had,
 	// 0 for the first.
@@ -43,12 +43,4 @@ type Backup struct {
 	// Damage says why it cannot be used, Newer that only a newer program can restore it.
 	Damage string `json:"damage,omitempty"`
 	Newer  bool   `json:"newer,omitempty"`
-}
-
-// Validate checks the limits.
-func (r *BackupRequest) Validate() error {
-	if r.Path == "" {
-		return nil
-	}
-	return Text("path", r.Path, 1, MaxPathText)
 }

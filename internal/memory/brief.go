@@ -9,9 +9,6 @@ type BriefRequest struct {
 	Caller    Caller `json:"caller,omitzero"`
 }
 
-// Validate checks the limits and fills in the defaults.
-func (r *BriefRequest) Validate() error { return check(r) }
-
 // Brief holds the pinned lessons of a project, its active blockers, lessons that have worked,
 // and its last tasks, as many as the text has room for; after a compaction first what the
 // session did. A project without any has an empty one.

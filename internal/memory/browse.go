@@ -13,9 +13,6 @@ type ActivityRequest struct {
 	Caller  Caller `json:"caller,omitzero"`
 }
 
-// Validate checks the limits and fills in the default.
-func (r *ActivityRequest) Validate() error { return check(r) }
-
 // Activity counts memories by the day on which they were made, in UTC.
 type Activity struct {
 	Days []DayCount `json:"days" desc:"Oldest first, those without any included."`
@@ -40,9 +37,6 @@ type RepoFilesRequest struct {
 	Skip  int    `json:"skip,omitempty" limit:"0-10000000" desc:"How many to leave out at the beginning."`
 	Limit int    `json:"limit,omitempty" limit:"1-1000" default:"100"`
 }
-
-// Validate checks the limits and fills in the default.
-func (r *RepoFilesRequest) Validate() error { return check(r) }
 
 // RepoFiles is what is indexed of a folder.
 type RepoFiles struct {
@@ -79,9 +73,6 @@ type MapRequest struct {
 	Again bool `json:"again,omitempty" desc:"Compute it anew, in the background."`
 }
 
-// Validate has nothing to check.
-func (r *MapRequest) Validate() error { return check(r) }
-
 // MapScale is the largest coordinate of a point.
 const MapScale = 65535
 
@@ -115,9 +106,6 @@ type MemoryMap struct {
 type LogRequest struct {
 	Lines int `json:"lines,omitempty" limit:"1-1000" default:"100" desc:"Most lines."`
 }
-
-// Validate checks the limits and fills in the default.
-func (r *LogRequest) Validate() error { return check(r) }
 
 // LogLines are lines of the daemon's log.
 type LogLines struct {

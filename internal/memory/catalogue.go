@@ -80,7 +80,8 @@ func (s *Server) Validate(at string) error { return checkStruct(reflect.ValueOf(
 
 func (s *Server) relations(at string) error { return oneLine(at+"name", s.Name) }
 
-// RegisterRequest registers entries and settings of servers.
+// RegisterRequest registers entries and settings of servers. Two entries of the same type,
+// name and server are an error, and so are two servers of one name.
 type RegisterRequest struct {
 	RequestID string `json:"request_id,omitempty" limit:"0-200"`
 	// Source says who registers: a host's name; by default the caller's client. What
@@ -93,10 +94,6 @@ type RegisterRequest struct {
 	Project string `json:"project,omitempty" limit:"0-4096"`
 	Caller  Caller `json:"caller,omitzero"`
 }
-
-// Validate checks the limits and trims all texts. Two entries of the same type, name
-// and server are an error, and so are two servers of one name.
-func (r *RegisterRequest) Validate() error { return check(r) }
 
 func (r *RegisterRequest) relations(string) error {
 	if len(r.Entries) == 0 && len(r.Servers) == 0 && !r.Replace {
@@ -119,9 +116,6 @@ type UnregisterRequest struct {
 	Project   string `json:"project,omitempty" limit:"0-4096"`
 	Caller    Caller `json:"caller,omitzero"`
 }
-
-// Validate checks the limits.
-func (r *UnregisterRequest) Validate() error { return check(r) }
 
 func (r *UnregisterRequest) relations(string) error {
 	if err := either("entries", len(r.Entries) > 0, "source", r.Source != ""); err != nil {
@@ -176,9 +170,6 @@ type EntriesRequest struct {
 	Caller  Caller `json:"caller,omitzero"`
 }
 
-// Validate checks the limits.
-func (r *EntriesRequest) Validate() error { return check(r) }
-
 // EntryState is an entry with what applies to it.
 type EntryState struct {
 	ID string `json:"id"` // of the record
@@ -216,9 +207,6 @@ type SearchToolsRequest struct {
 	Hidden []string `json:"-"`
 	SessionRef
 }
-
-// Validate checks the limits and fills in the default.
-func (r *SearchToolsRequest) Validate() error { return check(r) }
 
 // FoundTool is a tool that a search found.
 type FoundTool struct {
@@ -314,9 +302,6 @@ func EntryText(kind Kind, description, content string, schema json.RawMessage) s
 // EntryKinds are the types of entries, in the order in which contexts show them.
 var EntryKinds = []Kind{Rule, Reference, Tool}
 
-// Includes lists every include mode.
-var Includes = []Include{IncludeAlways, IncludeManual, IncludeAgent}
-
 func validSource(source string) error {
 	if strings.HasPrefix(source, FilePrefix) {
 		return Invalid("source", "a name that does not begin with "+FilePrefix, "%s is taken for a file", Quote(source))
@@ -328,7 +313,7 @@ func validSource(source string) error {
 // their texts in place.
 func ValidEntries(entries []CatalogueEntry) error {
 	r := RegisterRequest{Entries: entries, Replace: true}
-	err := check(&r)
+	err := Check(&r)
 	copy(entries, r.Entries)
 	return err
 }

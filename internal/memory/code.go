@@ -214,9 +214,6 @@ type IndexRequest struct {
 	Caller Caller `json:"caller,omitzero"`
 }
 
-// Validate checks the limits and fills in the path.
-func (r *IndexRequest) Validate() error { return check(r) }
-
 func (r *IndexRequest) relations(string) error {
 	r.Path = cmp.Or(r.Path, r.SandboxRoot, r.Caller.Dir)
 	return Text("path", r.Path, 1, MaxPathText)
@@ -274,7 +271,7 @@ type SandboxState struct {
 
 // SkippedRequest asks which files of a folder's repository are not indexed.
 type SkippedRequest struct {
-	Path   string `json:"path"`
+	Path   string `json:"path" text:"exact"`
 	Caller Caller `json:"caller,omitzero"`
 }
 
@@ -301,7 +298,7 @@ type SkippedList struct {
 // PauseRequest holds indexing, or lets it go on: of the project that a folder
 // belongs to, or, without a path, all work in the background.
 type PauseRequest struct {
-	Path   string `json:"path,omitempty"`
+	Path   string `json:"path,omitempty" text:"exact"`
 	Resume bool   `json:"resume,omitempty"`
 	Caller Caller `json:"caller,omitzero"`
 }
@@ -323,9 +320,6 @@ type FilesRequest struct {
 	Limit   int    `json:"limit,omitempty" limit:"1-1000" default:"20"`
 	Caller  Caller `json:"caller,omitzero"`
 }
-
-// Validate checks the limits and fills in the defaults.
-func (r *FilesRequest) Validate() error { return check(r) }
 
 // DefaultFiles and MaxFilesListed bound a list of files.
 const (

@@ -46,9 +46,6 @@ type ContextItem struct {
 // ContextRequest asks for a session's context.
 type ContextRequest struct{ SessionRef }
 
-// Validate checks the limits.
-func (r *ContextRequest) Validate() error { return check(r) }
-
 // ChangeContextRequest changes a session's context by hand.
 type ChangeContextRequest struct {
 	RequestID string        `json:"request_id,omitempty" limit:"0-200"`
@@ -56,9 +53,6 @@ type ChangeContextRequest struct {
 	Remove    []Ref         `json:"remove,omitempty" limit:"0-200"`
 	SessionRef
 }
-
-// Validate checks the limits and fills in the default mode of added entries.
-func (r *ChangeContextRequest) Validate() error { return check(r) }
 
 func (r *ChangeContextRequest) relations(string) error {
 	if len(r.Add)+len(r.Remove) == 0 {
@@ -127,9 +121,6 @@ type AssembleRequest struct {
 	Schemas bool `json:"schemas,omitempty" desc:"Answer with the schemas of all active tools."`
 	SessionRef
 }
-
-// Validate checks the limits. Zero values are left to the settings.
-func (r *AssembleRequest) Validate() error { return check(r) }
 
 // AssembledItem is an entry with what it hands out.
 type AssembledItem struct {
@@ -238,10 +229,7 @@ func (e *Entity) relations(at string) (err error) {
 // WorkingContextRequest asks for a session's working context.
 type WorkingContextRequest struct{ SessionRef }
 
-// Validate checks the limits.
-func (r *WorkingContextRequest) Validate() error { return check(r) }
-
-// ReportRequest tells what a session used and met.
+// ReportRequest tells what a session used and met. A tool of the host itself has no server.
 type ReportRequest struct {
 	RequestID string    `json:"request_id,omitempty" limit:"0-200"`
 	UsedTools []ToolRef `json:"usedTools,omitempty" limit:"0-1000"`
@@ -251,10 +239,6 @@ type ReportRequest struct {
 	ClearDiscovered bool `json:"clearDiscovered,omitempty" desc:"Forget the tools that search_tools found."`
 	SessionRef
 }
-
-// Validate checks the limits and writes the data of entities without spaces. A tool of
-// the host itself has no server.
-func (r *ReportRequest) Validate() error { return check(r) }
 
 func (r *ReportRequest) relations(string) error {
 	if len(r.UsedTools)+len(r.Entities) == 0 && !r.ClearDiscovered {
@@ -305,7 +289,8 @@ const (
 	SummaryName = "summary of the last compaction"
 )
 
-// CompactRequest is a clean slate.
+// CompactRequest is a clean slate. How many tokens a summary has, and whether it names a
+// tool, the compaction checks.
 type CompactRequest struct {
 	RequestID string `json:"request_id,omitempty" limit:"0-200"`
 	// Summary says what was done, with names and ids, and names no tool. Where it is
@@ -316,10 +301,6 @@ type CompactRequest struct {
 	KeepTurns int `json:"keepTurns,omitempty" limit:"1-100" desc:"Recent turns to keep; default: the settings', 3."`
 	SessionRef
 }
-
-// Validate checks the limits. How many tokens a summary has, and whether it names a
-// tool, the compaction checks.
-func (r *CompactRequest) Validate() error { return check(r) }
 
 // Compacted is the answer to a compaction.
 type Compacted struct {
@@ -345,9 +326,6 @@ type Ref struct {
 	Name       string `json:"name" limit:"1-200"`
 	ServerName string `json:"serverName,omitempty" limit:"0-200" desc:"Of a tool; rules and references have none." out:"-"`
 }
-
-// Validate checks an identity and trims it; errors name fields that begin with at.
-func (r *Ref) Validate(at string) error { return checkStruct(reflect.ValueOf(r).Elem(), at) }
 
 func (r *Ref) relations(at string) error {
 	if err := oneLine(at+"name", r.Name); err != nil {

@@ -15,9 +15,6 @@ type SearchStepsRequest struct {
 	Caller  Caller       `json:"caller,omitzero"`
 }
 
-// Validate checks the limits and fills in the defaults.
-func (r *SearchStepsRequest) Validate() error { return check(r) }
-
 func (r *SearchStepsRequest) relations(string) error {
 	r.Scope = cmp.Or(r.Scope, &Scope{Name: ScopeAll})
 	return nil
@@ -33,9 +30,6 @@ type LastStepsRequest struct {
 	Caller  Caller       `json:"caller,omitzero"`
 }
 
-// Validate checks the limits and fills in the defaults.
-func (r *LastStepsRequest) Validate() error { return check(r) }
-
 func (r *LastStepsRequest) relations(string) error {
 	r.Scope = cmp.Or(r.Scope, &Scope{Name: ScopeCurrent})
 	return nil
@@ -47,9 +41,6 @@ type SummarizeRequest struct {
 	Project string `json:"project,omitempty" limit:"0-4096" mcp:"-"`
 	Caller  Caller `json:"caller,omitzero"`
 }
-
-// Validate checks the limits and fills in the default.
-func (r *SummarizeRequest) Validate() error { return check(r) }
 
 func (r *SummarizeRequest) relations(string) error {
 	r.Scope = cmp.Or(r.Scope, &Scope{Name: ScopeCurrent})
@@ -67,9 +58,6 @@ type SessionsRequest struct {
 	Project string       `json:"project,omitempty" limit:"0-4096" mcp:"-"`
 	Caller  Caller       `json:"caller,omitzero"`
 }
-
-// Validate checks the limits and fills in the defaults.
-func (r *SessionsRequest) Validate() error { return check(r) }
 
 // StepFilters are the filters of the knowledge tools; they are ANDed. The fields are
 // pointers because an empty value is an error.

@@ -24,18 +24,18 @@ func TestLanguage(t *testing.T) {
 
 func TestFiltersNameTheLanguage(t *testing.T) {
 	r := RecallRequest{Query: "x", Filters: &Filters{Lang: "Golang"}}
-	if err := r.Validate(); err != nil || r.Filters.Lang != "go" {
-		t.Errorf("Validate = %v with language %q, want go", err, r.Filters.Lang)
+	if err := Check(&r); err != nil || r.Filters.Lang != "go" {
+		t.Errorf("Check = %v with language %q, want go", err, r.Filters.Lang)
 	}
-	if err := r.Validate(); err != nil || r.Filters.Lang != "go" {
+	if err := Check(&r); err != nil || r.Filters.Lang != "go" {
 		t.Errorf("validated again: %v with language %q, want go", err, r.Filters.Lang)
 	}
 	r.Filters.Lang = "klingon"
-	if err := r.Validate(); CodeOf(err) != CodeInvalidInput {
-		t.Errorf("Validate = %v, want an unknown language refused", err)
+	if err := Check(&r); CodeOf(err) != CodeInvalidInput {
+		t.Errorf("Check = %v, want an unknown language refused", err)
 	}
 	r.Filters.Lang = strings.Repeat("g", MaxNameText+1)
-	if err := r.Validate(); err == nil || !strings.Contains(err.Error(), "200") {
-		t.Errorf("Validate = %v, want the limit", err)
+	if err := Check(&r); err == nil || !strings.Contains(err.Error(), "200") {
+		t.Errorf("Check = %v, want the limit", err)
 	}
 }

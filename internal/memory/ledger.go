@@ -63,7 +63,7 @@ type Receipt struct {
 	Turn    int     `json:"turn,omitempty"`
 	// Settings are those that the answer was made with.
 	Settings *AnswerSettings `json:"settings,omitempty" desc:"Those that it was made with." mcp:"flat"`
-	// ItemVerdict are the verdicts that came later, oldest first.
+	// Judged are the verdicts that came later, oldest first.
 	Judged []ItemVerdict `json:"judged,omitempty" desc:"Verdicts, oldest first."`
 }
 
@@ -198,9 +198,6 @@ type ReceiptsRequest struct {
 	Caller    Caller    `json:"caller,omitzero"`
 }
 
-// Validate checks the limits and fills in the default.
-func (r *ReceiptsRequest) Validate() error { return check(r) }
-
 func (r *ReceiptsRequest) relations(string) error {
 	if r.Turn != nil && r.SessionID == "" {
 		return Invalid("turn", "with a sessionId", "turns are counted within a session")
@@ -224,9 +221,6 @@ type ContextOfRequest struct {
 	Texts bool `json:"texts,omitempty" desc:"With the texts handed out, where they are as they were."`
 	SessionRef
 }
-
-// Validate checks the limits; turn 0 is the last one.
-func (r *ContextOfRequest) Validate() error { return check(r) }
 
 // TurnContext is what a turn was given.
 type TurnContext struct {
@@ -256,9 +250,6 @@ type FeedbackRequest struct {
 	Caller    Caller  `json:"caller,omitzero"`
 }
 
-// Validate checks the limits and trims the texts.
-func (r *FeedbackRequest) Validate() error { return check(r) }
-
 // ItemFeedback is what a verdict came to on one item.
 type ItemFeedback struct {
 	ID   string `json:"id"`
@@ -280,7 +271,8 @@ type FeedbackResult struct {
 	Seq      uint64 `json:"seq"`
 }
 
-// ReplayRequest asks past queries again: the queries of a session, or since a time.
+// ReplayRequest asks past queries again: the queries of a session, or since a time. Whether
+// the embedder exists, the read path checks.
 type ReplayRequest struct {
 	SessionID string    `json:"sessionId,omitempty" limit:"4-200" text:"id"`
 	Since     time.Time `json:"since,omitzero"`
@@ -292,10 +284,6 @@ type ReplayRequest struct {
 	Project      string           `json:"project,omitempty" limit:"0-4096"`
 	Caller       Caller           `json:"caller,omitzero"`
 }
-
-// Validate checks the limits and fills in the default. Whether the embedder exists, the
-// read path checks.
-func (r *ReplayRequest) Validate() error { return check(r) }
 
 func (r *ReplayRequest) relations(string) error {
 	if r.SessionID == "" && r.Since.IsZero() {
@@ -337,8 +325,8 @@ type ReplayedAnswer struct {
 	Query   string         `json:"query"`
 	At      time.Time      `json:"at"`
 	Items   []ReplayedItem `json:"items"`
-	// DataChanged and SettingsChanged tell what is different: of the recorded answer
-	// for the data's sake, and of that for the settings'.
+	// DataChanged says that today's data changes the recorded answer, SettingsChanged that
+	// the new settings change it once more.
 	DataChanged     bool   `json:"data_changed,omitempty"`
 	SettingsChanged bool   `json:"settings_changed,omitempty"`
 	Error           string `json:"error,omitempty"` // why it could not be asked

@@ -26,9 +26,9 @@ type Event struct {
 	Context string    `json:"context"`
 	Command string    `json:"command,omitempty"`
 	Lesson  string    `json:"lesson"`
-	// Rate counts outcomes; nil when none is known. It is what the latest
-	// telling with a rate said, and the outcomes since. RateAt is when it last
-	// changed: a telling of before does not replace it.
+	// Rate counts outcomes; nil when none is known. It is the rate of the latest report
+	// that has one, and the outcomes since. RateAt is when it last changed: an older report
+	// does not replace it.
 	Rate   *Rate     `json:"rate,omitempty"`
 	RateAt time.Time `json:"rate_at,omitzero"`
 	// Seen counts how often the same lesson was remembered.
@@ -121,7 +121,7 @@ type RememberRequest struct {
 	RequestID string    `json:"request_id,omitempty" limit:"0-200"`
 	Repo      string    `json:"repo,omitempty" limit:"0-200" desc:"Default: the one you work in."`
 	Type      EventType `json:"event_type,omitempty" enum:"error,success,pattern" usual:"pattern" desc:"error: wrong, then right; success: a known problem solved; pattern: reusable."` // default: pattern
-	// AlsoType is Type under its short name. Validate puts it into Type.
+	// AlsoType is Type under its short name. Check puts it into Type.
 	AlsoType    EventType `json:"type,omitempty" enum:"error,success,pattern" desc:"The same as event_type." mcp:"deprecated"`
 	Context     string    `json:"context,omitempty" limit:"0-2000" desc:"What was attempted, with the error."`
 	Command     string    `json:"command,omitempty" limit:"0-2000" desc:"The exact command."`
@@ -141,9 +141,6 @@ type RememberRequest struct {
 	Project string `json:"project,omitempty" limit:"0-4096"`
 	Caller  Caller `json:"caller,omitzero"`
 }
-
-// Validate checks the limits and fills in the defaults.
-func (r *RememberRequest) Validate() error { return check(r) }
 
 func (r *RememberRequest) relations(string) error {
 	if r.Type != "" && r.AlsoType != "" && r.Type != r.AlsoType {
@@ -189,9 +186,6 @@ type ForgetRequest struct {
 	IDs     []string `json:"ids,omitempty" limit:"0-1000" each:"1-200"`
 	Project string   `json:"project,omitempty" limit:"0-4096"`
 }
-
-// Validate checks the limits.
-func (r *ForgetRequest) Validate() error { return check(r) }
 
 func (r *ForgetRequest) relations(string) error {
 	return either("ids", len(r.IDs) > 0, "project", r.Project != "")

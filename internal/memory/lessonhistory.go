@@ -11,9 +11,6 @@ type LessonRequest struct {
 	Caller   Caller `json:"caller,omitzero"`
 }
 
-// Validate checks the limits.
-func (r *LessonRequest) Validate() error { return check(r) }
-
 // LessonHistory is one lesson, recalled or withdrawn, with what was reported of it and where
 // it was handed out.
 type LessonHistory struct {
@@ -31,7 +28,7 @@ type LessonHistory struct {
 	More bool `json:"more,omitempty" desc:"Older answers held it, too."`
 }
 
-// LessonReport is one telling of a lesson.
+// LessonReport is one report of a lesson.
 type LessonReport struct {
 	At          time.Time `json:"at"`
 	Agent       string    `json:"agent,omitempty"`
@@ -64,9 +61,6 @@ type RestoreLessonRequest struct {
 	Caller  Caller `json:"caller,omitzero"`
 }
 
-// Validate checks the limits.
-func (r *RestoreLessonRequest) Validate() error { return check(r) }
-
 // RestoredLesson says what was brought back.
 type RestoredLesson struct {
 	ID string `json:"id"`
@@ -84,9 +78,6 @@ type MarkLessonRequest struct {
 	Project string `json:"project,omitempty" limit:"0-4096"`
 	Caller  Caller `json:"caller,omitzero"`
 }
-
-// Validate checks the limits.
-func (r *MarkLessonRequest) Validate() error { return check(r) }
 
 func (r *MarkLessonRequest) relations(string) error {
 	if r.Pinned == nil && r.Private == nil {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -15,7 +17,7 @@ import (
 )
 
 // The tags of a request's fields hold its limits, once: requests are checked by them
-// (check), decoded by them (package strict), and described to agents by them (package
+// (Check), decoded by them (package strict), and described to agents by them (package
 // mcp).
 //
 //	limit    "1-50": of a number its value, of a text its characters, of a list its
@@ -23,11 +25,12 @@ import (
 //	each     the same, of each text in a list
 //	enum     "error,success": the values of a text, or of each text in a list
 //	form     of a JSON value: "object", "object,string", "object,array"
-//	default  what the zero value stands for; check fills it in
+//	default  what the zero value stands for; Check fills it in
 //	usual    what the zero value stands for as a rule; others fill it in. A flag that is
 //	         usually true is true in a tool's arguments that leave it out
 //	required what a field must hold whose zero value would hide that it is missing
-//	text     "exact": the text, or time, is taken as it is; "id": it is a session's id
+//	text     "exact": the text, or time, is taken as it is; "id": it is a session's id;
+//	         "absolute": it is a path, which must not be relative to the daemon's own folder
 //	desc     what the field is for. Agents read it
 //	out      desc in responses, where it differs; "-" is none
 //	mcp      of tools: "-" hides the field, "in" and "out" show it only there,
@@ -111,10 +114,10 @@ func rangeOf(f reflect.StructField, tag string) *Range {
 // fields that begin with at: "", or "entries[3].".
 type related interface{ relations(at string) error }
 
-// check holds a request against its limits, trims its texts, fills in its defaults, and
-// checks its relations, from the inside out. Lists and what pointers point to are
-// copied before they are changed: they are the caller's.
-func check(request any) error { return checkStruct(reflect.ValueOf(request).Elem(), "") }
+// Check holds a request, which it points to, against its limits, trims its texts, fills in
+// its defaults, and checks its relations, from the inside out. Lists and what pointers point
+// to are copied before they are changed: they are the caller's.
+func Check(request any) error { return checkStruct(reflect.ValueOf(request).Elem(), "") }
 
 func checkStruct(v reflect.Value, at string) error {
 	for _, f := range fieldsOf(v.Type()) {
@@ -162,6 +165,8 @@ func (f *field) check(v reflect.Value, path string) error {
 	switch {
 	case v.Type() == timeType && f.tag.Get("text") == "exact":
 		return nil
+	case v.Type() == timeType && v.Interface().(time.Time).IsZero() && !f.Optional:
+		return Invalid(path, "a time", "is missing")
 	case v.Type() == timeType:
 		return ValidTime(path, v.Interface().(time.Time))
 	case v.Type() == rawType:
@@ -218,8 +223,13 @@ func (f *field) text(text, path string, limit *Range) error {
 			return err
 		}
 	}
-	if f.tag.Get("text") == "id" {
+	switch f.tag.Get("text") {
+	case "id":
 		return ValidSessionID(path, text)
+	case "absolute":
+		if !filepath.IsAbs(text) {
+			return Invalid(path, "an absolute path", "%s is relative", Quote(text))
+		}
 	}
 	return nil
 }
@@ -315,9 +325,7 @@ const (
 	MaxEntityData   = 16 << 10 // bytes of JSON
 	MaxSummary      = 20_000   // characters, before it is counted in tokens
 	MaxTranscript   = 200_000
-	MaxKeepTurns    = 100
 	DefaultLimit    = 5
-	MaxStepQuery    = 200 // characters of a search for steps
 	DefaultMatches  = 20
 	MaxMatches      = 100
 	DefaultLast     = 20
@@ -336,9 +344,6 @@ const (
 	// AdviceTokens is the budget of the lessons about a step's error: the agent did not ask
 	// for them.
 	AdviceTokens = 400
-	// MinIDPrefix is the shortest beginning of an id that recall takes, its kind's
-	// letter and dash included.
-	MinIDPrefix = 4
 	// MaxReferenceText is the longest text that is kept as one document.
 	MaxReferenceText = 20000
 	MinSessionID     = 4
@@ -357,6 +362,16 @@ const (
 	// it was given. The oldest are dropped: they are found again.
 	MaxDiscovered = 1000
 )
+
+// Required returns CodeInvalidInput for the first, by name, of the options that are missing.
+func Required(missing map[string]bool) error {
+	for _, option := range slices.Sorted(maps.Keys(missing)) {
+		if missing[option] {
+			return Invalid(option, "", "this option is required")
+		}
+	}
+	return nil
+}
 
 // either refuses a request that names none of two things, or both.
 func either(a string, hasA bool, b string, hasB bool) error {

@@ -156,7 +156,7 @@ func (r *Record) ValidateStep() error {
 		Timestamp: r.Created, Tool: c.Tool, Outcome: Outcome{Error: c.Outcome.Error}, Observation: c.Observation,
 		DurationMs: c.DurationMs, Screenshot: c.Screenshot,
 	}
-	if err := check(&request); err != nil {
+	if err := Check(&request); err != nil {
 		return err
 	}
 	return validStep(c)
@@ -173,16 +173,14 @@ type Project struct {
 	// Roots are folders that it was met in, the newest first, at most MaxRoots:
 	// what other programs write into their files is followed.
 	Roots []string `json:"roots,omitempty"`
-	// FolderRef is what a project is known by that has no remote: a folder that was
-	// moved is known again by it.
+	// Place identifies a project without a remote, also after its folder was moved.
 	Place FolderRef `json:"place,omitzero"`
 	// Folders are where git keeps the data of its clones, at most MaxRoots: folders
 	// that were found to belong to it. History are ids of commits that they have, by
 	// which another clone is known. Projects that an earlier version stored have none.
 	Folders []FolderRef `json:"folders,omitempty"`
 	History []string    `json:"history,omitempty"`
-	// Apart says why the folder of the project is not of another one whose address
-	// its .git has.
+	// Apart says why the project is not the one whose address its .git has.
 	Apart string `json:"apart,omitempty"`
 }
 

@@ -10,15 +10,11 @@ type AdaptRequest struct {
 	TimeLimit Millis `json:"time_limit_ms,omitempty"`
 }
 
-// MaxThreads and the limits of AdaptRequest.TimeLimit.
+// The limits of AdaptRequest.TimeLimit.
 const (
-	MaxThreads   = 64
 	minAdaptTime = Millis(time.Second)
 	maxAdaptTime = Millis(24 * time.Hour)
 )
-
-// Validate checks the limits.
-func (r *AdaptRequest) Validate() error { return check(r) }
 
 func (r *AdaptRequest) relations(string) error {
 	if r.TimeLimit != 0 && (r.TimeLimit < minAdaptTime || r.TimeLimit > maxAdaptTime) {
@@ -45,8 +41,7 @@ type ModelFigures struct {
 	MRR float64 `json:"mrr"`
 }
 
-// Adaptation is what it came to that the built-in model learned from what is
-// remembered.
+// Adaptation is the result of training the built-in model further on what is remembered.
 type Adaptation struct {
 	// Kept says that the adapted model is used from the next start on; Model is its
 	// name then. Refused says why it is not.
@@ -58,8 +53,9 @@ type Adaptation struct {
 	BaseSum string    `json:"base_sum"`
 	At      time.Time `json:"at"`
 	Took    Millis    `json:"took_ms"`
-	// Pairs of texts were learned from, Judged ones were not: documents are on one
-	// side or the other, Documents in all. General pairs have nothing to do with them.
+	// Pairs counts the pairs of texts that were learned from, Judged those that were kept
+	// apart. Each of the Documents is on one side or the other. General pairs come from
+	// elsewhere.
 	Pairs     int `json:"pairs"`
 	Judged    int `json:"judged"`
 	Documents int `json:"documents"`

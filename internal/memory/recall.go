@@ -3,7 +3,6 @@ package memory
 import (
 	"cmp"
 	"encoding/json"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -34,11 +33,8 @@ type Caller struct {
 	Hook bool `json:"hook,omitempty"`
 }
 
-// Validate checks the limits of what a caller says of itself.
-func (c *Caller) Validate() error { return checkStruct(reflect.ValueOf(c).Elem(), "caller.") }
-
-// RecallRequest is a question. Zero values mean the defaults of contract 0; the
-// tag given is the limit of a value that a caller spells out (package strict).
+// RecallRequest is a question. Zero values mean the defaults of contract 0; those of limit,
+// budget and threshold are left to the settings of the daemon.
 type RecallRequest struct {
 	Query string `json:"query" limit:"1-1000000" desc:"What you want to know: a question, an error message, or a log." mcp:"optional"`
 	// IDs are memories to be shown in full, each by its id or the beginning of it that
@@ -95,10 +91,6 @@ func (r *RecallRequest) Asked() string {
 	}
 	return r.Query
 }
-
-// Validate checks the limits and fills in the defaults, except for limit, budget and
-// threshold: the settings of the daemon replace their zeros.
-func (r *RecallRequest) Validate() error { return check(r) }
 
 func (r *RecallRequest) relations(string) error {
 	if r.Query == "" && len(r.IDs) == 0 {

@@ -87,7 +87,14 @@ func (s *Session) Validate() error {
 	if n := extraSize(s.Extra); n > MaxSessionJSON {
 		return Invalid("sessionId", fmt.Sprintf("at most %d bytes of other fields", MaxSessionJSON), "the session has %d bytes of other fields", n)
 	}
-	return check(&StartSessionRequest{SessionID: s.ID, Goal: s.Goal, FlowTags: s.FlowTags, Tags: s.Tags, Build: s.Build, Launch: s.Launch})
+	return Check(&StartSessionRequest{SessionID: s.ID, Goal: s.Goal, FlowTags: s.FlowTags, Tags: s.Tags, Build: s.Build, Launch: s.Launch})
+}
+
+// SessionFinder finds the session that a caller means.
+type SessionFinder interface {
+	// FindSession returns the session with an id, or the current one of the caller.
+	// CodeNotFound for an id that no session has, CodeInvalidInput when none is open.
+	FindSession(project, id string, caller Caller) (Session, error)
 }
 
 // Git is where a repository stood.
@@ -119,7 +126,8 @@ type SessionFilter struct {
 // IsZero says that the filter lets every session pass, a bare one too.
 func (f SessionFilter) IsZero() bool { return f == SessionFilter{} }
 
-// StartSessionRequest opens a session.
+// StartSessionRequest opens a session. Whether its flow tags are in the vocabulary, the
+// daemon checks.
 type StartSessionRequest struct {
 	// RequestID is as in RememberRequest.
 	RequestID string `json:"request_id,omitempty" limit:"0-200"`
@@ -138,10 +146,6 @@ type StartSessionRequest struct {
 	Project string `json:"project,omitempty" limit:"0-4096"`
 	Caller  Caller `json:"caller,omitzero"`
 }
-
-// Validate checks the limits. Whether the flow tags are in the vocabulary, the daemon
-// checks.
-func (r *StartSessionRequest) Validate() error { return check(r) }
 
 // RecordStepRequest records one step.
 type RecordStepRequest struct {
@@ -164,9 +168,6 @@ type RecordStepRequest struct {
 	Project string `json:"project,omitempty" limit:"0-4096"`
 	Caller  Caller `json:"caller,omitzero"`
 }
-
-// Validate checks the limits.
-func (r *RecordStepRequest) Validate() error { return check(r) }
 
 func (r *RecordStepRequest) relations(string) error {
 	if r.Outcome.OK && r.Outcome.Error != nil {
@@ -203,9 +204,6 @@ type EndSessionRequest struct {
 	Project   string `json:"project,omitempty" limit:"0-4096"`
 	Caller    Caller `json:"caller,omitzero"`
 }
-
-// Validate checks the limits.
-func (r *EndSessionRequest) Validate() error { return check(r) }
 
 // SessionState is a session as its writer sees it.
 type SessionState struct {

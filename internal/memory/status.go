@@ -8,15 +8,15 @@ import (
 type (
 	// ReceiptRequest names a receipt.
 	ReceiptRequest struct {
-		ID string `json:"id"`
+		ID string `json:"id" text:"exact"`
 	}
 	// RequeueRequest names a dead job.
 	RequeueRequest struct {
-		ID string `json:"id"`
+		ID string `json:"id" text:"exact"`
 	}
 	// PullRequest names the model to download.
 	PullRequest struct {
-		Name string `json:"name"`
+		Name string `json:"name" text:"exact"`
 	}
 	// Pulled says that a model was downloaded.
 	Pulled bool
@@ -188,9 +188,6 @@ type PageRequest struct {
 	Project string `json:"project,omitempty" limit:"0-4096" desc:"That is shown first; default: the one you work in."`
 	Caller  Caller `json:"caller,omitzero"`
 }
-
-// Validate checks the limits.
-func (r *PageRequest) Validate() error { return check(r) }
 
 // Page is an address of the daemon's web page.
 type Page struct {

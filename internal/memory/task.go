@@ -63,7 +63,7 @@ type CompletedTask struct {
 	TaskID      string    `json:"task_id" limit:"1-200"`
 	CompletedAt time.Time `json:"completed_at"`
 	TaskType    string    `json:"task_type,omitempty" limit:"0-200"`
-	// RequiresContext is false where it is not said: such a task is opaque.
+	// RequiresContext is false by default: such a task is redacted.
 	RequiresContext bool   `json:"requires_context" desc:"Intent and summary are shown."`
 	Intent          string `json:"intent,omitempty" limit:"0-2000"`
 	Summary         string `json:"summary,omitempty" limit:"0-4000"`
@@ -71,23 +71,12 @@ type CompletedTask struct {
 	ValidationReport json.RawMessage `json:"validation_report" limit:"1-65536" form:"object"`
 }
 
-// Validate checks the limits of a task that was kept elsewhere, and trims its texts.
-func (t *CompletedTask) Validate() error { return check(t) }
-
-func (t *CompletedTask) relations(at string) error { return dated(at+"completed_at", t.CompletedAt) }
-
 // BlockedTask says why a task cannot go on.
 type BlockedTask struct {
 	TaskID    string    `json:"task_id" limit:"1-200"`
 	Reason    string    `json:"reason" limit:"1-2000"`
 	BlockedAt time.Time `json:"blocked_at"`
 }
-
-// Validate checks the limits of a blocker that was kept elsewhere, and trims its
-// texts.
-func (b *BlockedTask) Validate() error { return check(b) }
-
-func (b *BlockedTask) relations(at string) error { return dated(at+"blocked_at", b.BlockedAt) }
 
 // CompleteTaskRequest reports a completed task. The time is by default now, the
 // requirement of context the one of the settings, the summary made from the report.
@@ -104,9 +93,6 @@ type CompleteTaskRequest struct {
 	Project          string          `json:"project,omitempty" limit:"0-4096"`
 	Caller           Caller          `json:"caller,omitzero"`
 }
-
-// Validate checks the limits. The settings and the clock fill in what is left out.
-func (r *CompleteTaskRequest) Validate() error { return check(r) }
 
 // Task is what the request reports. A task requires no context unless it says so.
 func (r *CompleteTaskRequest) Task() CompletedTask {
@@ -127,9 +113,6 @@ type BlockTaskRequest struct {
 	Caller    Caller    `json:"caller,omitzero"`
 }
 
-// Validate checks the limits. The clock fills in the time.
-func (r *BlockTaskRequest) Validate() error { return check(r) }
-
 // UnblockTaskRequest resolves a blocker. Resolution says how, for the audit log.
 type UnblockTaskRequest struct {
 	RequestID  string `json:"request_id,omitempty" limit:"0-200"`
@@ -138,9 +121,6 @@ type UnblockTaskRequest struct {
 	Project    string `json:"project,omitempty" limit:"0-4096"`
 	Caller     Caller `json:"caller,omitzero"`
 }
-
-// Validate checks the limits.
-func (r *UnblockTaskRequest) Validate() error { return check(r) }
 
 // TaskSaved says what became of a task or blocker.
 type TaskSaved struct {
@@ -174,9 +154,6 @@ type TaskWindowRequest struct {
 	Caller  Caller `json:"caller,omitzero"`
 }
 
-// Validate checks the limits; zero leaves the size of the window to the settings.
-func (r *TaskWindowRequest) Validate() error { return check(r) }
-
 // TaskWindow is the window, oldest first.
 type TaskWindow struct {
 	Project     string          `json:"project"`
@@ -196,16 +173,14 @@ type TaskWindow struct {
 }
 
 // LoadTasksRequest takes over a state: an object with completed_tasks and
-// active_blockers, or a list of tasks. A task that lacks requires_context is opaque.
+// active_blockers, or a list of tasks. A task that lacks requires_context is redacted. Check
+// does not look into the state: its reader does.
 type LoadTasksRequest struct {
 	RequestID string          `json:"request_id,omitempty" limit:"0-200"`
 	State     json.RawMessage `json:"state" limit:"1-1048576" form:"object,array" desc:"An object with completed_tasks and active_blockers, or a list of tasks."`
 	Project   string          `json:"project,omitempty" limit:"0-4096"`
 	Caller    Caller          `json:"caller,omitzero"`
 }
-
-// Validate checks the limits, but not what is in the state: its reader does.
-func (r *LoadTasksRequest) Validate() error { return check(r) }
 
 // TasksLoaded says what was taken over. Known tasks are as they were.
 type TasksLoaded struct {
@@ -245,9 +220,9 @@ type TaskEvent struct {
 	Seq     uint64    `json:"seq,omitempty" desc:"The update that holds it."`
 	Project string    `json:"project"`
 	Client  string    `json:"client,omitempty"`
-	// Task, as CompletedTask, and BlockedTask are what was reported, with the fields that this
-	// version does not know; of an unblocked task, the blocker that it had, and Resolution
-	// says how.
+	// Task is the CompletedTask, and Blocker the BlockedTask, that was reported, with the
+	// fields that this version does not know. Of an unblocked task, Blocker is the one that
+	// it had, and Resolution says how it was resolved.
 	Task       json.RawMessage `json:"task,omitempty"`
 	Blocker    json.RawMessage `json:"blocker,omitempty" desc:"Of an unblocked task, the one that it had."`
 	Resolution string          `json:"resolution,omitempty"`
@@ -269,9 +244,6 @@ type TaskHistoryRequest struct {
 	Project string `json:"project,omitempty" limit:"0-4096"`
 	Caller  Caller `json:"caller,omitzero"`
 }
-
-// Validate checks the limits and fills in the default.
-func (r *TaskHistoryRequest) Validate() error { return check(r) }
 
 // TaskHistory is what happened, newest first.
 type TaskHistory struct {
@@ -309,11 +281,4 @@ func TaskText(t *TaskContent) string {
 	}
 	parts = append(parts, t.Reason, string(t.Report))
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n")
-}
-
-func dated(field string, at time.Time) error {
-	if at.IsZero() {
-		return Invalid(field, "a time", "is missing")
-	}
-	return nil
 }

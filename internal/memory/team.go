@@ -38,7 +38,7 @@ type TeamSummary struct {
 const MaxTeamSummary = 4000
 
 // Proven is how often a lesson worked: for its user, and for the other members of the team.
-// It is nil when nobody counted.
+// It is nil if no outcome was counted.
 func (e *Event) Proven() *Rate {
 	sum := Rate{}
 	if e.Rate != nil {
@@ -73,12 +73,6 @@ type TeamShareRequest struct {
 	Stop   bool   `json:"stop,omitempty"`
 	Caller Caller `json:"caller,omitzero"`
 }
-
-// Validate checks the limits.
-func (r *TeamJoinRequest) Validate() error { return check(r) }
-
-// Validate checks the limits.
-func (r *TeamShareRequest) Validate() error { return check(r) }
 
 // TeamState is the state of a membership.
 type TeamState struct {

@@ -80,6 +80,8 @@ const FollowedMark = "[from the repository's files]"
 
 // ProjectResolver finds the project that a caller means.
 type ProjectResolver interface {
+	// Resolve returns the project of an id, a name or a folder, or of the caller's folder
+	// when none is named, and whether it is stored.
 	Resolve(ctx context.Context, project string, caller Caller) (p Project, known bool, err error)
 }
 
@@ -101,7 +103,7 @@ func AsksFrom(ctx context.Context, projects ProjectResolver, project, named stri
 // that back.
 type TrustRequest struct {
 	// Path is a folder of the repository; the caller's if empty.
-	Path   string `json:"path,omitempty"`
+	Path   string `json:"path,omitempty" text:"exact"`
 	Revoke bool   `json:"revoke,omitempty"`
 	// List changes nothing. With a path, its repository is looked at before.
 	List   bool   `json:"list,omitempty"`

@@ -44,9 +44,8 @@ func TestLimitsOfCatalogue(t *testing.T) {
 		}
 		return r
 	}
-	type validator interface{ Validate() error }
 	for name, test := range map[string]struct {
-		at, over validator // at the limit, and past it
+		at, over any // at the limit, and past it
 		field    string
 	}{
 		"nothing":          {&RegisterRequest{Replace: true}, &RegisterRequest{}, "entries"},
@@ -92,10 +91,10 @@ func TestLimitsOfCatalogue(t *testing.T) {
 		"listed project":   {&EntriesRequest{Project: "p"}, &EntriesRequest{Project: "\x00"}, "project"},
 		"listing's caller": {&EntriesRequest{}, &EntriesRequest{Caller: Caller{Dir: chars(4097)}}, "caller.dir"},
 	} {
-		if err := test.at.Validate(); err != nil {
+		if err := Check(test.at); err != nil {
 			t.Errorf("%s: at the limit: %v", name, err)
 		}
-		err := test.over.Validate()
+		err := Check(test.over)
 		if e := AsError(err); CodeOf(err) != CodeInvalidInput || e.Field != test.field || e.Limit == "" {
 			t.Errorf("%s: past the limit: %v, want the field %s and its limit", name, err, test.field)
 		}
@@ -106,7 +105,7 @@ func TestLimitsOfCatalogue(t *testing.T) {
 func TestRegisterRequestIsTrimmed(t *testing.T) {
 	given := []CatalogueEntry{{Ref: Ref{Type: Tool, Name: " t ", ServerName: " s "}, InputSchema: json.RawMessage("{ \"a\" :\n1 }")}}
 	r := RegisterRequest{Entries: given, Servers: []Server{{Name: " x"}}}
-	if err := r.Validate(); err != nil {
+	if err := Check(&r); err != nil {
 		t.Fatal(err)
 	}
 	if e := r.Entries[0]; e.Name != "t" || e.ServerName != "s" || string(e.InputSchema) != `{"a":1}` || r.Servers[0].Name != "x" {

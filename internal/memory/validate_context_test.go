@@ -30,7 +30,7 @@ func TestContextRequestsAreChecked(t *testing.T) {
 	}
 	for _, c := range []struct {
 		what  string
-		req   interface{ Validate() error }
+		req   any
 		field string // empty: it is valid
 	}{
 		{"a context", &ContextRequest{}, ""},
@@ -75,7 +75,7 @@ func TestContextRequestsAreChecked(t *testing.T) {
 		{"a score over 1", assemble(func(r *AssembleRequest) { r.IncludeScore = new(1.01) }), "includeScore"},
 		{"a score that is no number", assemble(func(r *AssembleRequest) { r.IncludeScore = new(math.NaN()) }), "includeScore"},
 	} {
-		err := c.req.Validate()
+		err := Check(c.req)
 		switch {
 		case c.field == "" && err != nil:
 			t.Errorf("%s: %v, want no error", c.what, err)
@@ -91,7 +91,7 @@ func TestAChangeThatIsCheckedHasItsModesAndLeavesTheCallersAlone(t *testing.T) {
 	given := []ContextItem{{Ref: Ref{Type: Rule, Name: " A "}}, {Ref: Ref{Type: Rule, Name: "B"}, IncludeMode: IncludeAlways}}
 	before := slices.Clone(given)
 	r := ChangeContextRequest{Add: given}
-	if err := r.Validate(); err != nil {
+	if err := Check(&r); err != nil {
 		t.Fatal(err)
 	}
 	if r.Add[0].IncludeMode != IncludeManual || r.Add[0].Name != "A" || r.Add[1].IncludeMode != IncludeAlways {

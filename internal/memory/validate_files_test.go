@@ -27,16 +27,16 @@ func TestLimitsOfFiles(t *testing.T) {
 		"project":        {request(func(r *memory.FilesRequest) { r.Project = repeat(4096) }), request(func(r *memory.FilesRequest) { r.Project = repeat(4097) }), "project"},
 		"caller":         {request(func(r *memory.FilesRequest) { r.Caller.Client = repeat(200) }), request(func(r *memory.FilesRequest) { r.Caller.Client = repeat(201) }), "caller.client"},
 	} {
-		if err := test.at.Validate(); err != nil {
+		if err := memory.Check(test.at); err != nil {
 			t.Errorf("%s: at the limit: %v", name, err)
 		}
-		err := test.over.Validate()
+		err := memory.Check(test.over)
 		if e := memory.AsError(err); memory.CodeOf(err) != memory.CodeInvalidInput || e.Field != test.field || e.Limit == "" {
 			t.Errorf("%s: past the limit: %v, want the field %s and its limit", name, err, test.field)
 		}
 	}
 	r := request(func(r *memory.FilesRequest) { r.Pattern = " a b " })
-	if err := r.Validate(); err != nil || r.Limit != memory.DefaultFiles || r.Pattern != "a b" {
+	if err := memory.Check(r); err != nil || r.Limit != memory.DefaultFiles || r.Pattern != "a b" {
 		t.Errorf("validated, a request is %+v, %v; want the default limit, and no space around the pattern", r, err)
 	}
 }

@@ -22,22 +22,22 @@ type question struct {
 var historyChecks = map[string]func(question) (question, error){
 	"search": func(q question) (question, error) {
 		r := memory.SearchStepsRequest{Query: q.Query, Project: q.Project, Scope: q.Scope, Filters: q.Filters, Limit: q.Limit}
-		err := r.Validate()
+		err := memory.Check(&r)
 		return question{r.Query, r.Project, r.Scope, r.Filters, r.Limit}, err
 	},
 	"last": func(q question) (question, error) {
 		r := memory.LastStepsRequest{Project: q.Project, Scope: q.Scope, Filters: q.Filters, N: q.Limit}
-		err := r.Validate()
+		err := memory.Check(&r)
 		return question{"", r.Project, r.Scope, r.Filters, r.N}, err
 	},
 	"summarize": func(q question) (question, error) {
 		r := memory.SummarizeRequest{Project: q.Project, Scope: q.Scope}
-		err := r.Validate()
+		err := memory.Check(&r)
 		return question{"", r.Project, r.Scope, nil, 0}, err
 	},
 	"sessions": func(q question) (question, error) {
 		r := memory.SessionsRequest{Project: q.Project, Filters: q.Filters, Limit: q.Limit}
-		err := r.Validate()
+		err := memory.Check(&r)
 		return question{"", r.Project, nil, r.Filters, r.Limit}, err
 	},
 }

@@ -18,33 +18,38 @@ func jsonOf(n int) json.RawMessage {
 // Every limit of what is written of sessions and steps is tried from both sides;
 // the error names the field.
 func TestJournalLimits(t *testing.T) {
-	type validator interface{ Validate() error }
-	start := func(change func(*memory.StartSessionRequest)) validator {
+	start := func(change func(*memory.StartSessionRequest)) any {
 		r := &memory.StartSessionRequest{}
 		change(r)
 		return r
 	}
-	step := func(change func(*memory.RecordStepRequest)) validator {
+	step := func(change func(*memory.RecordStepRequest)) any {
 		r := &memory.RecordStepRequest{Tool: memory.StepTool{Name: "t"}, Outcome: memory.Outcome{Error: &memory.StepError{}}}
 		change(r)
 		return r
 	}
-	end := func(id string) validator { return &memory.EndSessionRequest{SessionID: id} }
-	session := func(id string) validator {
+	end := func(id string) any { return &memory.EndSessionRequest{SessionID: id} }
+	session := func(id string) any {
 		return start(func(r *memory.StartSessionRequest) { r.SessionID = id })
 	}
-	remember := func(change func(*memory.RememberRequest)) validator {
+	remember := func(change func(*memory.RememberRequest)) any {
 		r := &memory.RememberRequest{Lesson: "l"}
 		change(r)
 		return r
 	}
-	imported := func(change func(*memory.Session)) validator {
+	imported := func(change func(*memory.Session)) any {
 		s := &memory.Session{ID: "abcd", CreatedAt: time.Unix(0, 0)}
 		change(s)
 		return s
 	}
+	check := func(request any) error {
+		if s, ok := request.(*memory.Session); ok {
+			return s.Validate()
+		}
+		return memory.Check(request)
+	}
 	for name, tc := range map[string]struct {
-		at, over validator // at the limit, and past it
+		at, over any // at the limit, and past it
 		field    string
 	}{
 		"supersedes": {remember(func(r *memory.RememberRequest) { r.Supersedes = many(20, "l-1") }),
@@ -130,10 +135,10 @@ func TestJournalLimits(t *testing.T) {
 		"screenshot": {step(func(r *memory.RecordStepRequest) { r.Screenshot = repeat(200) }),
 			step(func(r *memory.RecordStepRequest) { r.Screenshot = repeat(201) }), "screenshot"},
 	} {
-		if err := tc.at.Validate(); err != nil {
+		if err := check(tc.at); err != nil {
 			t.Errorf("%s: at the limit: %v", name, err)
 		}
-		err := tc.over.Validate()
+		err := check(tc.over)
 		if e := memory.AsError(err); err == nil || e.Code != memory.CodeInvalidInput || e.Field != tc.field || e.Limit == "" {
 			t.Errorf("%s: past the limit: %v, want invalid input that names %s and the limit", name, err, tc.field)
 		}

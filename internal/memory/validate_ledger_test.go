@@ -14,7 +14,7 @@ func TestLedgerRequests(t *testing.T) {
 	since := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	caller := Caller{Client: long}
 	for name, test := range map[string]struct {
-		req   interface{ Validate() error }
+		req   any
 		field string // of the error; empty for none
 	}{
 		"receipts":                   {&ReceiptsRequest{}, ""},
@@ -61,7 +61,7 @@ func TestLedgerRequests(t *testing.T) {
 		"replay, weight of a number": {&ReplayRequest{Since: since, VectorWeight: new(math.NaN())}, "vector_weight"},
 		"replay, caller":             {&ReplayRequest{Since: since, Caller: caller}, "caller.client"},
 	} {
-		err := test.req.Validate()
+		err := Check(test.req)
 		if test.field == "" {
 			if err != nil {
 				t.Errorf("%s: %v, want it accepted", name, err)
@@ -78,8 +78,8 @@ func TestLedgerRequests(t *testing.T) {
 func TestLedgerDefaults(t *testing.T) {
 	receipts, replay := ReceiptsRequest{Project: " demo "}, ReplayRequest{SessionID: "mm-1", Embedder: " none "}
 	feedback := FeedbackRequest{Receipt: " rc-1\n", Item: " l-1 ", Verdict: Worked, Note: " well "}
-	for _, req := range []interface{ Validate() error }{&receipts, &replay, &feedback} {
-		if err := req.Validate(); err != nil {
+	for _, req := range []any{&receipts, &replay, &feedback} {
+		if err := Check(req); err != nil {
 			t.Fatalf("%+v: %v", req, err)
 		}
 	}

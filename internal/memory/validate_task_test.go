@@ -9,38 +9,35 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// validated is any request.
-type validated interface{ Validate() error }
-
 // Every limit of working memory from both sides; the error names the field and its
 // limit.
 func TestLimitsOfTasks(t *testing.T) {
-	complete := func(change func(*memory.CompleteTaskRequest)) validated {
+	complete := func(change func(*memory.CompleteTaskRequest)) any {
 		r := &memory.CompleteTaskRequest{TaskID: "t", ValidationReport: json.RawMessage(`{}`)}
 		change(r)
 		return r
 	}
-	block := func(change func(*memory.BlockTaskRequest)) validated {
+	block := func(change func(*memory.BlockTaskRequest)) any {
 		r := &memory.BlockTaskRequest{TaskID: "t", Reason: "r"}
 		change(r)
 		return r
 	}
-	unblock := func(change func(*memory.UnblockTaskRequest)) validated {
+	unblock := func(change func(*memory.UnblockTaskRequest)) any {
 		r := &memory.UnblockTaskRequest{TaskID: "t"}
 		change(r)
 		return r
 	}
-	window := func(change func(*memory.TaskWindowRequest)) validated {
+	window := func(change func(*memory.TaskWindowRequest)) any {
 		r := &memory.TaskWindowRequest{}
 		change(r)
 		return r
 	}
-	history := func(change func(*memory.TaskHistoryRequest)) validated {
+	history := func(change func(*memory.TaskHistoryRequest)) any {
 		r := &memory.TaskHistoryRequest{}
 		change(r)
 		return r
 	}
-	load := func(state string) validated { return &memory.LoadTasksRequest{State: json.RawMessage(state)} }
+	load := func(state string) any { return &memory.LoadTasksRequest{State: json.RawMessage(state)} }
 	// Characters are counted, not bytes.
 	long := func(n int) string { return strings.Repeat("ü", n) }
 	report := func(bytes int) json.RawMessage {
@@ -48,7 +45,7 @@ func TestLimitsOfTasks(t *testing.T) {
 	}
 	first, last := time.Unix(0, 0), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 	for name, test := range map[string]struct {
-		at, over validated // at the limit, and past it
+		at, over any // at the limit, and past it
 		field    string
 	}{
 		"complete: task_id, least":    {complete(func(r *memory.CompleteTaskRequest) { r.TaskID = " x " }), complete(func(r *memory.CompleteTaskRequest) { r.TaskID = " \n" }), "task_id"},
@@ -90,16 +87,16 @@ func TestLimitsOfTasks(t *testing.T) {
 		"kept: its time":              {&memory.CompletedTask{TaskID: "t", CompletedAt: first, ValidationReport: json.RawMessage(`{}`)}, &memory.CompletedTask{TaskID: "t", ValidationReport: json.RawMessage(`{}`)}, "completed_at"},
 		"kept: a blocker's time":      {&memory.BlockedTask{TaskID: "t", Reason: "r", BlockedAt: first}, &memory.BlockedTask{TaskID: "t", Reason: "r"}, "blocked_at"},
 	} {
-		if err := test.at.Validate(); err != nil {
+		if err := memory.Check(test.at); err != nil {
 			t.Errorf("%s: at the limit: %v", name, err)
 		}
-		err := test.over.Validate()
+		err := memory.Check(test.over)
 		if e := memory.AsError(err); e == nil || e.Code != memory.CodeInvalidInput || e.Field != test.field || e.Limit == "" {
 			t.Errorf("%s: past the limit: %v, want the field %s and its limit", name, err, test.field)
 		}
 	}
 	r := memory.CompleteTaskRequest{TaskID: " t ", TaskType: " fix\n", Intent: " i ", Summary: " s ", ValidationReport: json.RawMessage(`{}`)}
-	if err := r.Validate(); err != nil || r.TaskID != "t" || r.TaskType != "fix" || r.Intent != "i" || r.Summary != "s" {
+	if err := memory.Check(&r); err != nil || r.TaskID != "t" || r.TaskType != "fix" || r.Intent != "i" || r.Summary != "s" {
 		t.Errorf("validated, a request is %+v, %v; want no space around its texts", r, err)
 	}
 }

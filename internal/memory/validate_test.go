@@ -24,24 +24,23 @@ func many(n int, text string) []string {
 
 // Every limit is tried from both sides; the error names the field.
 func TestLimits(t *testing.T) {
-	type validator interface{ Validate() error }
-	recall := func(change func(*memory.RecallRequest)) validator {
+	recall := func(change func(*memory.RecallRequest)) any {
 		r := &memory.RecallRequest{Query: "q"}
 		change(r)
 		return r
 	}
-	remember := func(change func(*memory.RememberRequest)) validator {
+	remember := func(change func(*memory.RememberRequest)) any {
 		r := &memory.RememberRequest{Lesson: "l"}
 		change(r)
 		return r
 	}
-	index := func(change func(*memory.IndexRequest)) validator {
+	index := func(change func(*memory.IndexRequest)) any {
 		r := &memory.IndexRequest{Path: "/p"}
 		change(r)
 		return r
 	}
 	for name, tc := range map[string]struct {
-		at, over validator // at the limit, and past it
+		at, over any // at the limit, and past it
 		field    string
 	}{
 		"query, least":   {recall(func(r *memory.RecallRequest) { r.Query = " x " }), recall(func(r *memory.RecallRequest) { r.Query = " \n" }), "query"},
@@ -83,10 +82,10 @@ func TestLimits(t *testing.T) {
 		"ids or project": {&memory.ForgetRequest{Project: "p"}, &memory.ForgetRequest{IDs: []string{"x"}, Project: "p"}, "project"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := tc.at.Validate(); err != nil {
+			if err := memory.Check(tc.at); err != nil {
 				t.Errorf("at the limit: %v", err)
 			}
-			err := tc.over.Validate()
+			err := memory.Check(tc.over)
 			e, ok := errors.AsType[*memory.Error](err)
 			if !ok || e.Code != memory.CodeInvalidInput || e.Field != tc.field {
 				t.Errorf("past the limit: error %v, want %s of %s", err, memory.CodeInvalidInput, tc.field)
@@ -133,7 +132,7 @@ func TestQuote(t *testing.T) {
 		}
 	}
 	r := memory.RememberRequest{Lesson: "x", SuccessRate: strings.Repeat("secret ", 1000)}
-	if err := r.Validate(); err == nil || len(err.Error()) > 200 {
+	if err := memory.Check(&r); err == nil || len(err.Error()) > 200 {
 		t.Errorf("a long rate that is none = %v, want a short error", err)
 	}
 }
@@ -142,12 +141,12 @@ func TestQuote(t *testing.T) {
 func TestTheTypeOfALessonHasTwoNames(t *testing.T) {
 	for _, r := range []memory.RememberRequest{{Type: "success"}, {AlsoType: "success"}, {Type: "success", AlsoType: "success"}} {
 		r.Lesson = "l"
-		if err := r.Validate(); err != nil || r.Type != memory.EventSuccess || r.AlsoType != "" {
+		if err := memory.Check(&r); err != nil || r.Type != memory.EventSuccess || r.AlsoType != "" {
 			t.Errorf("the type became %q and %q, %v; want success under its first name alone", r.Type, r.AlsoType, err)
 		}
 	}
 	r := memory.RememberRequest{Lesson: "l", Type: "success", AlsoType: "error"}
-	if err := r.Validate(); err == nil || !strings.Contains(err.Error(), "one of type and event_type") {
+	if err := memory.Check(&r); err == nil || !strings.Contains(err.Error(), "one of type and event_type") {
 		t.Errorf("two types that differ give %v; want a refusal that names type and event_type", err)
 	}
 }

@@ -31,9 +31,8 @@ func TestValidateWorking(t *testing.T) {
 	used := func(server, name string) *ReportRequest {
 		return &ReportRequest{UsedTools: []ToolRef{{ServerName: server, ToolName: name}}}
 	}
-	type request interface{ Validate() error }
 	for name, c := range map[string]struct {
-		good, bad request
+		good, bad any
 		field     string
 	}{
 		"query":         {&SearchToolsRequest{Query: text(1000)}, &SearchToolsRequest{Query: text(1001)}, "query"},
@@ -67,10 +66,10 @@ func TestValidateWorking(t *testing.T) {
 		"compacted":     {&CompactRequest{SessionRef: SessionRef{SessionID: "abcd"}}, &CompactRequest{SessionRef: SessionRef{SessionID: "a/b/c"}}, "sessionId"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := c.good.Validate(); err != nil {
+			if err := Check(c.good); err != nil {
 				t.Errorf("within its limit: %v", err)
 			}
-			err := c.bad.Validate()
+			err := Check(c.bad)
 			if e := AsError(err); err == nil || e.Code != CodeInvalidInput || e.Field != c.field || e.Limit == "" {
 				t.Errorf("over its limit: %v, field %q; want one of %q with its limit", err, AsError(err).Field, c.field)
 			}
@@ -82,12 +81,12 @@ func TestValidateWorking(t *testing.T) {
 // are.
 func TestValidateWorkingFillsIn(t *testing.T) {
 	search := &SearchToolsRequest{Query: " find it "}
-	if err := search.Validate(); err != nil || search.Limit != DefaultTools || search.Query != "find it" {
+	if err := Check(search); err != nil || search.Limit != DefaultTools || search.Query != "find it" {
 		t.Errorf("the search is %+v, %v", search, err)
 	}
 	mine := []Entity{{ID: " a ", Data: json.RawMessage(" { \"b\" : 1 } ")}, {ID: "c", Data: json.RawMessage("null")}}
 	report := &ReportRequest{Entities: mine, UsedTools: []ToolRef{{" s ", " t "}}}
-	if err := report.Validate(); err != nil {
+	if err := Check(report); err != nil {
 		t.Fatal(err)
 	}
 	if e := report.Entities; e[0].ID != "a" || string(e[0].Data) != `{"b":1}` || e[1].Data != nil || report.UsedTools[0] != (ToolRef{"s", "t"}) {

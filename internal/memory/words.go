@@ -12,12 +12,7 @@ import (
 
 // ProjectLabel is what people call a project: its name, or its id if it has
 // none.
-func ProjectLabel(name, id string) string {
-	if name == "" {
-		return id
-	}
-	return name
-}
+func ProjectLabel(name, id string) string { return cmp.Or(name, id) }
 
 // FoldName writes a name in lower case without what separates its words, so that readFile,
 // read_file and "Read file" are one.
@@ -46,8 +41,8 @@ func Count(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	if stem, ok := strings.CutSuffix(one, "ry"); ok {
-		return fmt.Sprintf("%d %sries", n, stem)
+	if stem, ok := strings.CutSuffix(one, "y"); ok && !strings.ContainsAny(stem[len(stem)-1:], "aeiou") {
+		return fmt.Sprintf("%d %sies", n, stem)
 	}
 	return fmt.Sprintf("%d %ss", n, one)
 }

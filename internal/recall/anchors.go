@@ -55,7 +55,8 @@ func (r *run) anchored(item *memory.Item, anchors []memory.Anchor) memory.Anchor
 }
 
 // weakened returns the strength of a candidate, one step less if its code changed or is
-// gone, or it is a lesson from history that no success confirms. What is likely stays so where no lines are told: nothing would be left of it.
+// gone, or if it is a lesson from history that no success confirms. What is likely stays so
+// in an answer without lines: otherwise nothing of it would be shown.
 func (r *run) weakened(c *candidate) memory.Strength {
 	switch {
 	case c.unproven && c.strength == memory.Sure:

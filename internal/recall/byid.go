@@ -59,7 +59,7 @@ func (r *run) readIDs() {
 func (r *run) makeIDAnswer() {
 	r.answer = &memory.RecallResponse{
 		Project: r.project.ID, ProjectName: r.project.Name, Items: r.items, Withheld: r.withheld,
-		Redacted: r.redacted, Receipt: receiptID(r.start),
+		Redacted: r.redacted, Receipt: ReceiptID(r.start),
 	}
 }
 
@@ -149,10 +149,8 @@ func (r *run) wholeCode(id string) (memory.Item, *memory.Withheld, error) {
 	if reason := gateReason(r.code, err); reason != "" {
 		return none, &memory.Withheld{ID: found[0].ID, Kind: memory.Chunk, Reason: reason, Path: at.Path}, nil
 	}
-	item := memory.Item{
-		ID: found[0].ID, Kind: memory.Chunk, Project: at.Project, Text: r.redact(v.Text),
-		Source: memory.Source{Path: v.Path, Lines: &[2]int{v.StartLine, v.EndLine}, Sandbox: at.Root, Symbol: at.Chunk.Symbol},
-	}
+	item := codeItem(at, v, r.redact(v.Text))
+	item.ID = found[0].ID
 	switch {
 	case found[0].Head:
 		item.State = memory.FilePreview

@@ -54,6 +54,13 @@ func (c *candidate) retrievers() map[string]memory.RetrieverScore {
 	return byName
 }
 
+// shownFactors are the factors of a candidate as answers and receipts show them.
+func (c *candidate) shownFactors() *memory.RankFactors {
+	f := c.factors
+	f.Score, f.Retrievers = round(f.Score), c.retrievers()
+	return &f
+}
+
 func (r *run) find() {
 	r.ordered()
 	r.byTitle()

@@ -2,16 +2,9 @@ package recall
 
 import (
 	"slices"
-	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
-
-// These helpers are shared with other packages that hand out memories, so that tokens,
-// receipts and memories look the same everywhere.
-
-// ReceiptID returns a new id for a receipt. Ids sort by time.
-func ReceiptID(at time.Time) string { return receiptID(at) }
 
 // ContextQuestions splits the request that a context's receipt keeps into the questions
 // to ask. Lessons and steps are one question, which costs half as much as two; lessons

@@ -27,7 +27,7 @@ func TestContextQuestions(t *testing.T) {
 		var got []question
 		for _, q := range ContextQuestions(memory.RecallRequest{Query: "why", Kinds: c.kinds}) {
 			got = append(got, question{q.Kinds, q.Limit})
-			if q.Query != "why" || q.Format != memory.FormatMarkdown || q.Validate() != nil {
+			if q.Query != "why" || q.Format != memory.FormatMarkdown || memory.Check(&q) != nil {
 				t.Errorf("%v: the question is %+v", c.kinds, q)
 			}
 		}

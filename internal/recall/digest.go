@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -27,20 +28,15 @@ func Digest(question string) string {
 	d := digestion{room: digestLength}
 	d.pieces = d.distinct(question)
 	d.keep = make([]bool, len(d.pieces))
-	all := make([]int, len(d.pieces))
-	for i := range all {
-		all[i] = i
-	}
-	last := slices.Clone(all)
-	slices.Reverse(last)
+	first, last := slices.All(d.pieces), slices.Backward(d.pieces)
 	any := func(string) bool { return true }
 	// Each group has a share, so that none fills the digest alone; the first lines get
 	// what is left.
-	d.add(all, digestLength*3/16, any)
+	d.add(first, digestLength*3/16, any)
 	d.add(last, digestLength*3/16, any)
-	d.add(all, digestLength*3/8, saysError)
+	d.add(first, digestLength*3/8, saysError)
 	d.add(last, digestLength/4, namesCode)
-	d.add(all, d.room, any)
+	d.add(first, d.room, any)
 	var b strings.Builder
 	for i, kept := range d.keep {
 		if kept {
@@ -67,13 +63,13 @@ type digestion struct {
 }
 
 // add keeps pieces in this order, as many as fit into a share of the room.
-func (d *digestion) add(order []int, share int, wanted func(piece string) bool) {
+func (d *digestion) add(order iter.Seq2[int, string], share int, wanted func(piece string) bool) {
 	share = min(share, d.room)
-	for _, i := range order {
-		if d.keep[i] || !wanted(d.pieces[i]) {
+	for i, piece := range order {
+		if d.keep[i] || !wanted(piece) {
 			continue
 		}
-		n := utf8.RuneCountInString(d.pieces[i]) + 1
+		n := utf8.RuneCountInString(piece) + 1
 		if n > share {
 			return
 		}

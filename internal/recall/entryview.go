@@ -1,6 +1,8 @@
 package recall
 
 import (
+	"slices"
+
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 )
@@ -23,11 +25,7 @@ func nameOf(rec *memory.Record) (entryName, bool) {
 
 // hasName says that the records of a kind have names.
 func hasName(kind memory.Kind) bool {
-	switch kind {
-	case memory.Rule, memory.Reference, memory.Tool, memory.Task, memory.Blocker:
-		return true
-	}
-	return false
+	return slices.Contains([]memory.Kind{memory.Rule, memory.Reference, memory.Tool, memory.Task, memory.Blocker}, kind)
 }
 
 // nameWithheld adds the names of withheld entries and tasks, if their records still exist.

@@ -184,27 +184,18 @@ func byPath(files []memory.Candidate) []*candidate {
 // head reads the beginning of a file again, at the first of its places that passes the
 // gates. The text on disk must be the indexed one, as for a chunk.
 func (r *run) head(c *candidate) (memory.Item, memory.Reason) {
-	var first memory.Reason
-	for _, place := range r.places(c) {
+	at, v, reason := r.readAny(c, memory.Gone, func(place memory.Location) (memory.Verified, memory.Reason) {
 		v, err := r.s.gates.head(r.code, place)
 		reason := gateReason(r.code, err)
 		if reason == "" && place.Head != "" && v.Text != place.Head {
 			reason = memory.Changed
 		}
-		if reason == "" {
-			return r.headItem(c, place, v)
-		}
-		if first == "" {
-			first = reason
-		}
+		return v, reason
+	})
+	if reason != "" {
+		return memory.Item{}, reason
 	}
-	if first == "" {
-		first = memory.Gone // dropped since the search
-		if r.code.Err() != nil {
-			first = memory.TooSlow
-		}
-	}
-	return memory.Item{}, first
+	return r.headItem(c, at, v)
 }
 
 func (r *run) headItem(c *candidate, at memory.Location, v memory.Verified) (memory.Item, memory.Reason) {

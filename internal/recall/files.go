@@ -16,7 +16,7 @@ const filesDeadline = 2 * time.Second
 // match, by reason. It returns the errors of service.IndexRepo, and CodeUnavailable while
 // the index is loading.
 func (s *Service) Files(ctx context.Context, req memory.FilesRequest) (*memory.FileList, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	if s.opts.FileNames == nil {

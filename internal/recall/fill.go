@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -160,9 +161,7 @@ func (r *run) take(c *candidate) memory.Reason {
 		return memory.BelowThreshold
 	}
 	item.Relevance, item.Strength = round(c.relevance), c.strength
-	factors := c.factors
-	factors.Score, factors.Retrievers = round(factors.Score), c.retrievers()
-	item.RankFactors = &factors
+	item.RankFactors = c.shownFactors()
 	item.Tokens = render.ItemTokens(item)
 	takes, reserved := item.Tokens, 0
 	if r.cuttable(item) {
@@ -211,7 +210,7 @@ func (r *run) record(c *candidate) (memory.Item, memory.Reason) {
 	case rec.Event != nil && rec.Event.Withdrawn != nil:
 		return memory.Item{}, memory.Gone // superseded or retracted since the search
 	case rec.Event != nil:
-		r.lesson(&item, rec.Event)
+		fillLesson(&item, rec.Event, r.redact)
 		c.unproven = rec.Provenance.Origin == memory.OriginHistory && (rec.Event.Rate == nil || rec.Event.Rate.Successes == 0)
 		c.factors.Anchor = r.anchored(&item, rec.Event.Anchors)
 	case rec.Step != nil:
@@ -225,20 +224,12 @@ func (r *run) record(c *candidate) (memory.Item, memory.Reason) {
 	}
 	c.factors.Verdicts = rec.Verdicts
 	if n, ok := nameOf(&rec); ok {
-		if r.names == nil {
-			r.names = map[string]entryName{}
-		}
 		r.names[rec.ID] = n
 	}
 	return item, ""
 }
 
-// lesson fills in the fields of a lesson and its text as one line.
-func (r *run) lesson(item *memory.Item, e *memory.Event) {
-	fillLesson(item, e, r.redact)
-}
-
-// fillLesson is lesson with a way to redact texts.
+// fillLesson fills in the fields of a lesson and its text as one line.
 func fillLesson(item *memory.Item, e *memory.Event, redact func(string) string) {
 	item.Timestamp = item.CreatedAt
 	item.Lesson, item.Context, item.Command = redact(e.Lesson), redact(e.Context), redact(e.Command)
@@ -258,36 +249,41 @@ func (r *run) chunk(c *candidate) (memory.Item, memory.Reason) {
 	return r.chunkItem(c, at, v)
 }
 
-// readChunk reads a chunk again from disk, at the first of its places that passes the
-// gates. The caller's own folder is tried first.
+// readChunk reads a chunk again from disk, at the first of its places that passes the gates.
 func (r *run) readChunk(c *candidate) (memory.Location, memory.Verified, memory.Reason) {
-	var first memory.Reason
 	refused := false // the gates refused the caller's own folder
-	for _, place := range r.places(c) {
-		if r.code.Err() != nil {
-			return place, memory.Verified{}, memory.TooSlow
-		}
+	return r.readAny(c, memory.Changed, func(place memory.Location) (memory.Verified, memory.Reason) {
 		v, err := r.s.gates.chunk(r.code, place)
 		reason := gateReason(r.code, err)
 		own := within(r.req.Caller.Dir, place.Root)
 		if reason == "" {
 			c.foreign = c.foreign || refused && !own
 			c.File = memory.FileKey{Sandbox: place.Sandbox, Path: place.Path}
-			return place, v, ""
 		}
 		refused = refused || own
-		if first == "" {
-			first = reason
+		return v, reason
+	})
+}
+
+// readAny reads a candidate at the first of its places that passes, the caller's own folder
+// first. Otherwise it returns the reason of the first place, or replaced if there is no place
+// any more.
+func (r *run) readAny(c *candidate, replaced memory.Reason, read func(memory.Location) (memory.Verified, memory.Reason)) (memory.Location, memory.Verified, memory.Reason) {
+	var first memory.Reason
+	for _, place := range r.places(c) {
+		if r.code.Err() != nil {
+			return place, memory.Verified{}, memory.TooSlow
 		}
+		v, reason := read(place)
+		if reason == "" {
+			return place, v, ""
+		}
+		first = cmp.Or(first, reason)
 	}
-	switch {
-	case first != "":
-	case r.code.Err() != nil:
+	if first == "" && r.code.Err() != nil {
 		first = memory.TooSlow
-	default:
-		first = memory.Changed // replaced since the search
 	}
-	return memory.Location{}, memory.Verified{}, first
+	return memory.Location{}, memory.Verified{}, cmp.Or(first, replaced)
 }
 
 func (r *run) places(c *candidate) []memory.Location {
@@ -336,19 +332,24 @@ func (r *run) chunkItem(c *candidate, at memory.Location, v memory.Verified) (me
 	if text == "" {
 		return memory.Item{}, memory.OverBudget
 	}
-	if strings.Count(whole, "\n") != v.EndLine-v.StartLine {
-		from, to = v.StartLine, v.EndLine // redaction removed lines
-	}
-	item := memory.Item{
-		ID: memory.ChunkID(at.Sandbox, at.Path, at.Chunk), Kind: memory.Chunk, Project: at.Project,
-		Text: text, CreatedAt: c.Created, Foreign: c.foreign,
-		Source: memory.Source{Path: v.Path, Lines: &[2]int{from, to}, Sandbox: at.Root, Symbol: at.Chunk.Symbol},
+	item := codeItem(at, v, text)
+	item.CreatedAt, item.Foreign = c.Created, c.foreign
+	if strings.Count(whole, "\n") == v.EndLine-v.StartLine { // else redaction removed lines
+		*item.Source.Lines = [2]int{from, to}
 	}
 	item.Cut = len(text) < len(strings.TrimRight(whole, "\n"))
 	if v.Moved {
 		item.State = "moved"
 	}
 	return item, ""
+}
+
+// codeItem is an item of a chunk that was read again.
+func codeItem(at memory.Location, v memory.Verified, text string) memory.Item {
+	return memory.Item{
+		ID: memory.ChunkID(at.Sandbox, at.Path, at.Chunk), Kind: memory.Chunk, Project: at.Project, Text: text,
+		Source: memory.Source{Path: v.Path, Lines: &[2]int{v.StartLine, v.EndLine}, Sandbox: at.Root, Symbol: at.Chunk.Symbol},
+	}
 }
 
 func (r *run) redact(text string) string {

@@ -53,20 +53,10 @@ func isComment(line string) bool {
 
 // hasWord says whether a line contains a name as a word.
 func hasWord(line string, is func(word string) bool) bool {
-	for len(line) > 0 {
-		start := strings.IndexFunc(line, inName)
-		if start < 0 {
-			return false
-		}
-		line = line[start:]
-		end := strings.IndexFunc(line, func(r rune) bool { return !inName(r) })
-		if end < 0 {
-			end = len(line)
-		}
-		if is(line[:end]) {
+	for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return !inName(r) }) {
+		if is(word) {
 			return true
 		}
-		line = line[end:]
 	}
 	return false
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -17,7 +18,7 @@ const searchThreshold = 0.25
 
 // SearchSteps finds steps by words and meaning, ranked as in Recall.
 func (s *Service) SearchSteps(ctx context.Context, req memory.SearchStepsRequest) (*memory.StepMatches, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	p, err := s.scopeFor(ctx, req.Project, req.Caller, req.Scope, req.Filters)
@@ -73,7 +74,7 @@ func spread(ranked []*candidate, n int) []string {
 
 // LastSteps lists the newest steps.
 func (s *Service) LastSteps(ctx context.Context, req memory.LastStepsRequest) (*memory.StepList, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	p, err := s.scopeFor(ctx, req.Project, req.Caller, req.Scope, req.Filters)
@@ -91,7 +92,7 @@ func (s *Service) LastSteps(ctx context.Context, req memory.LastStepsRequest) (*
 
 // Sessions lists the sessions of a project, newest first.
 func (s *Service) Sessions(ctx context.Context, req memory.SessionsRequest) (*memory.SessionList, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	p, err := s.scopeFor(ctx, req.Project, req.Caller, nil, req.Filters)
@@ -122,7 +123,7 @@ func (s *Service) sessionView(session memory.Session) memory.SessionView {
 
 // SummarizeSession summarises one session.
 func (s *Service) SummarizeSession(ctx context.Context, req memory.SummarizeRequest) (*memory.Summary, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	p, err := s.scopeFor(ctx, req.Project, req.Caller, req.Scope, nil)
@@ -135,16 +136,9 @@ func (s *Service) SummarizeSession(ctx context.Context, req memory.SummarizeRequ
 	}
 	var sum summarizer
 	followed := 0
-	for _, id := range s.opts.Sessions.SessionSteps(p.project, p.session) {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		r, err := s.opts.Corpus.Record(id)
-		if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
-			continue // forgotten meanwhile
-		}
+	for r, err := range s.records(ctx, s.opts.Sessions.SessionSteps(p.project, p.session)) {
 		if err != nil {
-			return nil, fmt.Errorf("read step: %w", err)
+			return nil, err
 		}
 		if r.Provenance.Followed() {
 			if !p.inside {
@@ -157,6 +151,27 @@ func (s *Service) SummarizeSession(ctx context.Context, req memory.SummarizeRequ
 	out := sum.summary(session, s.clean)
 	out.Followed = followed
 	return out, nil
+}
+
+// records yields the records with some ids, without those that were forgotten since. The end
+// of ctx, or a record that cannot be read, is the last.
+func (s *Service) records(ctx context.Context, ids []string) iter.Seq2[memory.Record, error] {
+	return func(yield func(memory.Record, error) bool) {
+		for _, id := range ids {
+			r, err := s.opts.Corpus.Record(id)
+			switch {
+			case ctx.Err() != nil:
+				err = ctx.Err()
+			case memory.CodeOf(err) == memory.CodeNotFound:
+				continue
+			case err != nil:
+				err = fmt.Errorf("read record: %w", err)
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // shownProvenance returns the provenance of a step or session that was followed from a

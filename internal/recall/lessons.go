@@ -25,7 +25,7 @@ const (
 // Lessons lists the lessons of a project in an order, or those that words find, that are
 // pinned, or whose code changed or is gone.
 func (s *Service) Lessons(ctx context.Context, req memory.LessonsRequest) (*memory.LessonList, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	if err := s.ready(); err != nil {
@@ -48,20 +48,14 @@ func (s *Service) Lessons(ctx context.Context, req memory.LessonsRequest) (*memo
 	code, stop := context.WithTimeout(ctx, listDeadline)
 	defer stop()
 	l := s.lookAtAnchors(code, req.Caller.Dir, maxListReads)
-	for _, id := range ids {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+	for rec, err := range s.records(ctx, ids) {
+		if err != nil {
+			return nil, err
 		}
 		if len(list.Lessons) == req.Limit && !req.Stale {
 			break
 		}
-		rec, err := s.opts.Corpus.Record(id)
-		switch {
-		case err != nil && memory.CodeOf(err) == memory.CodeNotFound:
-			continue // forgotten since
-		case err != nil:
-			return nil, fmt.Errorf("read lesson: %w", err)
-		case rec.Event == nil || req.Stale && len(rec.Event.Anchors) == 0:
+		if rec.Event == nil || req.Stale && len(rec.Event.Anchors) == 0 {
 			continue
 		}
 		item := s.lessonItem(&rec)
@@ -174,7 +168,7 @@ func (s *Service) readForWords(ctx context.Context, ids []string, words string) 
 // receipts that a filter chooses, at most so many, and whether there are more. CodeNotFound
 // for an id that is none of a lesson.
 func (s *Service) Lesson(ctx context.Context, req memory.LessonRequest, receipts func(memory.ReceiptFilter, int) ([]memory.Receipt, bool, error)) (*memory.LessonHistory, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	if err := s.ready(); err != nil {

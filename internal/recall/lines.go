@@ -107,10 +107,8 @@ func (r *run) line(c *candidate) (memory.Item, memory.Reason) {
 	if c.Kind == memory.Chunk {
 		at, v, why := r.readChunk(c)
 		if reason = why; reason == "" {
-			full = memory.Item{
-				ID: memory.ChunkID(at.Sandbox, at.Path, at.Chunk), Kind: memory.Chunk, Project: at.Project, Text: r.redact(v.Text), Foreign: c.foreign,
-				Source: memory.Source{Path: v.Path, Lines: &[2]int{v.StartLine, v.EndLine}, Symbol: at.Chunk.Symbol, Sandbox: at.Root},
-			}
+			full = codeItem(at, v, r.redact(v.Text))
+			full.Foreign = c.foreign
 			short = render.ShortID(full.ID)
 		}
 	} else {
@@ -123,11 +121,9 @@ func (r *run) line(c *candidate) (memory.Item, memory.Reason) {
 	if r.isDuplicate(c.Kind, pairsOf(full.Text)) {
 		return memory.Item{}, memory.Duplicate
 	}
-	factors := c.factors
-	factors.Score, factors.Retrievers = round(factors.Score), c.retrievers()
 	item := memory.Item{
 		ID: full.ID, Kind: full.Kind, Strength: memory.Maybe, Project: full.Project, Relevance: round(c.relevance),
-		RankFactors: &factors, Text: render.Line(full, short, r.about(&full)), Anchors: full.Anchors,
+		RankFactors: c.shownFactors(), Text: render.Line(full, short, r.about(&full)), Anchors: full.Anchors,
 		Source: memory.Source{Path: full.Source.Path, Lines: full.Source.Lines, Symbol: full.Source.Symbol},
 	}
 	item.Tokens = render.ItemTokens(item)

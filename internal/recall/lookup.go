@@ -49,7 +49,7 @@ func (r *run) lookUp() {
 	if len(q.mentions) == 0 {
 		return
 	}
-	l := &lookup{s: r.s, dir: r.req.Caller.Dir, sel: r.searched, all: r.candidates}
+	l := &lookup{s: r.s, dir: r.req.Caller.Dir, sel: r.searched, all: r.candidates, roots: map[string]string{}}
 	var lists [][]*candidate
 	for _, m := range q.mentions {
 		list := l.place(m.place, q.alone)
@@ -175,9 +175,6 @@ func (l *lookup) own(places []memory.Candidate) bool {
 			at, err := l.s.opts.Corpus.Location(p)
 			if err != nil {
 				return false
-			}
-			if l.roots == nil {
-				l.roots = map[string]string{}
 			}
 			root = at.Root
 			l.roots[p.File.Sandbox] = root

@@ -91,10 +91,9 @@ func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, 
 // matched describes a candidate. It reads the record's verdicts only if some count.
 func (s *Service) matched(c *candidate) Matched {
 	m := Matched{
-		ID: c.ID, Kind: c.Kind, Project: c.Project, Relevance: round(c.relevance), Factors: c.factors,
+		ID: c.ID, Kind: c.Kind, Project: c.Project, Relevance: round(c.relevance), Factors: *c.shownFactors(),
 		Strength: defaultLevels(c.Kind).of(c.relevance),
 	}
-	m.Factors.Score, m.Factors.Retrievers = round(c.factors.Score), c.retrievers()
 	if c.Rate != nil {
 		if r, err := s.opts.Corpus.Record(c.ID); err == nil {
 			m.Factors.Verdicts = r.Verdicts

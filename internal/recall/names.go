@@ -301,11 +301,7 @@ func lineBehind(rest string, said bool) (int, bool) {
 
 // number reads the leading digits of a text as a line number, at least 1.
 func number(s string) (int, bool) {
-	end := 0
-	for end < len(s) && s[end] >= '0' && s[end] <= '9' {
-		end++
-	}
-	n, err := strconv.Atoi(s[:end])
+	n, err := strconv.Atoi(s[:len(s)-len(strings.TrimLeft(s, "0123456789"))])
 	if err != nil || n == 0 {
 		return 0, false
 	}

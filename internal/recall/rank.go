@@ -63,10 +63,9 @@ func (r *run) rank() {
 func (r *run) lessonsFirst() { r.candidates = leadLessons(r.candidates, r.req.Limit) }
 
 // rank orders candidates by match times factors. Exact error matches come first, then
-// candidates asked for by name or place, then, for an answer, what is
-// sure. Records from the repository's files come after
-// all recorded or imported ones, and lessons of other repositories after the own ones.
-// Ties keep the order of the fusion.
+// candidates asked for by name or place, then, for an answer, what is sure. Records from the
+// repository's files come after all recorded or imported ones, and lessons of other
+// repositories after the own ones. Ties keep the order of the fusion.
 func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from rankContext) []*candidate {
 	for _, c := range cs {
 		f := memory.RankFactors{

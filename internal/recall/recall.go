@@ -70,6 +70,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"path"
@@ -129,13 +130,6 @@ type Corpus interface {
 	OrderedIDs(sel memory.Selection, order memory.LessonOrder, skip, most int) (ids []string, total int)
 }
 
-// Projects finds the project that a caller means.
-type Projects interface {
-	// Resolve returns the project of an id, a name or a folder, or of the
-	// caller's folder when none is named, and whether it is known already.
-	Resolve(ctx context.Context, project string, caller memory.Caller) (p memory.Project, known bool, err error)
-}
-
 // Ledger keeps receipts.
 type Ledger interface {
 	EnqueueReceipt(memory.Receipt)
@@ -147,7 +141,7 @@ type Ledger interface {
 type Options struct {
 	Corpus   Corpus
 	Sessions Sessions
-	Projects Projects
+	Projects memory.ProjectResolver
 	Verifier memory.Verifier
 	Ledger   Ledger
 	// Analyze turns text into terms as the lexical index does. It is used to find the
@@ -198,16 +192,11 @@ type Options struct {
 }
 
 func (o *Options) validate() error {
-	for _, required := range []struct {
-		field   string
-		missing bool
-	}{
-		{"corpus", o.Corpus == nil}, {"sessions", o.Sessions == nil}, {"projects", o.Projects == nil},
-		{"verifier", o.Verifier == nil}, {"ledger", o.Ledger == nil}, {"analyze", o.Analyze == nil},
-	} {
-		if required.missing {
-			return memory.Invalid(required.field, "", "recall needs it")
-		}
+	if err := memory.Required(map[string]bool{
+		"corpus": o.Corpus == nil, "sessions": o.Sessions == nil, "projects": o.Projects == nil,
+		"verifier": o.Verifier == nil, "ledger": o.Ledger == nil, "analyze": o.Analyze == nil,
+	}); err != nil {
+		return err
 	}
 	if o.Content == nil {
 		o.Content = func(question index.Terms) index.Terms { return question }
@@ -233,18 +222,14 @@ func (o *Options) validate() error {
 	if o.Turn == nil {
 		o.Turn = func(memory.SessionKey) int { return 0 }
 	}
-	if o.Settings == nil {
-		o.Settings = new(DefaultSettings())
-	}
+	o.Settings = cmp.Or(o.Settings, new(DefaultSettings()))
 	if o.Calibration.Version == "" {
 		o.Calibration = ShippedCalibration()
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o.Settings.validate()
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// receiptID returns an id that sorts by time, so that the ledger is in order.
-func receiptID(at time.Time) string {
+// ReceiptID returns a new id for a receipt. Ids sort by time, so that the ledger is in order.
+func ReceiptID(at time.Time) string {
 	var tail [4]byte
 	_, _ = rand.Read(tail[:]) // never fails, see crypto/rand
 	return fmt.Sprintf("rc-%012x%s", at.UnixMilli(), hex.EncodeToString(tail[:]))

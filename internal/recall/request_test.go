@@ -222,7 +222,7 @@ func TestReceiptHoldsNoSecret(t *testing.T) {
 }
 
 func TestReceiptsSortByTime(t *testing.T) {
-	early, again, late := receiptID(now), receiptID(now), receiptID(now.Add(time.Millisecond))
+	early, again, late := ReceiptID(now), ReceiptID(now), ReceiptID(now.Add(time.Millisecond))
 	if early >= late || early == again {
 		t.Errorf("receipts %s, %s and %s: want them in order and none twice", early, again, late)
 	}

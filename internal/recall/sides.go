@@ -1,6 +1,8 @@
 package recall
 
 import (
+	"slices"
+
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -33,7 +35,7 @@ func bothSides(ranked []*candidate, limit int) []*candidate {
 	if other := least - (limit - code); other > 0 {
 		missing, bringsCode = other, false
 	}
-	leaves := map[*candidate]bool{}
+	moves := map[*candidate]bool{}
 	var coming []*candidate
 	at := len(head) - 1
 	for _, c := range rest {
@@ -49,33 +51,17 @@ func bothSides(ranked []*candidate, limit int) []*candidate {
 		if at < 0 || head[at].error || head[at].mention.rank > 0 || strengthOrder(head[at], c) < 0 {
 			break
 		}
-		leaves[head[at]] = true
+		moves[head[at]], moves[c] = true, true
 		coming = append(coming, c)
 		at--
 	}
 	if len(coming) == 0 {
 		return ranked
 	}
-	comes := make(map[*candidate]bool, len(coming))
-	for _, c := range coming {
-		comes[c] = true
+	moved := func(c *candidate) bool { return moves[c] }
+	stays := func(c *candidate) bool { return !moves[c] }
+	without := func(list []*candidate, drop func(*candidate) bool) []*candidate {
+		return slices.DeleteFunc(slices.Clone(list), drop)
 	}
-	out := make([]*candidate, 0, len(ranked))
-	for _, c := range head {
-		if !leaves[c] {
-			out = append(out, c)
-		}
-	}
-	out = append(out, coming...)
-	for _, c := range head {
-		if leaves[c] {
-			out = append(out, c)
-		}
-	}
-	for _, c := range rest {
-		if !comes[c] {
-			out = append(out, c)
-		}
-	}
-	return out
+	return slices.Concat(without(head, moved), coming, without(head, stays), without(rest, moved))
 }

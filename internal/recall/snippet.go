@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/recalld/recalld/index"
@@ -74,10 +75,7 @@ func window(parts []string, limit int, query index.Terms, analyze func(string) i
 func words(line string, limit int) []string {
 	var parts []string
 	for len(line) > 0 {
-		part := line[:strings.IndexAny(line, " \t,;(){}")+1]
-		if part == "" {
-			part = line
-		}
+		part := cmp.Or(line[:strings.IndexAny(line, " \t,;(){}")+1], line)
 		if part = render.Prefix(part, limit); part == "" {
 			break // not even one rune fits
 		}

@@ -134,7 +134,7 @@ func (s *Service) newSearch(ctx context.Context, settings Settings, query string
 // newRun validates a question and determines what may be returned.
 func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts AskOptions) (*run, error) {
 	start := s.opts.Clock()
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	if isLong(req.Query) { // the receipt, too, keeps no whole log
@@ -174,7 +174,7 @@ func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts Ask
 	r := s.newSearch(ctx, settings, req.Query, sel)
 	r.scratch = scratches.Get().(*scratch)
 	r.start, r.asked, r.req, r.opts, r.project, r.limits, r.caps = start, asked, req, opts, project, limits, limits
-	r.items, r.withheld = []memory.Item{}, []memory.Withheld{}
+	r.items, r.withheld, r.names = []memory.Item{}, []memory.Withheld{}, map[string]entryName{}
 	if !settings.Full {
 		r.searched.Kinds = slices.DeleteFunc(slices.Clone(sel.Kinds), func(k memory.Kind) bool { return k == memory.Chunk })
 		r.nothing = len(r.searched.Kinds) == 0 // an empty list would mean all kinds
@@ -215,7 +215,7 @@ func (r *run) makeAnswer() {
 		Degraded: slices.Concat(s.lost(), r.degraded, s.readOnly(), r.codeDegraded),
 		Stale:    s.opts.Stale(r.project.ID, slices.ContainsFunc(r.withheld, outdated)),
 		Redacted: r.redacted,
-		Receipt:  receiptID(r.start),
+		Receipt:  ReceiptID(r.start),
 	}
 	if r.req.Typing {
 		a.Receipt = ""

@@ -2,7 +2,6 @@ package recall
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/recalld/recalld/index"
@@ -39,17 +38,11 @@ type viewer struct {
 func (s *Service) views(ctx context.Context, p historyScope, ids []string, query index.Terms) ([]memory.StepView, error) {
 	v := viewer{s: s, project: p.project, query: query, sessions: map[string]memory.Session{}}
 	out := make([]memory.StepView, 0, len(ids))
-	for _, id := range ids {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+	for r, err := range s.records(ctx, ids) {
+		if err != nil {
+			return nil, err
 		}
-		r, err := s.opts.Corpus.Record(id)
-		switch {
-		case err != nil && memory.CodeOf(err) == memory.CodeNotFound:
-			continue
-		case err != nil:
-			return nil, fmt.Errorf("read step: %w", err)
-		case r.Step != nil && (p.inside || !r.Provenance.Followed()):
+		if r.Step != nil && (p.inside || !r.Provenance.Followed()) {
 			out = append(out, v.view(r))
 		}
 	}

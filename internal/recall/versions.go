@@ -26,7 +26,7 @@ func (r *run) ownVersions() {
 	if dir == "" {
 		return
 	}
-	l := &lookup{s: r.s, dir: dir}
+	l := &lookup{s: r.s, dir: dir, roots: map[string]string{}}
 	byPath := map[string][]version{}
 	own, foreign := false, false
 	for i, c := range ranked[:min(len(ranked), maxVersions)] {

@@ -29,7 +29,7 @@ const maxProblems = 100
 
 // Import carries out service.Import.
 func (s *Service) Import(ctx context.Context, req memory.ImportRequest) (*memory.Imported, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	project, _, err := s.opts.Projects.Resolver.Resolve(ctx, req.Project, req.Caller)
@@ -159,7 +159,7 @@ func (i *importer) problems(list []memory.ImportProblem) {
 
 // Export carries out service.Export.
 func (s *Service) Export(ctx context.Context, req memory.ExportRequest) (*memory.Exported, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	project, known, err := s.opts.Projects.Resolver.Resolve(ctx, req.Project, req.Caller)

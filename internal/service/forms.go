@@ -1,6 +1,10 @@
 package service
 
-import "github.com/recalld/recalld/internal/memory"
+import (
+	"cmp"
+
+	"github.com/recalld/recalld/internal/memory"
+)
 
 // recallForm accepts the older name of query.
 type recallForm struct {
@@ -12,9 +16,7 @@ func (f recallForm) request() (memory.RecallRequest, error) {
 	if f.Text != "" && f.Query != "" && f.Text != f.Query {
 		return memory.RecallRequest{}, memory.Invalid("text", "one of query and text", "is the older name of query, and differs from it")
 	}
-	if f.Query == "" {
-		f.Query = f.Text
-	}
+	f.Query = cmp.Or(f.Query, f.Text)
 	return f.RecallRequest, nil
 }
 

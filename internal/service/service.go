@@ -10,6 +10,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -153,10 +154,7 @@ func defineStream[Request, Progress, Response any](s Spec) Stream[Request, Progr
 }
 
 func add(s Spec, request, response reflect.Type) *Spec {
-	s.request, s.response = request, response
-	if s.Method == "" {
-		s.Method = http.MethodPost
-	}
+	s.request, s.response, s.Method = request, response, cmp.Or(s.Method, http.MethodPost)
 	if id, ok := request.FieldByName("RequestID"); ok {
 		s.requestID = id.Index
 	}

@@ -17,7 +17,7 @@ const maxClock = 5 * time.Minute
 // Join connects to a team's server and keeps the membership. Nothing is shared until Share
 // names a project. CodeConflict says that there is a team already.
 func (s *Service) Join(ctx context.Context, req memory.TeamJoinRequest) (*memory.TeamState, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	if s.joined() {
@@ -127,7 +127,7 @@ func notJoined() error {
 // Share shares the lessons of a project from now on, or takes them back. Both are carried
 // out in the background.
 func (s *Service) Share(ctx context.Context, req memory.TeamShareRequest) (*memory.TeamState, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	found, known, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)

@@ -16,11 +16,13 @@ package strict
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -79,10 +81,7 @@ type checker struct {
 
 // invalid names the field, or the whole where it has no name.
 func (c checker) invalid(path, limit, format string, args ...any) error {
-	if path == "" {
-		path = c.whole
-	}
-	return memory.Invalid(path, limit, format, args...)
+	return memory.Invalid(cmp.Or(path, c.whole), limit, format, args...)
 }
 
 // foreign puts the error of a type's own decoding into our form.
@@ -209,14 +208,8 @@ func (c checker) object(value json.RawMessage, t reflect.Type, path string) erro
 		seen[name] = string(v) != "null"
 		field, ok := known[name]
 		if !ok {
-			if name == "" {
-				name = `""` // an error must name something
-			}
-			names := make([]string, 0, len(known))
-			for name := range known {
-				names = append(names, name)
-			}
-			slices.Sort(names)
+			name = cmp.Or(name, `""`) // an error must name something
+			names := slices.Sorted(maps.Keys(known))
 			return c.invalid(join(path, name), "known fields: "+strings.Join(names, ", "), "unknown field")
 		}
 		return c.check(v, field.Type, join(path, name), memory.LimitsOf(field).Given)

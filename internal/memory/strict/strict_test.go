@@ -88,7 +88,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The limits in the tags are those that Validate knows.
+// The limits in the tags are those that Check knows.
 func TestGivenTags(t *testing.T) {
 	for _, tc := range []struct {
 		of    reflect.Type

@@ -167,7 +167,7 @@ func (s *Sandboxes) IndexRepo(ctx context.Context, req memory.IndexRequest) (*me
 }
 
 func (s *Sandboxes) request(ctx context.Context, req memory.IndexRequest, priority int) (*memory.IndexQueued, error) {
-	if err := req.Validate(); err != nil {
+	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
 	dir, id, err := located(req.Path, req.Caller)

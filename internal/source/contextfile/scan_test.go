@@ -43,7 +43,7 @@ func TestScan(t *testing.T) {
 		if err := memory.ValidEntries(slices.Clone(f.Entries)); err != nil {
 			t.Errorf("%s: %v", f.Path, err)
 		}
-		if err := (&memory.RegisterRequest{Servers: slices.Clone(f.Servers), Replace: true}).Validate(); err != nil {
+		if err := memory.Check(&memory.RegisterRequest{Servers: slices.Clone(f.Servers), Replace: true}); err != nil {
 			t.Errorf("%s: %v", f.Path, err)
 		}
 	}

@@ -106,7 +106,7 @@ func checked(l memory.LogLine) (memory.LogLine, error) {
 		Repo: l.Repo, Type: l.Type, Context: l.Context, Command: l.Command, Lesson: l.Lesson,
 		SuccessRate: l.SuccessRate, Tags: l.Tags, AgentID: l.AgentID, Supersedes: l.Supersedes, Retracts: l.Retracts,
 	}
-	if err := r.Validate(); err != nil {
+	if err := memory.Check(&r); err != nil {
 		return memory.LogLine{}, err
 	}
 	return l, nil
