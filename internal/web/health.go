@@ -29,32 +29,29 @@ type healthPage struct {
 type figure struct{ Name, Value, Means string }
 
 // health shows what is wrong, and what to do about it.
-func (q *request) health() {
-	v, err := q.view("Health", "health")
+func (q *request) health(v *view) (err error) {
 	page := &healthPage{}
 	v.Data = page
-	if err == nil {
-		page.Status, err = ask(q, service.Status, service.None{})
+	if page.Status, err = ask(q, service.Status, service.None{}); err != nil {
+		return err
 	}
-	var dead *memory.DeadJobList
-	if err == nil {
-		dead, err = ask(q, service.DeadJobs, service.None{})
+	dead, err := ask(q, service.DeadJobs, service.None{})
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		page.Log, err = ask(q, service.Log, memory.LogRequest{Lines: logLines})
+	if page.Log, err = ask(q, service.Log, memory.LogRequest{Lines: logLines}); err != nil {
+		return err
 	}
-	var repos *memory.RepoList
-	if err == nil {
-		repos, err = ask(q, service.Repos, service.None{})
+	repos, err := ask(q, service.Repos, service.None{})
+	if err != nil {
+		return err
 	}
-	if err == nil && q.r.FormValue("check") != "" {
+	if q.r.FormValue("check") != "" {
 		page.Report, err = ask(q, service.Check, service.None{})
 	}
-	if err == nil {
-		page.Dead, page.Figures = dead.Jobs, figures(page.Status)
-		page.Findings = findings(page, repos.Repos)
-	}
-	q.ok("health", v, err)
+	page.Dead, page.Figures = dead.Jobs, figures(page.Status)
+	page.Findings = findings(page, repos.Repos)
+	return err
 }
 
 // findings are those of `recalld doctor` that a daemon that runs can say of itself.
@@ -158,10 +155,7 @@ func limitText(most int64) string {
 }
 
 // requeue gives a dead job another try.
-func (q *request) requeue() {
-	if _, err := ask(q, service.RequeueJob, memory.RequeueRequest{ID: q.r.PathValue("id")}); err != nil {
-		q.refused("health", err)
-		return
-	}
-	q.to("health", url.Values{"done": {"requeued"}, "project": {q.r.PostForm.Get("project")}})
+func (q *request) requeue(string) (string, url.Values, error) {
+	_, err := ask(q, service.RequeueJob, memory.RequeueRequest{ID: q.r.PathValue("id")})
+	return "health", url.Values{"done": {"requeued"}}, err
 }
