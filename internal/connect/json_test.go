@@ -128,7 +128,7 @@ func TestJSONEntryKeepsWhatTheUserAdded(t *testing.T) {
 }
 
 func TestOpenCodeForms(t *testing.T) {
-	edit := openCode().server(server)
+	edit := openCodeServer(server)
 	for text, want := range map[string]string{
 		`{"mcp":{"servers":{}}}`: `{"mcp":{"servers":{"recalld": {"type":"local","command":["recalld","mcp"],"enabled":true}}}}`,
 		`{"mcp":{"a":{}}}`:       `{"mcp":{"a":{}, "recalld": {"type":"local","command":["recalld","mcp"],"enabled":true}}}`,
