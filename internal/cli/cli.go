@@ -272,7 +272,7 @@ On a terminal, recalld alone opens the interactive search.`,
 		if err := a.begin(c); err != nil {
 			return err
 		}
-		return checkTexts(c, args)
+		return checkFlags(c, args)
 	}
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "answer as JSON")

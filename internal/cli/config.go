@@ -105,7 +105,7 @@ func configGetCommand(a *App) *cobra.Command {
 		Long:              "Print the value of a setting as it is in force for commands that are started now.",
 		Example:           "  recalld config get log.level",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: completeSettings,
+		ValidArgsFunction: fixed(config.Names),
 		RunE: func(_ *cobra.Command, args []string) error {
 			list, _, err := a.settingsList()
 			if err != nil {
@@ -141,7 +141,7 @@ func configSetCommand(a *App) *cobra.Command {
 checked first; comments and layout of the file stay. Lists are written with commas.`,
 		Example:           "  recalld config set log.level debug\n  recalld config set sandboxes ~/src,~/work",
 		Args:              cobra.ExactArgs(2),
-		ValidArgsFunction: completeSettings,
+		ValidArgsFunction: fixed(config.Names),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := a.refuseSettings(); err != nil {
 				return err
@@ -333,18 +333,4 @@ func commentedSettings() []byte {
 		b.WriteString(line)
 	}
 	return []byte(b.String())
-}
-
-// completeSettings completes the name of a setting.
-func completeSettings(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, name := range config.Names() {
-		if strings.HasPrefix(name, typed) {
-			names = append(names, name)
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

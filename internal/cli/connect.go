@@ -104,7 +104,7 @@ becomes what it was, byte for byte.`,
 			}
 			return a.connectRepository(c.Context(), &f)
 		},
-		ValidArgsFunction: completeClients,
+		ValidArgsFunction: fixed(describedClients),
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.dir, "dir", "", "the project's folder, for --project and --script (default: the repository of the working folder)")
@@ -146,17 +146,6 @@ func (f *connectFlags) check(c *cobra.Command, args []string) error {
 	return nil
 }
 
-func completeClients(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, c := range connect.Clients() {
-		names = append(names, cobra.CompletionWithDesc(c.Name, c.Title))
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
 // connectNone installs the script alone, or lists the clients.
 func (a *App) connectNone(c *cobra.Command, f *connectFlags) error {
 	if f.script {
@@ -188,6 +177,13 @@ func clientList() string {
 		text, width = text+name, width+len(name)
 	}
 	return text
+}
+
+func describedClients() (names []string) {
+	for _, c := range connect.Clients() {
+		names = append(names, cobra.CompletionWithDesc(c.Name, c.Title))
+	}
+	return names
 }
 
 func clientNames() []string {

@@ -39,21 +39,11 @@ run 'recalld receipts' to see it.`,
 				}
 				r.Message = string(text)
 			}
-			for _, n := range []struct {
-				flag, field string
-				value, most int
-			}{{"top-k", "topK", r.TopK, memory.MaxTopK}, {"top-n", "topN", r.TopN, memory.MaxTopN}} {
-				if err := counted(c, n.flag, n.field, n.value, n.most); err != nil {
-					return err
-				}
-			}
-			if c.Flags().Changed("max-tokens") && r.MaxTokens == 0 {
-				return memory.Invalid("max_tokens", fmt.Sprintf("%d–%d", memory.MinBudget, memory.MaxBudget), "0 is out of range")
-			}
-			r.IncludeScore, r.RequiresContext = givenFloat(c, "include-score", score), givenBool(c, "requires-context", requires)
-			if err := a.which(c, &r.SessionRef); err != nil {
+			r.IncludeScore, r.RequiresContext = given(c, "include-score", score), given(c, "requires-context", requires)
+			if err := checkSession(c, r.SessionID); err != nil {
 				return err
 			}
+			r.Caller = a.caller()
 			assembled, err := ask(c.Context(), a, service.Assemble, r)
 			if err != nil {
 				return err
@@ -84,12 +74,13 @@ run 'recalld receipts' to see it.`,
 	flags.BoolVar(&r.Schemas, "schemas", false, "with --json, answer with the schemas of all active tools")
 	flags.StringVar(&r.TaskType, "task-type", "", "the type of the task that it is for, by which settings may differ")
 	flags.BoolVar(&requires, "requires-context", false, "with =false, leave out history and code (default: as the settings say)")
-	flags.IntVar(&r.TopK, "top-k", 0, fmt.Sprintf("matches considered, 1–%d (default %d)", memory.MaxTopK, memory.DefaultTopK))
-	flags.IntVar(&r.TopN, "top-n", 0, fmt.Sprintf("matches taken, 1–%d (default %d)", memory.MaxTopN, memory.DefaultTopN))
+	countFlag(c, &r.TopK, "topK", "matches considered", 1, memory.MaxTopK, memory.DefaultTopK)
+	countFlag(c, &r.TopN, "topN", "matches taken", 1, memory.MaxTopN, memory.DefaultTopN)
 	flags.Float64Var(&score, "include-score", 0, fmt.Sprintf("relevance from which a match is always taken, 0–1 (default %v)", memory.DefaultIncludeScore))
-	flags.IntVar(&r.MaxTokens, "max-tokens", 0, fmt.Sprintf("most tokens, %d–%d (default %d)", memory.MinBudget, memory.MaxBudget, memory.DefaultBudget))
+	countFlag(c, &r.MaxTokens, "max_tokens", "most tokens", memory.MinBudget, memory.MaxBudget, memory.DefaultBudget)
 	flags.BoolVar(&r.NoSearch, "no-search", false, "nothing by relevance: what the session holds and the last tasks")
 	allowEmpty(c, "task-type")
-	a.whichFlags(c, &r.SessionRef)
+	a.sessionFlag(c, &r.SessionID, "the session's id (default: the current one)")
+	a.projectFlag(c, &r.Project)
 	return c
 }

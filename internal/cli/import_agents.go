@@ -54,8 +54,8 @@ where it was. A line that cannot be read is listed and skipped.`,
 	c.Flags().StringVar(&r.Client, "client", "", "only logs of this client")
 	c.Flags().StringVar(&since, "since", "", "only logs that changed on this date or later")
 	c.MarkFlagsMutuallyExclusive("dry-run", "yes", "stop")
-	must(c.RegisterFlagCompletionFunc("client", cobra.NoFileCompletions))
-	must(c.RegisterFlagCompletionFunc("since", cobra.NoFileCompletions))
+	completeFlag(c, "client", cobra.NoFileCompletions)
+	completeFlag(c, "since", cobra.NoFileCompletions)
 	return c
 }
 

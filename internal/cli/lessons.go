@@ -27,9 +27,6 @@ are listed whose code changed since they were told, or is gone; with --pinned th
   recalld lessons --project demo --limit 100 --json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := counted(c, "limit", "limit", r.Limit, memory.MaxLessonsListed); err != nil {
-				return err
-			}
 			r.Caller = a.caller()
 			list, err := ask(c.Context(), a, service.Lessons, r)
 			if err != nil {
@@ -43,7 +40,7 @@ are listed whose code changed since they were told, or is gone; with --pinned th
 	a.projectFlag(c, &r.Project)
 	flags.BoolVar(&r.Stale, "stale", false, "only lessons whose code changed or is gone")
 	flags.BoolVar(&r.Pinned, "pinned", false, "only lessons that are pinned")
-	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most lessons, 1–%d (default %d)", memory.MaxLessonsListed, memory.DefaultLessons))
+	countFlag(c, &r.Limit, "limit", "most lessons", 1, memory.MaxLessonsListed, memory.DefaultLessons)
 	return c
 }
 

@@ -76,6 +76,6 @@ func modelPullCommand(a *App) *cobra.Command {
 			})
 		},
 	}
-	c.ValidArgsFunction = a.completeModels
+	c.ValidArgsFunction = firstArgument(a.completeModels(true))
 	return c
 }

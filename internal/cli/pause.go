@@ -24,7 +24,7 @@ Existing results stay searchable but may be out of date. Print what is paused no
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.pause(c, args, false)
 		},
-		ValidArgsFunction: a.completeFolder,
+		ValidArgsFunction: a.completeFolder(),
 	}
 }
 

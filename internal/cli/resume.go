@@ -14,6 +14,6 @@ Changes made meanwhile are indexed. Print what is still paused.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.pause(c, args, true)
 		},
-		ValidArgsFunction: a.completeFolder,
+		ValidArgsFunction: a.completeFolder(),
 	}
 }

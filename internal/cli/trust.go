@@ -46,7 +46,7 @@ what is not read yet. The setting sources.trusted names folders to trust without
 			state.Trusted, state.Waiting = orEmpty(state.Trusted), orEmpty(state.Waiting)
 			return a.answer(state, func(w io.Writer) { writeTrust(w, state, revoke) })
 		},
-		ValidArgsFunction: a.completeFolder,
+		ValidArgsFunction: a.completeFolder(),
 	}
 	c.Flags().BoolVar(&revoke, "revoke", false, "end the trust, and remove what was read from the memory")
 	c.Flags().BoolVar(&list, "list", false, "show what is trusted and what is not read yet")
