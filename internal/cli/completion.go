@@ -120,20 +120,13 @@ func (a *App) completeProjects(c *cobra.Command, flag string) {
 // projectNames are the projects of sandboxes as --project takes them: by their names; of
 // several with one name by their ids, described by name and folder.
 func projectNames(repos []memory.SandboxState) (names []string) {
-	ids := map[string]map[string]bool{} // by name
+	labels := render.ProjectLabels(repos)
 	for _, r := range repos {
-		label := memory.ProjectLabel(r.ProjectName, r.Project)
-		if ids[label] == nil {
-			ids[label] = map[string]bool{}
+		name := memory.ProjectLabel(r.ProjectName, r.Project)
+		if labels[r.Project] != name {
+			name = cobra.CompletionWithDesc(r.Project, render.ShortLine(name+" in "+r.Root, 80))
 		}
-		ids[label][r.Project] = true
-	}
-	for _, r := range repos {
-		label := memory.ProjectLabel(r.ProjectName, r.Project)
-		if len(ids[label]) > 1 {
-			label = cobra.CompletionWithDesc(r.Project, render.ShortLine(label+" in "+r.Root, 80))
-		}
-		names = append(names, label)
+		names = append(names, name)
 	}
 	return names
 }

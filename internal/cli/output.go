@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
-	"unicode"
 
 	"github.com/mattn/go-isatty"
 
@@ -94,27 +92,6 @@ func countOf(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
-}
-
-// shellWord writes a path as one word of a command line that is to be copied.
-func shellWord(path string) string {
-	plain := "/._-+@:,=~" + string(filepath.Separator)
-	for _, r := range path {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(plain, r) {
-			return "'" + strings.ReplaceAll(render.Printable(path), "'", `'\''`) + "'"
-		}
-	}
-	return path
-}
-
-// commandWith writes a command with a path for a sentence, in quotes unless the path
-// needs quotes of its own.
-func commandWith(command, path string) string {
-	line := command + " " + shellWord(path)
-	if strings.Contains(line, "'") {
-		return line
-	}
-	return "'" + line + "'"
 }
 
 // orEmpty makes an absent list an empty one, because JSON has null and [].

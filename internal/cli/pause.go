@@ -59,6 +59,6 @@ func writePaused(w io.Writer, p *memory.Paused) {
 		fmt.Fprintln(w, pausedText)
 	}
 	for _, root := range p.Sandboxes {
-		fmt.Fprintf(w, "Indexing of %s is paused. Run %s to resume it.\n", render.Printable(root), commandWith("recalld resume", root))
+		fmt.Fprintf(w, "Indexing of %s is paused. Run %s to resume it.\n", render.Printable(root), render.CommandWith("recalld resume", root))
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -132,8 +133,9 @@ func savingsText(status *memory.Status) string {
 		return text
 	}
 	var each []string
+	labels := render.ProjectLabels(status.Projects)
 	for _, p := range s.Projects[:min(len(s.Projects), 3)] {
-		each = append(each, fmt.Sprintf("%s %d", projectLabel(status.Projects, p.ProjectName, p.Project), p.Tokens))
+		each = append(each, fmt.Sprintf("%s %d", cmp.Or(labels[p.Project], memory.ProjectLabel(p.ProjectName, p.Project)), p.Tokens))
 	}
 	return text + ": " + strings.Join(each, ", ")
 }

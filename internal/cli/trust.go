@@ -62,7 +62,7 @@ func writeTrust(w io.Writer, s *memory.TrustState, revoked bool) {
 		return
 	case s.Root != "":
 		fmt.Fprintf(w, "The lesson logs, sessions and context files of %s are read from now on.\nRun %s to stop that.\n",
-			render.Printable(s.Root), commandWith("recalld trust --revoke", s.Root))
+			render.Printable(s.Root), render.CommandWith("recalld trust --revoke", s.Root))
 		return
 	}
 	if len(s.Trusted) == 0 {
@@ -92,7 +92,7 @@ func writeTrust(w io.Writer, s *memory.TrustState, revoked bool) {
 // waitingText says which files of a repository are not read, and how to agree.
 func waitingText(x memory.WaitingFiles) string {
 	return fmt.Sprintf("%s of %s, by another author. Run %s to read this.",
-		x.Text(), render.Printable(x.Root), commandWith("recalld trust", x.Root))
+		x.Text(), render.Printable(x.Root), render.CommandWith("recalld trust", x.Root))
 }
 
 // waitingRows are the rows of the table of status.
