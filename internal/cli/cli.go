@@ -154,7 +154,7 @@ func Run(ctx context.Context, args []string, opts Options) int {
 		return ExitInterrupted
 	}
 	if _, ours := errors.AsType[*memory.Error](err); !ours && (strings.HasPrefix(err.Error(), "unknown command") || strings.HasPrefix(err.Error(), "if any flags in the group")) { // cobra's own errors have no type
-		err = usageError(nil, err)
+		err = usageError(app.runs, err)
 	}
 	// What is wrong with the usage may stand before a --json that is then not read.
 	app.json = app.json || ExitCode(err) == ExitUsage && asksJSON(args)

@@ -287,7 +287,7 @@ func TestApplyKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, target, `{"theirs": 1}`, 0o640)
-	if _, err := Apply(changes[0], at, nil, nil); memory.CodeOf(err) != memory.CodeConflict {
+	if _, err := Apply(changes[0], at, r.created, nil); memory.CodeOf(err) != memory.CodeConflict {
 		t.Errorf("a file that was changed since the plan: %v, want a conflict", err)
 	}
 	if read(t, target) != `{"theirs": 1}` {
