@@ -395,10 +395,7 @@ type style struct {
 }
 
 func styleOf(text []byte, root hujson.Value) style {
-	s := style{unit: "  ", newline: "\n"}
-	if bytes.Contains(text, []byte("\r\n")) {
-		s.newline = "\r\n"
-	}
+	s := style{unit: "  ", newline: newlineOf(text)}
 	all, _ := items(&root)
 	if len(all) == 0 {
 		return s
@@ -447,6 +444,14 @@ func endOfLine(extra hujson.Extra) int {
 		return 0
 	}
 	return len(line)
+}
+
+// newlineOf is how the lines of a text end.
+func newlineOf(text []byte) string {
+	if bytes.Contains(text, []byte("\r\n")) {
+		return "\r\n"
+	}
+	return "\n"
 }
 
 // splice replaces a range of a text, in a copy.
