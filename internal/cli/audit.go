@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -56,13 +57,7 @@ restore, token. The last 10 to 20 MB are kept, in audit.jsonl beside the log.`,
 				}
 				rows := [][]string{{"TIME", "CLIENT", "OPERATION", "FOR", "IDS", "ERROR"}}
 				for _, l := range list.Changes {
-					where := l.Session
-					if where == "" {
-						where = l.Project
-					}
-					if where == "" {
-						where = l.Dir
-					}
+					where := cmp.Or(l.Session, l.Project, l.Dir)
 					by := l.By()
 					if l.NoDaemon {
 						by += ", no daemon"

@@ -113,8 +113,5 @@ func writeAgentImport(w io.Writer, i *memory.AgentImported, stopped bool) {
 	if i.Live > 0 {
 		fmt.Fprintf(w, "%s recorded by hooks left out.\n", memory.Count(i.Live, "session"))
 	}
-	if i.Skipped > 0 {
-		fmt.Fprintf(w, "Skipped %d that could not be read:\n", i.Skipped)
-		writeProblems(w, i.Problems, i.Skipped)
-	}
+	writeProblems(w, i.Problems, i.Skipped)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -72,14 +73,7 @@ func writeLessons(w io.Writer, list *memory.LessonList, stale, pinned bool, now 
 func lessonRows(lessons []memory.Item, stale bool, now time.Time, most int) [][]string {
 	rows := [][]string{{"LESSON", "AGE", "SUCCESS", "CODE", "TEXT"}}
 	for _, l := range lessons {
-		code := "-"
-		if state := memory.WorstAnchor(l.Anchors); state != "" {
-			code = string(state)
-		}
-		rate := l.SuccessRate
-		if rate == "" {
-			rate = "-"
-		}
+		code, rate := cmp.Or(string(memory.WorstAnchor(l.Anchors)), "-"), cmp.Or(l.SuccessRate, "-")
 		rows = append(rows, []string{l.ID, render.Age(now.Sub(l.CreatedAt)), rate, code, followedText(l.Provenance) + render.ShortLine(l.Text, most)})
 		for _, anchor := range l.Anchors {
 			if stale && anchor.State.Outdated() {

@@ -106,16 +106,3 @@ func orEmpty[T any](list []T) []T {
 func isTerminal(f *os.File) bool {
 	return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())
 }
-
-// writeNotes prints the notes on a stored memory: where its file is, and a warning.
-func writeNotes(w io.Writer, redacted bool, what, file, warning string) {
-	if redacted {
-		fmt.Fprintln(w, "Secrets were taken out of the text.")
-	}
-	if file != "" {
-		fmt.Fprintf(w, "%s: %s\n", what, file)
-	}
-	if warning != "" {
-		fmt.Fprintf(w, "warning: %s\n", warning)
-	}
-}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -111,11 +112,7 @@ the question from standard input: a log or the output of a test may be long.`,
 func idRows(items []memory.Item) [][]string {
 	rows := [][]string{{"ID", "KIND", "TEXT"}}
 	for _, i := range items {
-		text := i.Text
-		if i.Source.Path != "" {
-			text = i.Source.Path
-		}
-		rows = append(rows, []string{i.ID, string(i.Kind), render.ShortLine(text, 60)})
+		rows = append(rows, []string{i.ID, string(i.Kind), render.ShortLine(cmp.Or(i.Source.Path, i.Text), 60)})
 	}
 	return rows
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -101,19 +102,11 @@ func writeReceipts(w io.Writer, list *memory.ReceiptList, now time.Time) {
 		if r.Turn > 0 {
 			turn = strconv.Itoa(r.Turn)
 		}
-		rows = append(rows, []string{r.ID, render.Age(now.Sub(r.At)), purposeWord(r.Purpose), turn, strconv.Itoa(len(r.Items)), strconv.Itoa(len(r.Withheld)),
+		rows = append(rows, []string{r.ID, render.Age(now.Sub(r.At)), cmp.Or(string(r.Purpose), "recall"), turn, strconv.Itoa(len(r.Items)), strconv.Itoa(len(r.Withheld)),
 			strconv.Itoa(r.Tokens), render.ForeignLine(r.Request.Asked(), 200)})
 	}
 	render.FitTable(w, rows)
 	if list.More {
 		fmt.Fprintln(w, "There are older ones: use --limit or --since.")
 	}
-}
-
-// purposeWord says what a receipt is of, in a word.
-func purposeWord(p memory.Purpose) string {
-	if p == memory.PurposeRecall {
-		return "recall"
-	}
-	return string(p)
 }

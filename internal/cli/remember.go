@@ -58,7 +58,15 @@ recall says when they changed since or are gone.`,
 					verb = "Already known, counted again:"
 				}
 				fmt.Fprintf(w, "%s %s in project %s\n", verb, kept.ID, memory.ProjectLabel(kept.ProjectName, kept.Project))
-				writeNotes(w, kept.Redacted, "log", kept.Log, kept.Warning)
+				if kept.Redacted {
+					fmt.Fprintln(w, "Secrets were taken out of the text.")
+				}
+				if kept.Log != "" {
+					fmt.Fprintf(w, "log: %s\n", kept.Log)
+				}
+				if kept.Warning != "" {
+					fmt.Fprintf(w, "warning: %s\n", kept.Warning)
+				}
 			})
 		},
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -128,10 +129,7 @@ func writeReplayedAnswer(w io.Writer, answer *memory.ReplayedAnswer) {
 		if item.Recorded == item.Before && item.Before == item.After {
 			continue
 		}
-		what := render.ForeignLine(item.Title, 50)
-		if what == "" {
-			what = item.ID
-		}
+		what := cmp.Or(render.ForeignLine(item.Title, 50), item.ID)
 		if item.Reason != "" {
 			what += " (" + render.ReasonText(item.Reason) + ")"
 		}
