@@ -79,7 +79,7 @@ run 'recalld receipts' to see it.`,
 				fmt.Fprintln(a.opts.Out, text)
 			}
 			fmt.Fprintf(a.opts.Err, "Turn %d of session %s: %s, %s, %d withheld; %d of %d tokens; receipt %s\n", assembled.Turn, assembled.SessionID,
-				countOf(len(assembled.Items), "entry", "entries"), countOf(len(assembled.Memories), "memory", "memories"), len(assembled.Withheld),
+				memory.Count(len(assembled.Items), "entry"), memory.Count(len(assembled.Memories), "memory"), len(assembled.Withheld),
 				assembled.Tokens, assembled.MaxTokens, assembled.Receipt)
 			writeIncomplete(a.opts.Err, assembled.Incomplete, assembled.Why)
 			writeDegraded(a.opts.Err, assembled.Degraded)

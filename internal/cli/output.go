@@ -86,14 +86,6 @@ func (a *App) absolute(path string) string {
 	return filepath.Join(a.opts.Dir, path)
 }
 
-// countOf writes a number with what is counted, where the plural is not an s.
-func countOf(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // orEmpty makes an absent list an empty one, because JSON has null and [].
 func orEmpty[T any](list []T) []T {
 	if list == nil {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"maps"
@@ -78,12 +79,7 @@ var reasons = map[memory.Reason]string{
 }
 
 // reasonText is a reason in words; one of a newer version is shown as it is.
-func reasonText(r memory.Reason) string {
-	if text, known := reasons[r]; known {
-		return text
-	}
-	return string(r)
-}
+func reasonText(r memory.Reason) string { return cmp.Or(reasons[r], string(r)) }
 
 // skips say why files are left out of an index, where the word of the code source does not.
 var skips = map[string]string{
@@ -91,12 +87,7 @@ var skips = map[string]string{
 	"data": "data, not written by hand", "symbolic_link": "a symbolic link", "not_a_file": "not a regular file", "nested_repository": "a repository of its own", "odd_name": "with a name that is not UTF-8",
 }
 
-func skipText(reason string) string {
-	if text, known := skips[reason]; known {
-		return text
-	}
-	return reason
-}
+func skipText(reason string) string { return cmp.Or(skips[reason], reason) }
 
 // cutTo returns a text of at most n characters, in one line.
 func cutTo(text string, n int) string {
