@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
@@ -365,7 +364,7 @@ func (a *App) dial(ctx context.Context, cfg config.Config, autostart bool) (Daem
 	paths := cfg.Paths()
 	options := client.Options{
 		Socket: paths.Socket, Version: buildinfo.Version(), StartLock: paths.StartLock, Log: paths.Log,
-		Notice: a.notice, Logger: slog.New(slog.DiscardHandler),
+		Notice: a.notice,
 	}
 	if autostart {
 		// The folders must be there, and private, before the daemon's log and
