@@ -91,8 +91,6 @@ type Options struct {
 	// Window names the client that runs this program, as memory.Caller has it;
 	// default: client.Window.
 	Window func() string
-	// Commands are more commands.
-	Commands []func(*App) *cobra.Command
 }
 
 // App is one run of the program: its options and the global flags.
@@ -295,9 +293,6 @@ On a terminal, recalld alone opens the interactive search.`,
 		})
 	})
 	a.addGroups(root)
-	for _, command := range a.opts.Commands {
-		root.AddCommand(command(a))
-	}
 	root.AddCommand(exitCodesTopic(), environmentTopic())
 	wrapArgErrors(root)
 	return root

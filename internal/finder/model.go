@@ -102,7 +102,7 @@ type model struct {
 
 func newModel(o Options) *model {
 	return &model{
-		query: []rune(o.Query), cursor: len([]rune(o.Query)), keys: newKeymap(o.Keys), plain: o.Plain, caller: o.Caller,
+		keys: newKeymap(o.Keys), plain: o.Plain, caller: o.Caller,
 		projects: []project{{label: "this folder"}}, wholes: map[string][]string{}, askDue: true,
 	}
 }
