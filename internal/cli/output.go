@@ -16,35 +16,32 @@ import (
 // answer writes a command's result: value as JSON with --json, else what people
 // writes.
 func (a *App) answer(value any, people func(w io.Writer)) error {
-	if !a.json {
-		return a.people(people)
-	}
-	text, err := encode(value)
-	if err != nil {
-		return err
-	}
-	return a.write(text)
+	return a.recorded(value, false, people)
 }
 
 // recorded is answer for a result that may hold stored text; stored says whether it
 // does. Unless a person reads it at a terminal, it then says that it is data: agents
 // run these commands in a shell.
 func (a *App) recorded(value any, stored bool, people func(w io.Writer)) error {
-	if !stored {
-		return a.answer(value, people)
+	if !a.json && !stored {
+		return a.people(people)
 	}
-	if a.json {
-		text, err := encode(value)
-		if err != nil {
-			return err
-		}
-		return a.write(render.WithNotice(text))
+	if !a.json {
+		return a.people(func(w io.Writer) {
+			p := &page{width: w.(*page).width}
+			people(p)
+			io.WriteString(w, a.fenced(p.String()))
+		})
 	}
-	return a.people(func(w io.Writer) {
-		p := &page{width: w.(*page).width}
-		people(p)
-		io.WriteString(w, a.fenced(p.String()))
-	})
+	text, err := encode(value)
+	if err != nil {
+		return err
+	}
+	if stored {
+		text = render.WithNotice(text)
+	}
+	_, err = a.opts.Out.Write(text)
+	return wrapWrite(err)
 }
 
 // fenced is stored text as it is for who reads Out: a person knows what recalld is.
@@ -53,11 +50,6 @@ func (a *App) fenced(text string) string {
 		return text
 	}
 	return render.Fence(text)
-}
-
-func (a *App) write(text []byte) error {
-	_, err := a.opts.Out.Write(text)
-	return wrapWrite(err)
 }
 
 func wrapWrite(err error) error {

@@ -132,7 +132,8 @@ func (a *App) offerTrust(ctx context.Context, root string) error {
 		return err
 	}
 	if !a.opts.Interactive {
-		return a.answerMore(func(w io.Writer) { fmt.Fprintf(w, "\nNot read: %s\n", waitingText(*waiting)) })
+		fmt.Fprintf(a.opts.Out, "\nNot read: %s\n", waitingText(*waiting))
+		return nil
 	}
 	yes, err := a.confirm(fmt.Sprintf("\nNot read, since another author wrote it: %s of %s. Read this from now on?", waiting.Text(), render.Printable(root)))
 	if err != nil || !yes {
@@ -140,12 +141,4 @@ func (a *App) offerTrust(ctx context.Context, root string) error {
 	}
 	_, err = ask(ctx, a, service.Trust, memory.TrustRequest{Path: root, Caller: a.caller()})
 	return err
-}
-
-// answerMore adds to the text of an answer; JSON has all in one value.
-func (a *App) answerMore(write func(io.Writer)) error {
-	if !a.json {
-		write(a.opts.Out)
-	}
-	return nil
 }
