@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,12 +49,7 @@ file, environment or flag.`,
 			if err != nil {
 				return err
 			}
-			shown := []config.Setting{}
-			for _, s := range list {
-				if !changed || s.Source != config.FromDefault {
-					shown = append(shown, s)
-				}
-			}
+			shown := slices.DeleteFunc(list, func(s config.Setting) bool { return changed && s.Source == config.FromDefault })
 			return a.answer(map[string]any{"file": file, "settings": shown}, func(w io.Writer) { writeSettings(w, shown, file) })
 		},
 	}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -171,11 +169,8 @@ func codeRows(c *memory.CodeState) [][]string {
 
 // countsText lists the records by kind, in the order of answers.
 func countsText(s *memory.Status) string {
-	kinds := slices.SortedFunc(maps.Keys(s.Records), func(a, b memory.Kind) int {
-		return slices.Index(memory.Kinds, a) - slices.Index(memory.Kinds, b)
-	})
 	var parts []string
-	for _, kind := range kinds {
+	for _, kind := range memory.Kinds {
 		if n := s.Records[kind]; n > 0 {
 			parts = append(parts, memory.Count(n, kind.Words()))
 		}
