@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -185,43 +186,19 @@ func newApp(opts Options) (*App, error) {
 	if o.LookupEnv == nil && o.Getenv == nil {
 		o.LookupEnv = os.LookupEnv
 	}
-	if o.Getenv == nil {
-		o.Getenv = os.Getenv
-	}
-	if o.LookupEnv == nil {
-		o.LookupEnv = func(name string) (string, bool) { text := o.Getenv(name); return text, text != "" }
-	}
-	if o.Screen == nil {
-		o.Screen = openScreen
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.LookPath == nil {
-		o.LookPath = exec.LookPath
-	}
-	o.Releases = cmp.Or(o.Releases, releases)
-	if o.Check == nil {
-		o.Check = connect.Check
-	}
-	if o.Window == nil {
-		o.Window = client.Window
-	}
-	if o.Poll <= 0 {
-		o.Poll = 150 * time.Millisecond
-	}
-	if o.Connect == nil {
-		o.Connect = app.dial
-	}
-	if o.Serve == nil {
-		o.Serve = app.serve
-	}
-	if o.Stop == nil {
-		o.Stop = endDaemon
-	}
-	if o.Greet == nil {
-		o.Greet = greet
-	}
+	fill(&o.Getenv, os.Getenv)
+	fill(&o.LookupEnv, func(name string) (string, bool) { text := o.Getenv(name); return text, text != "" })
+	fill(&o.Screen, tcell.NewScreen)
+	fill(&o.Now, time.Now)
+	fill(&o.LookPath, exec.LookPath)
+	fill(&o.Releases, releases)
+	fill(&o.Check, connect.Check)
+	fill(&o.Window, client.Window)
+	fill(&o.Poll, 150*time.Millisecond)
+	fill(&o.Connect, app.dial)
+	fill(&o.Serve, app.serve)
+	fill(&o.Stop, endDaemon)
+	fill(&o.Greet, greet)
 	if o.Dir == "" {
 		// A working folder that was removed is none: most commands work without,
 		// and the others say what they miss.
@@ -234,6 +211,13 @@ func newApp(opts Options) (*App, error) {
 		}
 	}
 	return app, nil
+}
+
+// fill sets an option that is not set.
+func fill[T any](option *T, usual T) {
+	if reflect.ValueOf(option).Elem().IsZero() {
+		*option = usual
+	}
 }
 
 // root returns the command tree.
