@@ -369,6 +369,10 @@ func remove(v *hujson.Value, i int) {
 	case i > 0 && *all[i-1].after == nil:
 		*all[i-1].after = hujson.Extra{}
 	}
+	comment := kept[bytes.LastIndexByte(kept, '\n')+1:]
+	if bytes.Contains(comment, []byte("//")) && !bytes.HasPrefix(bytes.TrimLeft(*rest, " \t\r"), []byte("\n")) {
+		kept = append(slices.Clone(kept), '\n') // what follows would be in the comment
+	}
 	*rest = slices.Concat(kept, *rest)
 	switch c := v.Value.(type) {
 	case *hujson.Object:
