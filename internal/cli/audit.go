@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -41,9 +42,6 @@ restore, token. The last 10 to 20 MB are kept, in audit.jsonl beside the log.`,
 		Example: "  recalld audit\n  recalld audit --client codex-mcp-client --since 2d\n  recalld audit --operation forget --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := counted(c, "limit", "limit", r.Limit, 1000); err != nil {
-				return err
-			}
 			var err error
 			if r.Since, err = parseSince("since", since, a.opts.Now()); err != nil {
 				return err
@@ -59,13 +57,7 @@ restore, token. The last 10 to 20 MB are kept, in audit.jsonl beside the log.`,
 				}
 				rows := [][]string{{"TIME", "CLIENT", "OPERATION", "FOR", "IDS", "ERROR"}}
 				for _, l := range list.Changes {
-					where := l.Session
-					if where == "" {
-						where = l.Project
-					}
-					if where == "" {
-						where = l.Dir
-					}
+					where := cmp.Or(l.Session, l.Project, l.Dir)
 					by := l.By()
 					if l.NoDaemon {
 						by += ", no daemon"
@@ -78,13 +70,13 @@ restore, token. The last 10 to 20 MB are kept, in audit.jsonl beside the log.`,
 		},
 	}
 	flags := c.Flags()
-	flags.IntVar(&r.Limit, "limit", 0, "most changes, 1–1000 (default 50)")
+	countFlag(c, &r.Limit, "limit", "most changes", 1, 1000, 50)
 	flags.StringVar(&r.Client, "client", "", "only this client's: the name that it gives, or that of its policy")
 	flags.StringVar(&r.Operation, "operation", "", "only this operation")
 	flags.StringVar(&since, "since", "", "nothing older: "+sinceUsage)
 	flags.BoolVar(&r.Failed, "failed", false, "only what was refused or failed")
-	for _, name := range []string{"client", "operation", "since", "limit"} {
-		must(c.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
+	for _, name := range []string{"client", "operation", "since"} {
+		completeFlag(c, name, cobra.NoFileCompletions)
 	}
 	return c
 }

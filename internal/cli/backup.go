@@ -54,10 +54,10 @@ A backup contains the texts of lessons and steps. Everything in it has a checksu
 	return c
 }
 
-// backupDir is the folder of an optional argument.
-func (a *App) backupDir(args []string) (string, error) {
-	if len(args) > 0 {
-		return a.absolute(args[0]), nil
+// backupDir is a folder of backups that was named, or that of the settings.
+func (a *App) backupDir(named string) (string, error) {
+	if named != "" {
+		return a.absolute(named), nil
 	}
 	cfg, err := a.Config()
 	if err != nil {
@@ -78,7 +78,7 @@ func backupListCommand(a *App) *cobra.Command {
 		Long: "List the backups in backup.dir, or in DIR, by store and time. No daemon is started.", Example: "  recalld backup list",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			dir, err := a.backupDir(args)
+			dir, err := a.backupDir(strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
@@ -123,7 +123,7 @@ func backupVerifyCommand(a *App) *cobra.Command {
 daemon is started. The command fails if a backup cannot be used.`, Example: "  recalld backup verify",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			dir, err := a.backupDir(args)
+			dir, err := a.backupDir(strings.Join(args, ""))
 			if err != nil {
 				return err
 			}

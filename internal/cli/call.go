@@ -28,16 +28,8 @@ caller's. Without a name, list the operations; with --schema, the fields of a re
   recalld call complete_task --schema
   recalld call complete_task '{"task_id": "task-042", "validation_report": {"valid": true}}'
   recalld call session_start '{"goal": "Refund an order"}'`,
-		Args: cobra.MaximumNArgs(2),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-			var names []string
-			for _, op := range service.Operations() {
-				if len(args) == 0 && strings.HasPrefix(op.Name, typed) {
-					names = append(names, op.Name+"\t"+op.Title)
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:              cobra.MaximumNArgs(2),
+		ValidArgsFunction: fixed(describedOperations),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 || schema {
 				if err := a.refuseSettings(); err != nil {
@@ -69,6 +61,13 @@ caller's. Without a name, list the operations; with --schema, the fields of a re
 	}
 	c.Flags().BoolVar(&schema, "schema", false, "show the fields of the request instead of calling")
 	return c
+}
+
+func describedOperations() (names []string) {
+	for _, op := range service.Operations() {
+		names = append(names, cobra.CompletionWithDesc(op.Name, op.Title))
+	}
+	return names
 }
 
 // callOperation checks a request, before a daemon is started for what it would refuse,

@@ -85,7 +85,11 @@ func writeCatalogue(w io.Writer, list *memory.EntryList, content bool) {
 func entryRows(entries []memory.EntryState) [][]string {
 	rows := [][]string{{"TYPE", "NAME", "MODE", "ENABLED", "DESCRIPTION"}}
 	for _, e := range entries {
-		rows = append(rows, []string{string(e.Type), render.ShortLine(entryName(e.ServerName, e.Name), 40), entryMode(&e), enabledText(e.On),
+		mode := string(e.Mode)
+		if e.Core { // it is active whatever its mode
+			mode += ", core"
+		}
+		rows = append(rows, []string{string(e.Type), render.ShortLine(entryName(e.ServerName, e.Name), 40), mode, enabledText(e.On),
 			render.ForeignLine(cmp.Or(e.Description, e.Content), 200)})
 	}
 	return rows
@@ -107,14 +111,6 @@ func writeEntry(w io.Writer, e *memory.EntryState) {
 	for _, text := range []string{e.Description, e.Content, e.Guidance, string(e.InputSchema)} {
 		render.WriteLines(w, "  ", text)
 	}
-}
-
-// entryMode says when an entry gets in. A core tool is active whatever its mode.
-func entryMode(e *memory.EntryState) string {
-	if e.Core {
-		return string(e.Mode) + ", core"
-	}
-	return string(e.Mode)
 }
 
 func enabledText(on bool) string {

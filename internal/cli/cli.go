@@ -13,10 +13,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -92,8 +92,6 @@ type Options struct {
 	// Window names the client that runs this program, as memory.Caller has it;
 	// default: client.Window.
 	Window func() string
-	// Commands are more commands.
-	Commands []func(*App) *cobra.Command
 }
 
 // App is one run of the program: its options and the global flags.
@@ -154,7 +152,7 @@ func Run(ctx context.Context, args []string, opts Options) int {
 		return ExitInterrupted
 	}
 	if _, ours := errors.AsType[*memory.Error](err); !ours && (strings.HasPrefix(err.Error(), "unknown command") || strings.HasPrefix(err.Error(), "if any flags in the group")) { // cobra's own errors have no type
-		err = usageError(nil, err)
+		err = usageError(app.runs, err)
 	}
 	// What is wrong with the usage may stand before a --json that is then not read.
 	app.json = app.json || ExitCode(err) == ExitUsage && asksJSON(args)
@@ -188,43 +186,19 @@ func newApp(opts Options) (*App, error) {
 	if o.LookupEnv == nil && o.Getenv == nil {
 		o.LookupEnv = os.LookupEnv
 	}
-	if o.Getenv == nil {
-		o.Getenv = os.Getenv
-	}
-	if o.LookupEnv == nil {
-		o.LookupEnv = func(name string) (string, bool) { text := o.Getenv(name); return text, text != "" }
-	}
-	if o.Screen == nil {
-		o.Screen = openScreen
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.LookPath == nil {
-		o.LookPath = exec.LookPath
-	}
-	o.Releases = cmp.Or(o.Releases, releases)
-	if o.Check == nil {
-		o.Check = connect.Check
-	}
-	if o.Window == nil {
-		o.Window = client.Window
-	}
-	if o.Poll <= 0 {
-		o.Poll = 150 * time.Millisecond
-	}
-	if o.Connect == nil {
-		o.Connect = app.dial
-	}
-	if o.Serve == nil {
-		o.Serve = app.serve
-	}
-	if o.Stop == nil {
-		o.Stop = endDaemon
-	}
-	if o.Greet == nil {
-		o.Greet = greet
-	}
+	fill(&o.Getenv, os.Getenv)
+	fill(&o.LookupEnv, func(name string) (string, bool) { text := o.Getenv(name); return text, text != "" })
+	fill(&o.Screen, tcell.NewScreen)
+	fill(&o.Now, time.Now)
+	fill(&o.LookPath, exec.LookPath)
+	fill(&o.Releases, releases)
+	fill(&o.Check, connect.Check)
+	fill(&o.Window, client.Window)
+	fill(&o.Poll, 150*time.Millisecond)
+	fill(&o.Connect, app.dial)
+	fill(&o.Serve, app.serve)
+	fill(&o.Stop, endDaemon)
+	fill(&o.Greet, greet)
 	if o.Dir == "" {
 		// A working folder that was removed is none: most commands work without,
 		// and the others say what they miss.
@@ -237,6 +211,13 @@ func newApp(opts Options) (*App, error) {
 		}
 	}
 	return app, nil
+}
+
+// fill sets an option that is not set.
+func fill[T any](option *T, usual T) {
+	if reflect.ValueOf(option).Elem().IsZero() {
+		*option = usual
+	}
 }
 
 // root returns the command tree.
@@ -272,7 +253,7 @@ On a terminal, recalld alone opens the interactive search.`,
 		if err := a.begin(c); err != nil {
 			return err
 		}
-		return checkTexts(c, args)
+		return checkFlags(c, args)
 	}
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "answer as JSON")
@@ -296,9 +277,6 @@ On a terminal, recalld alone opens the interactive search.`,
 		})
 	})
 	a.addGroups(root)
-	for _, command := range a.opts.Commands {
-		root.AddCommand(command(a))
-	}
 	root.AddCommand(exitCodesTopic(), environmentTopic())
 	wrapArgErrors(root)
 	return root
@@ -365,7 +343,7 @@ func (a *App) dial(ctx context.Context, cfg config.Config, autostart bool) (Daem
 	paths := cfg.Paths()
 	options := client.Options{
 		Socket: paths.Socket, Version: buildinfo.Version(), StartLock: paths.StartLock, Log: paths.Log,
-		Notice: a.notice, Logger: slog.New(slog.DiscardHandler),
+		Notice: a.notice,
 	}
 	if autostart {
 		// The folders must be there, and private, before the daemon's log and

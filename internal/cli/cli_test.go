@@ -199,7 +199,7 @@ func sample() map[string]any {
 			Projects: repos, ProjectsTotal: len(repos), Collections: []memory.CollectionState{{Name: "builtin", State: "ready", Documents: 350, Embedded: 350}, {Name: "ollama/x", State: "unavailable", Documents: 350, Embedded: 17, Error: "connection refused"},
 				{Name: "builtin/next", State: memory.CollectionBackfilling, Documents: 350, Embedded: 141}, {Name: "builtin/former", State: memory.CollectionReplaced, ReplacedBy: "builtin/next", Documents: 340, Embedded: 340}},
 			Code:     memory.CodeState{Sandboxes: 4, Stale: 1, Waiting: 2, Runs: 10, Failed: 3, MeanRun: memory.Millis(1512345 * time.Microsecond), IndexBytes: 1_200_000_000, MaxBytes: 10e9, Pruned: 7, Asked: 8, Hits: 6, Fallbacks: 1},
-			Savings:  &memory.Savings{Answers: 12, Tokens: 34_567, Projects: []memory.Saving{{Project: "p1", ProjectName: "demo", Answers: 9, Tokens: 30_000}, {Project: "p2", ProjectName: "shop", Answers: 3, Tokens: 4567}}},
+			Savings:  &memory.Savings{Answers: 12, Tokens: 34_567, Projects: []memory.Saving{{Project: "p1", ProjectName: "demo", Answers: 9, Tokens: 30_000}, {Project: "p9", ProjectName: "shop", Answers: 3, Tokens: 4567}}},
 			Adapting: &memory.AdaptProgress{Phase: "training", Done: 41, Total: 82},
 			Waiting:  []memory.WaitingFiles{{Root: "/src/clone", ProjectName: "clone", Logs: 1, Sessions: 2, ContextFiles: 1}},
 			Queue:    memory.QueueState{Waiting: 3, Running: 1, Dead: 1, Dropped: 2}, Errors: []memory.LoggedError{{At: noon, Part: "embed", Message: "connection refused"}},

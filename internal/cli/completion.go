@@ -68,7 +68,7 @@ ask a daemon that runs, and start none.`,
 // with commas between, the last one, leaving out those that are there.
 func completeWords(c *cobra.Command, flag string, words ...string) {
 	_, several := c.Flags().Lookup(flag).Value.(pflag.SliceValue)
-	must(c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	completeFlag(c, flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		before := ""
 		if several {
 			before = typed[:strings.LastIndexByte(typed, ',')+1]
@@ -81,207 +81,176 @@ func completeWords(c *cobra.Command, flag string, words ...string) {
 			}
 		}
 		return offered, cobra.ShellCompDirectiveNoFileComp
-	}))
+	})
+}
+
+// completeFlag completes a flag.
+func completeFlag(c *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	must(c.RegisterFlagCompletionFunc(flag, complete))
+}
+
+// firstArgument completes the one argument of a command.
+func firstArgument(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(c, args, typed)
+	}
+}
+
+// fixed completes the one argument of a command from a list that needs no daemon.
+func fixed(words func() []string) cobra.CompletionFunc {
+	return firstArgument(func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return slices.DeleteFunc(words(), func(word string) bool { return !strings.HasPrefix(word, typed) }), cobra.ShellCompDirectiveNoFileComp
+	})
 }
 
 // completeProjects completes a flag with the projects that the daemon knows.
 func (a *App) completeProjects(c *cobra.Command, flag string) {
-	must(c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-			repos, err := service.Repos.Do(ctx, d, service.None{})
-			if err != nil {
-				return nil
-			}
-			return projectNames(repos.Repos)
-		})
+	completeFlag(c, flag, a.listed(func(ctx context.Context, d Daemon, _ string) ([]string, error) {
+		repos, err := service.Repos.Do(ctx, d, service.None{})
+		if err != nil {
+			return nil, err
+		}
+		return projectNames(repos.Repos), nil
 	}))
 }
 
 // projectNames are the projects of sandboxes as --project takes them: by their names; of
 // several with one name by their ids, described by name and folder.
 func projectNames(repos []memory.SandboxState) (names []string) {
-	ids := map[string]map[string]bool{} // by name
+	labels := render.ProjectLabels(repos)
 	for _, r := range repos {
-		label := memory.ProjectLabel(r.ProjectName, r.Project)
-		if ids[label] == nil {
-			ids[label] = map[string]bool{}
+		name := memory.ProjectLabel(r.ProjectName, r.Project)
+		if labels[r.Project] != name {
+			name = cobra.CompletionWithDesc(r.Project, render.ShortLine(name+" in "+r.Root, 80))
 		}
-		ids[label][r.Project] = true
-	}
-	for _, r := range repos {
-		label := memory.ProjectLabel(r.ProjectName, r.Project)
-		if len(ids[label]) > 1 {
-			label = cobra.CompletionWithDesc(r.Project, render.ShortLine(label+" in "+r.Root, 80))
-		}
-		names = append(names, label)
+		names = append(names, name)
 	}
 	return names
 }
 
-// completeLessons completes any number of arguments with the newest lessons, each with
-// how it begins, leaving out those that are there.
-func (a *App) completeLessons(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		list, err := service.Lessons.Do(ctx, d, memory.LessonsRequest{Limit: completedLessons, Project: typedProject(c), Caller: a.caller()})
+// described is an id with what it is about.
+func described(id, text string) string {
+	return cobra.CompletionWithDesc(id, render.ShortLine(text, 60))
+}
+
+// completeLessons completes with the newest lessons, each with how it begins.
+func (a *App) completeLessons() cobra.CompletionFunc {
+	return a.listed(func(ctx context.Context, d Daemon, project string) (names []string, err error) {
+		list, err := service.Lessons.Do(ctx, d, memory.LessonsRequest{Limit: completedLessons, Project: project, Caller: a.caller()})
 		if err != nil {
-			return nil
+			return nil, err
 		}
 		for _, l := range list.Lessons {
-			if !slices.Contains(args, l.ID) {
-				names = append(names, cobra.CompletionWithDesc(l.ID, render.ShortLine(l.Text, 60)))
-			}
+			names = append(names, described(l.ID, l.Text))
 		}
-		return names
+		return names, nil
 	})
 }
 
 // completedLessons is how many lessons a completion offers: more are no choice.
 const completedLessons = 100
 
-// typedProject is the project that --project names before what is completed; without
-// it the working folder's is meant.
-func typedProject(c *cobra.Command) string {
-	if flag := c.Flags().Lookup("project"); flag != nil {
-		return flag.Value.String()
-	}
-	return ""
-}
-
 // completeFolder completes the one argument of a command with the folders that are
 // indexed, and with any folder where what is typed begins none of them.
-func (a *App) completeFolder(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	roots, directive := a.ask(c, typed, func(ctx context.Context, d Daemon) (roots []string) {
+func (a *App) completeFolder() cobra.CompletionFunc {
+	indexed := a.listed(func(ctx context.Context, d Daemon, _ string) (roots []string, err error) {
 		repos, err := service.Repos.Do(ctx, d, service.None{})
 		if err != nil {
-			return nil
+			return nil, err
 		}
 		for _, r := range repos.Repos {
 			roots = append(roots, r.Root)
 		}
-		return roots
+		return roots, nil
 	})
-	if len(roots) == 0 {
+	return firstArgument(func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if roots, directive := indexed(c, args, typed); len(roots) > 0 {
+			return roots, directive
+		}
 		return nil, cobra.ShellCompDirectiveFilterDirs
-	}
-	return roots, directive
+	})
 }
 
 // completeAnyFolder completes the one argument of a command with folders.
-func completeAnyFolder(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return nil, cobra.ShellCompDirectiveFilterDirs
-}
+var completeAnyFolder = firstArgument(cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
 
-// completeSessions completes a flag with the newest sessions of the project, each
-// with its goal.
-func (a *App) completeSessions(c *cobra.Command, flag string) {
-	must(c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return a.completeSession(c, nil, typed)
-	}))
-}
-
-// completeSession completes the one argument of a command in the same way.
-func (a *App) completeSession(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		list, err := service.Sessions.Do(ctx, d, memory.SessionsRequest{Limit: memory.MaxSessions, Project: typedProject(c), Caller: a.caller()})
+// completeSessions completes with the newest sessions of the project, each with its goal.
+func (a *App) completeSessions() cobra.CompletionFunc {
+	return a.listed(func(ctx context.Context, d Daemon, project string) (names []string, err error) {
+		list, err := service.Sessions.Do(ctx, d, memory.SessionsRequest{Limit: memory.MaxSessions, Project: project, Caller: a.caller()})
 		if err != nil {
-			return nil
+			return nil, err
 		}
 		for _, s := range list.Sessions {
-			names = append(names, cobra.CompletionWithDesc(s.SessionID, render.ShortLine(s.Goal, 60)))
+			names = append(names, described(s.SessionID, s.Goal))
 		}
-		return names
+		return names, nil
 	})
 }
 
-// completeFlowTags completes a flag from the vocabulary in the settings.
-func (a *App) completeFlowTags(c *cobra.Command, flag string) {
-	must(c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		cfg, err := a.Config()
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return cfg.Sessions.FlowTags, cobra.ShellCompDirectiveNoFileComp
-	}))
+// completeFlowTags completes from the vocabulary in the settings.
+func (a *App) completeFlowTags(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	cfg, _ := a.Config() // a completion does not complain
+	return cfg.Sessions.FlowTags, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeModels completes with the models that are known and not yet there.
-func (a *App) completeModels(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
+// completeReceipts completes with the newest receipts, each with what was asked.
+func (a *App) completeReceipts() cobra.CompletionFunc {
+	return a.listed(func(ctx context.Context, d Daemon, project string) (names []string, err error) {
+		list, err := service.Receipts.Do(ctx, d, memory.ReceiptsRequest{Limit: memory.DefaultReceipts, Project: project, Caller: a.caller()})
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list.Receipts {
+			names = append(names, described(r.ID, r.Request.Asked()))
+		}
+		return names, nil
+	})
+}
+
+// completeModels completes with the models that are there, or with those that are not, and
+// with more words.
+func (a *App) completeModels(missing bool, more ...string) cobra.CompletionFunc {
+	return a.listed(func(ctx context.Context, d Daemon, _ string) ([]string, error) {
 		models, err := service.Models.Do(ctx, d, service.None{})
 		if err != nil {
-			return nil
+			return nil, err
 		}
+		names := slices.Clone(more)
 		for _, m := range models.Models {
-			if m.State == "missing" {
+			if (m.State == "missing") == missing {
 				names = append(names, m.Name)
 			}
 		}
-		return names
+		return names, nil
 	})
 }
 
-// completeReceipt completes the one argument of a command with the newest receipts,
-// each with what was asked.
-func (a *App) completeReceipt(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		list, err := service.Receipts.Do(ctx, d, memory.ReceiptsRequest{Limit: memory.DefaultReceipts, Project: typedProject(c), Caller: a.caller()})
+// listed completes from a list of the daemon's, of the project that --project names, leaving
+// out the arguments that are there. A completion neither starts a daemon nor complains.
+func (a *App) listed(list func(ctx context.Context, d Daemon, project string) ([]string, error)) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(c.Context(), completionDeadline)
+		defer cancel()
+		daemon, err := a.running(ctx)
 		if err != nil {
-			return nil
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		for _, r := range list.Receipts {
-			names = append(names, cobra.CompletionWithDesc(r.ID, render.ShortLine(r.Request.Asked(), 60)))
+		defer daemon.Close()
+		project := "" // the working folder's
+		if flag := c.Flags().Lookup("project"); flag != nil {
+			project = flag.Value.String()
 		}
-		return names
-	})
-}
-
-// completeEmbedders completes a flag with the models that embed, and with none.
-func (a *App) completeEmbedders(c *cobra.Command, flag string) {
-	must(c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return a.ask(c, typed, func(ctx context.Context, d Daemon) []string {
-			models, err := service.Models.Do(ctx, d, service.None{})
-			if err != nil {
-				return nil
-			}
-			names := []string{"none"}
-			for _, m := range models.Models {
-				if m.State != "missing" {
-					names = append(names, m.Name)
-				}
-			}
-			return names
-		})
-	}))
-}
-
-// ask asks a daemon that runs; a completion neither starts one nor complains.
-func (a *App) ask(c *cobra.Command, typed string, names func(context.Context, Daemon) []string) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(c.Context(), completionDeadline)
-	defer cancel()
-	daemon, err := a.running(ctx)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		all, _ := list(ctx, daemon, project)
+		slices.Sort(all)
+		return slices.DeleteFunc(slices.Compact(all), func(name string) bool {
+			id, _, _ := strings.Cut(name, "\t")
+			return !strings.HasPrefix(name, typed) || slices.Contains(args, id)
+		}), cobra.ShellCompDirectiveNoFileComp
 	}
-	defer daemon.Close()
-	all := names(ctx, daemon)
-	slices.Sort(all)
-	all = slices.DeleteFunc(slices.Compact(all), func(name string) bool { return !strings.HasPrefix(name, typed) })
-	return all, cobra.ShellCompDirectiveNoFileComp
 }
 
 // must is for registrations that fail for unknown flags only.

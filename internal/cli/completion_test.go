@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -91,7 +92,7 @@ func TestProjectsOfOneName(t *testing.T) {
 		t.Errorf("the projects are completed as %q", out)
 	}
 	for _, tt := range []struct{ name, id, want string }{{"shop", "p1", "shop in /src/shop"}, {"shop", "p2", "shop in /old/shop"}, {"mail", "p3", "mail"}} {
-		if got := projectLabel(repos, tt.name, tt.id); got != tt.want {
+		if got := render.ProjectLabels(repos)[tt.id]; got != tt.want {
 			t.Errorf("%s is called %q, want %q", tt.id, got, tt.want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,12 +49,7 @@ file, environment or flag.`,
 			if err != nil {
 				return err
 			}
-			shown := []config.Setting{}
-			for _, s := range list {
-				if !changed || s.Source != config.FromDefault {
-					shown = append(shown, s)
-				}
-			}
+			shown := slices.DeleteFunc(list, func(s config.Setting) bool { return changed && s.Source == config.FromDefault })
 			return a.answer(map[string]any{"file": file, "settings": shown}, func(w io.Writer) { writeSettings(w, shown, file) })
 		},
 	}
@@ -105,24 +101,29 @@ func configGetCommand(a *App) *cobra.Command {
 		Long:              "Print the value of a setting as it is in force for commands that are started now.",
 		Example:           "  recalld config get log.level",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: completeSettings,
+		ValidArgsFunction: fixed(config.Names),
 		RunE: func(_ *cobra.Command, args []string) error {
-			list, _, err := a.settingsList()
+			s, err := a.setting(args[0])
 			if err != nil {
 				return err
 			}
-			for _, s := range list {
-				if s.Name == args[0] {
-					return a.answer(s, func(w io.Writer) { fmt.Fprintln(w, s.Value) })
-				}
-			}
-			return unknownSetting(args[0])
+			return a.answer(s, func(w io.Writer) { fmt.Fprintln(w, s.Value) })
 		},
 	}
 }
 
-func unknownSetting(name string) error {
-	return &memory.Error{Code: memory.CodeInvalidInput, Field: "SETTING", Message: "there is no setting " + memory.Quote(name), Hint: memory.NearNames(name, config.Names()) + "; 'recalld config list' lists all"}
+// setting returns a setting by its name.
+func (a *App) setting(name string) (config.Setting, error) {
+	list, _, err := a.settingsList()
+	if err != nil {
+		return config.Setting{}, err
+	}
+	for _, s := range list {
+		if s.Name == name {
+			return s, nil
+		}
+	}
+	return config.Setting{}, &memory.Error{Code: memory.CodeInvalidInput, Field: "SETTING", Message: "there is no setting " + memory.Quote(name), Hint: memory.NearNames(name, config.Names()) + "; 'recalld config list' lists all"}
 }
 
 // settingChanged is what config set answers.
@@ -141,7 +142,7 @@ func configSetCommand(a *App) *cobra.Command {
 checked first; comments and layout of the file stay. Lists are written with commas.`,
 		Example:           "  recalld config set log.level debug\n  recalld config set sandboxes ~/src,~/work",
 		Args:              cobra.ExactArgs(2),
-		ValidArgsFunction: completeSettings,
+		ValidArgsFunction: fixed(config.Names),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := a.refuseSettings(); err != nil {
 				return err
@@ -152,22 +153,16 @@ checked first; comments and layout of the file stay. Lists are written with comm
 			}
 			edited, err := config.Edit(text, args[0], args[1])
 			if err != nil {
-				return settingsError(err)
+				return &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: "run 'recalld config list' to list the settings; configs/recalld.yaml explains them", Cause: err}
 			}
 			if err := a.writeSettingsFile(file, edited); err != nil {
 				return err
 			}
-			result := settingChanged{File: file}
-			list, _, err := a.settingsList()
+			changed, err := a.setting(args[0])
 			if err != nil {
 				return err
 			}
-			for _, s := range list {
-				if s.Name == args[0] {
-					result.Setting = s
-				}
-			}
-			result.Restart = config.OfDaemon(args[0]) && a.daemonRuns(c.Context())
+			result := settingChanged{changed, file, config.OfDaemon(args[0]) && a.daemonRuns(c.Context())}
 			return a.answer(result, func(w io.Writer) {
 				fmt.Fprintf(w, "%s is now %s in %s\n", args[0], memory.Quote(args[1]), render.Printable(file))
 				if result.Setting.Source == config.FromEnv {
@@ -226,11 +221,6 @@ func (a *App) writeSettingsFile(file string, text []byte) error {
 	}
 	a.cfg = nil // read again
 	return nil
-}
-
-// settingsError is an error about settings as commands report it.
-func settingsError(err error) error {
-	return &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: "run 'recalld config list' to list the settings; configs/recalld.yaml explains them", Cause: err}
 }
 
 func configEditCommand(a *App) *cobra.Command {
@@ -333,18 +323,4 @@ func commentedSettings() []byte {
 		b.WriteString(line)
 	}
 	return []byte(b.String())
-}
-
-// completeSettings completes the name of a setting.
-func completeSettings(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, name := range config.Names() {
-		if strings.HasPrefix(name, typed) {
-			names = append(names, name)
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

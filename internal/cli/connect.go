@@ -14,6 +14,7 @@ import (
 	"github.com/recalld/recalld/internal/connect"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/source/lessonlog"
 )
 
@@ -62,8 +63,7 @@ func connectCommand(a *App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "connect [CLIENT]",
 		Short: "Connect a coding agent",
-		Long: `Add recalld to the settings of a coding agent: ` + clientList() + `.
-Without CLIENT, list the agents on this machine, found in PATH or by their folders, and
+		Long: render.Fold("Add recalld to the settings of a coding agent: "+strings.Join(clientNames(), ", ")+".", 86) + `Without CLIENT, list the agents on this machine, found in PATH or by their folders, and
 whether they are connected; --all connects every one of them.
 
 The server is started once before anything is written: if it does not answer, connect
@@ -81,8 +81,8 @@ becomes what it was, byte for byte.`,
   recalld connect codex --remove`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.check(c, args); err != nil {
-				return err
+			if f.all && len(args) > 0 {
+				return usageError(c, errors.New("--all takes no client"))
 			}
 			if c.Flags().Changed("toolsets") {
 				if _, err := a.withToolsets(f.toolsets); err != nil {
@@ -104,7 +104,7 @@ becomes what it was, byte for byte.`,
 			}
 			return a.connectRepository(c.Context(), &f)
 		},
-		ValidArgsFunction: completeClients,
+		ValidArgsFunction: fixed(describedClients),
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.dir, "dir", "", "the project's folder, for --project and --script (default: the repository of the working folder)")
@@ -122,39 +122,10 @@ becomes what it was, byte for byte.`,
 	completeWords(c, "toolsets", config.Toolsets...)
 	flags.BoolVar(&f.index, "index", false, "index the repository too (at a terminal it asks)")
 	flags.BoolVar(&f.script, "script", false, "install "+lessonlog.ScriptPath+" in the repository")
+	for _, pair := range [][]string{{"user", "project"}, {"hooks", "no-hooks"}, {"print", "dry-run"}, {"print", "remove"}, {"script", "remove"}, {"print", "all"}, {"index", "remove"}, {"index", "dry-run"}} {
+		c.MarkFlagsMutuallyExclusive(pair...)
+	}
 	return c
-}
-
-// check refuses flags that contradict one another. The error of the library's own
-// check has no type.
-func (f *connectFlags) check(c *cobra.Command, args []string) error {
-	for _, pair := range []struct {
-		first, second string
-		both          bool
-	}{
-		{"user", "project", f.user && f.project}, {"hooks", "no-hooks", f.hooks && f.noHooks},
-		{"print", "dry-run", f.print && f.dryRun}, {"print", "remove", f.print && f.remove}, {"script", "remove", f.script && f.remove},
-		{"print", "all", f.print && f.all}, {"index", "remove", f.index && f.remove}, {"index", "dry-run", f.index && f.dryRun},
-	} {
-		if pair.both {
-			return usageError(c, fmt.Errorf("--%s and --%s exclude each other", pair.first, pair.second))
-		}
-	}
-	if f.all && len(args) > 0 {
-		return usageError(c, errors.New("--all takes no client"))
-	}
-	return nil
-}
-
-func completeClients(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, c := range connect.Clients() {
-		names = append(names, cobra.CompletionWithDesc(c.Name, c.Title))
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // connectNone installs the script alone, or lists the clients.
@@ -174,20 +145,11 @@ func (a *App) connectNone(c *cobra.Command, f *connectFlags) error {
 	return a.listClients(f)
 }
 
-// clientList names the clients in lines for the help.
-func clientList() string {
-	text, width := "", len("Add recalld to the settings of a coding agent: ")
-	for i, name := range clientNames() {
-		switch {
-		case i == 0:
-		case width+len(name) > 85:
-			text, width = text+",\n", 0
-		default:
-			text, width = text+", ", width+2
-		}
-		text, width = text+name, width+len(name)
+func describedClients() (names []string) {
+	for _, c := range connect.Clients() {
+		names = append(names, cobra.CompletionWithDesc(c.Name, c.Title))
 	}
-	return text
+	return names
 }
 
 func clientNames() []string {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,7 +103,7 @@ func (a *App) connectClients(ctx context.Context, clients []connect.Client, f *c
 			err = a.applyPlan(ctx, p, machine, options, r, created)
 		}
 		if err != nil {
-			failed = errors.Join(failed, err)
+			failed = cmp.Or(failed, err)
 			r.Error = memory.AsError(err)
 		}
 		results = append(results, r)
@@ -125,18 +126,10 @@ func (a *App) connectClients(ctx context.Context, clients []connect.Client, f *c
 			}
 			writeConnected(w, r, f)
 		}
-	}); err != nil || failed == nil {
+	}); err != nil {
 		return err
 	}
-	return firstOf(failed)
-}
-
-// firstOf is the first of several joined errors.
-func firstOf(err error) error {
-	if all, ok := err.(interface{ Unwrap() []error }); ok {
-		return firstOf(all.Unwrap()[0])
-	}
-	return err
+	return failed
 }
 
 // checkServer starts the server as a client will.

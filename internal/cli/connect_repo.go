@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -98,7 +97,11 @@ func (a *App) offerIndex(ctx context.Context, root string, wanted bool) error {
 	if err != nil {
 		return err
 	}
-	return a.answerMore(func(w io.Writer) { fmt.Fprintln(w); writeQueued(w, queued, nil) })
+	if !a.json { // JSON has all in one value
+		fmt.Fprintln(a.opts.Out)
+		writeQueued(a.opts.Out, queued, nil)
+	}
+	return nil
 }
 
 // installScript puts the script for shells into the repository.

@@ -25,34 +25,15 @@ import (
 // ollamaTimeout bounds the question whether an Ollama server is there.
 const ollamaTimeout = 2 * time.Second
 
-// Level says how serious a finding is.
-type Level string
-
-// The levels. Only FindingFailed makes doctor fail.
-const (
-	FindingOK     Level = "ok"
-	FindingNote   Level = "note"
-	FindingFailed Level = "failed"
-)
-
-// Finding is one thing that doctor looked at.
-type Finding struct {
-	Check  string `json:"check"`
-	Level  Level  `json:"level"`
-	Detail string `json:"detail"`
-	// Hint is what to do about it.
-	Hint string `json:"hint,omitempty"`
-}
-
 // diagnosis is what doctor answers.
 type diagnosis struct {
-	Findings []Finding        `json:"findings"`
+	Findings []render.Finding `json:"findings"`
 	Dead     []memory.DeadJob `json:"dead_jobs,omitempty"`
 	Requeued []string         `json:"requeued,omitempty"`
 }
 
-func (d *diagnosis) add(check string, level Level, hint, format string, args ...any) {
-	d.Findings = append(d.Findings, Finding{Check: check, Level: level, Detail: fmt.Sprintf(format, args...), Hint: hint})
+func (d *diagnosis) add(check string, level render.Level, hint, format string, args ...any) {
+	d.Findings = append(d.Findings, render.Finding{Check: check, Level: level, Detail: fmt.Sprintf(format, args...), Hint: hint})
 }
 
 // doctorCommand looks at everything and says what is wrong, with the next step.
@@ -88,7 +69,7 @@ go on with the rest. The damaged files are kept.`,
 				return err
 			}
 			for _, f := range d.Findings {
-				if f.Level == FindingFailed {
+				if f.Level == render.FindingFailed {
 					return errReported
 				}
 			}
@@ -126,7 +107,7 @@ func (a *App) diagnose(ctx context.Context, cfg config.Config, requeue string) (
 			return d, err
 		}
 	default:
-		d.add("daemon", FindingFailed, memory.AsError(err).Hint, "%v", err)
+		d.add("daemon", render.FindingFailed, memory.AsError(err).Hint, "%v", err)
 	}
 	checkOllama(ctx, d, cfg)
 	return d, nil
@@ -140,15 +121,15 @@ func checkFolders(d *diagnosis, paths config.Paths) {
 		info, err := os.Stat(folder.path)
 		switch {
 		case os.IsNotExist(err):
-			d.add(folder.check, FindingNote, "", "%s does not exist yet", folder.path)
+			d.add(folder.check, render.FindingNote, "", "%s does not exist yet", folder.path)
 		case err != nil:
-			d.add(folder.check, FindingFailed, "", "%v", err)
+			d.add(folder.check, render.FindingFailed, "", "%v", err)
 		case !info.IsDir():
-			d.add(folder.check, FindingFailed, "move it away", "%s is not a folder", folder.path)
+			d.add(folder.check, render.FindingFailed, "move it away", "%s is not a folder", folder.path)
 		case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-			d.add(folder.check, FindingFailed, "chmod 700 "+folder.path, "%s can be entered by others (mode %04o)", folder.path, info.Mode().Perm())
+			d.add(folder.check, render.FindingFailed, "chmod 700 "+folder.path, "%s can be entered by others (mode %04o)", folder.path, info.Mode().Perm())
 		default:
-			d.add(folder.check, FindingOK, "", "%s", folder.path)
+			d.add(folder.check, render.FindingOK, "", "%s", folder.path)
 		}
 	}
 }
@@ -157,17 +138,17 @@ func checkFolders(d *diagnosis, paths config.Paths) {
 func checkNoDaemon(d *diagnosis, paths config.Paths, why error) {
 	owner, err := daemon.ReadOwner(paths.Lock)
 	if err != nil {
-		d.add("daemon", FindingNote, "run 'recalld up' to start it; every command that asks it starts it too", "not running")
+		d.add("daemon", render.FindingNote, "run 'recalld up' to start it; every command that asks it starts it too", "not running")
 		return
 	}
 	// The record of an owner that was killed stays; the daemon overwrites it.
-	d.add("daemon", FindingNote, "read the log "+paths.Log, "does not answer (%v); the data folder was last used by pid %d, version %s, since %s",
+	d.add("daemon", render.FindingNote, "read the log "+paths.Log, "does not answer (%v); the data folder was last used by pid %d, version %s, since %s",
 		why, owner.PID, owner.Version, render.Time(owner.Since, "?"))
 }
 
 // adaptedModel says why the adapted model is not used.
 func (d *diagnosis) adaptedModel(why string) {
-	d.add("adapted model", FindingFailed, "run 'recalld model adapt' to make another one, or 'recalld model reset' to go back", "%s", why)
+	d.add("adapted model", render.FindingFailed, "run 'recalld model adapt' to make another one, or 'recalld model reset' to go back", "%s", why)
 }
 
 // storeHint is what can be done about damage.
@@ -184,11 +165,11 @@ func checkStore(ctx context.Context, d *diagnosis, cfg config.Config) error {
 	found, err := daemon.CheckStore(ctx, cfg, buildinfo.Version())
 	switch {
 	case err != nil:
-		d.add("store", FindingFailed, memory.AsError(err).Hint, "%v", err)
+		d.add("store", render.FindingFailed, memory.AsError(err).Hint, "%v", err)
 	case found != nil:
-		d.add("store", FindingFailed, storeHint, "%v", found)
+		d.add("store", render.FindingFailed, storeHint, "%v", found)
 	default:
-		d.add("store", FindingOK, "", "%s", soundStore)
+		d.add("store", render.FindingOK, "", "%s", soundStore)
 	}
 	return ctx.Err()
 }
@@ -197,33 +178,16 @@ func checkStore(ctx context.Context, d *diagnosis, cfg config.Config) error {
 func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, requeue string) error {
 	status, err := service.Status.Do(ctx, running, service.None{})
 	if err != nil {
-		d.add("daemon", FindingFailed, memory.AsError(err).Hint, "does not answer: %v", err)
+		d.add("daemon", render.FindingFailed, memory.AsError(err).Hint, "does not answer: %v", err)
 		return nil
-	}
-	d.add("daemon", FindingOK, "", "%s, pid %d, version %s, protocol %d", status.State, status.PID, status.Version, status.Protocol)
-	if note := versionNote(buildinfo.Version(), service.Greeting{Version: status.Version, Protocol: service.Protocol}); note != "" {
-		d.add("version", FindingNote, "", "%s", note)
-	}
-	for _, space := range status.Collections {
-		level, hint := FindingOK, ""
-		if space.State == memory.CollectionUnavailable {
-			level, hint = FindingNote, "answers come without these vectors until the model is back"
-		}
-		detail := fmt.Sprintf("%s, %d of %d embedded", space.Text(), space.Embedded, space.Documents)
-		if space.Error != "" {
-			detail += ": " + space.Error
-		}
-		d.add("vectors "+space.Name, level, hint, "%s", detail)
 	}
 	repos, err := service.Repos.Do(ctx, running, service.None{}) // all of them, status has the first
 	if err != nil {
 		return err
 	}
-	for _, r := range repos.Repos {
-		d.checkIndex(r, projectLabel(repos.Repos, r.ProjectName, r.Project))
-	}
-	if status.Code.Paused {
-		d.add("background", FindingNote, "run 'recalld resume' to resume it", "all background work is paused")
+	d.Findings = append(d.Findings, render.Findings(status, repos.Repos)...)
+	if note := versionNote(buildinfo.Version(), service.Greeting{Version: status.Version, Protocol: service.Protocol}); note != "" {
+		d.add("version", render.FindingNote, "", "%s", note)
 	}
 	cfg, err := a.Config()
 	if err != nil {
@@ -234,9 +198,6 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 		trouble = m.Trouble
 		d.adaptedModel(trouble)
 	}
-	if status.ReadOnly != "" {
-		d.add("disk", FindingFailed, "make room or make the disk writable; writing goes on by itself", "%s", status.ReadOnly)
-	}
 	for _, note := range status.Notes {
 		if why := cfg.Embedding.Ollama.Unused; why != "" && strings.Contains(note, why) {
 			continue // said below, of this command's own environment
@@ -244,26 +205,12 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 		if note == trouble {
 			continue // said above
 		}
-		d.add("settings", FindingNote, "", "%s", note)
+		d.add("settings", render.FindingNote, "", "%s", note)
 	}
 	if err := checkRunningStore(ctx, d, running); err != nil {
 		return err
 	}
 	return a.checkQueue(ctx, d, running, requeue)
-}
-
-// checkIndex says what keeps the index of a sandbox from being up to date at once.
-func (d *diagnosis) checkIndex(r memory.SandboxState, label string) {
-	switch {
-	case !r.GoneAt.IsZero():
-		d.add("index "+label, FindingNote, "", "%s: %s", render.Printable(r.Root), goneText(&r))
-	case r.Paused:
-		d.add("index "+label, FindingNote, "run "+commandWith("recalld resume", r.Root)+" to resume it", "indexing of %s is paused", render.Printable(r.Root))
-	case r.Failed():
-		d.add("index "+label, FindingFailed, "run "+commandWith("recalld index --wait", r.Root)+" to try again", "%s", r.LastError)
-	case isPolled(r):
-		d.add("index "+label, FindingNote, "", "%s", polledText(r))
-	}
 }
 
 // checkQueue lists the jobs that were given up, after those named got another
@@ -291,10 +238,10 @@ func (a *App) checkQueue(ctx context.Context, d *diagnosis, running Daemon, requ
 		}
 	}
 	if len(d.Dead) > 0 {
-		d.add("queue", FindingFailed, "run 'recalld doctor --requeue all' to try again", "%s given up", wereCounted(len(d.Dead), "job"))
+		d.add("queue", render.FindingFailed, "run 'recalld doctor --requeue all' to try again", "%s given up", wereCounted(len(d.Dead), "job"))
 		return nil
 	}
-	d.add("queue", FindingOK, "", "no job was given up")
+	d.add("queue", render.FindingOK, "", "no job was given up")
 	return nil
 }
 
@@ -340,16 +287,16 @@ func checkRunningStore(ctx context.Context, d *diagnosis, running Daemon) error 
 	report, err := service.Check.Do(ctx, running, service.None{})
 	switch {
 	case memory.CodeOf(err) == memory.CodeIncompatible || memory.CodeOf(err) == memory.CodeNotFound:
-		d.add("store", FindingNote, "run 'recalld stop' to stop it; the next command starts the new version", "the daemon is of a version that cannot check its store")
+		d.add("store", render.FindingNote, "run 'recalld stop' to stop it; the next command starts the new version", "the daemon is of a version that cannot check its store")
 	case err != nil:
 		return err
 	case report == nil:
 	case report.Busy:
-		d.add("store", FindingNote, "try again when fewer writes are in progress", "not checked: too many writes are in progress")
+		d.add("store", render.FindingNote, "try again when fewer writes are in progress", "not checked: too many writes are in progress")
 	case report.Total > 0:
-		d.add("store", FindingFailed, storeHint, "%s; %s", memory.Count(report.Total, "problem"), strings.Join(report.Problems, "; "))
+		d.add("store", render.FindingFailed, storeHint, "%s; %s", memory.Count(report.Total, "problem"), strings.Join(report.Problems, "; "))
 	default:
-		d.add("store", FindingOK, "", "%s", soundStore)
+		d.add("store", render.FindingOK, "", "%s", soundStore)
 	}
 	return nil
 }
@@ -360,17 +307,17 @@ func checkOllama(ctx context.Context, d *diagnosis, cfg config.Config) {
 	o := cfg.Embedding.Ollama
 	switch {
 	case o.Enabled == config.OllamaOff:
-		d.add("ollama", FindingOK, "", "turned off")
+		d.add("ollama", render.FindingOK, "", "turned off")
 		return
 	case o.Unused != "":
-		d.add("ollama", FindingNote, "set embedding.ollama.url, and embedding.ollama.allow_remote if texts may leave this machine", "not used: %s", o.Unused)
+		d.add("ollama", render.FindingNote, "set embedding.ollama.url, and embedding.ollama.allow_remote if texts may leave this machine", "not used: %s", o.Unused)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, ollamaTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, o.URL+"/api/version", nil)
 	if err != nil {
-		d.add("ollama", FindingFailed, "", "%v", err)
+		d.add("ollama", render.FindingFailed, "", "%v", err)
 		return
 	}
 	response, err := http.DefaultClient.Do(request)
@@ -382,11 +329,11 @@ func checkOllama(ctx context.Context, d *diagnosis, cfg config.Config) {
 	}
 	switch {
 	case err == nil:
-		d.add("ollama", FindingOK, "", "%s, model %s", o.URL, o.Model)
+		d.add("ollama", render.FindingOK, "", "%s, model %s", o.URL, o.Model)
 	case o.Enabled == config.OllamaOn:
-		d.add("ollama", FindingFailed, "start it, or set embedding.ollama.enabled to off", "no server at %s: %v", o.URL, err)
+		d.add("ollama", render.FindingFailed, "start it, or set embedding.ollama.enabled to off", "no server at %s: %v", o.URL, err)
 	default:
-		d.add("ollama", FindingNote, "install Ollama for better vectors; the built-in model answers meanwhile", "no server at %s", o.URL)
+		d.add("ollama", render.FindingNote, "install Ollama for better vectors; the built-in model answers meanwhile", "no server at %s", o.URL)
 	}
 }
 

@@ -20,19 +20,20 @@ import (
 	"github.com/recalld/recalld/internal/daemon"
 	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/service/servicetest"
 )
 
 // diagnose runs doctor and returns its findings by check.
-func diagnose(t *testing.T, b *bench, args ...string) (map[string]Finding, diagnosis, int) {
+func diagnose(t *testing.T, b *bench, args ...string) (map[string]render.Finding, diagnosis, int) {
 	t.Helper()
 	out, errs, code := b.run(append([]string{"doctor", "--json"}, args...)...)
 	var d diagnosis
 	if err := json.Unmarshal([]byte(out), &d); err != nil {
 		t.Fatalf("doctor --json: %v: %s %s", err, out, errs)
 	}
-	found := map[string]Finding{}
+	found := map[string]render.Finding{}
 	for _, f := range d.Findings {
 		found[f.Check] = f
 	}
@@ -47,7 +48,7 @@ func TestDoctorHealthy(t *testing.T) {
 	if code != ExitOK {
 		t.Errorf("exit %d: %+v", code, found)
 	}
-	for check, level := range map[string]Level{"daemon": FindingOK, "vectors builtin": FindingOK, "vectors ollama/x": FindingNote, "queue": FindingOK, "ollama": FindingOK} {
+	for check, level := range map[string]render.Level{"daemon": render.FindingOK, "vectors builtin": render.FindingOK, "vectors ollama/x": render.FindingNote, "queue": render.FindingOK, "ollama": render.FindingOK} {
 		if found[check].Level != level {
 			t.Errorf("%s: %+v, want level %s", check, found[check], level)
 		}
@@ -67,10 +68,10 @@ func TestDoctorIndexes(t *testing.T) {
 	if code != ExitFailure {
 		t.Errorf("exit %d, want %d: an index has failed", code, ExitFailure)
 	}
-	for check, want := range map[string]Finding{
-		"index full": {Level: FindingFailed, Detail: "disk full", Hint: "run 'recalld index --wait /src/full' to try again"},
-		"index a-name-that-takes-more-than-a-table-has": {Level: FindingNote, Detail: "is missing since 2026-01-14"},
-		"background": {Level: FindingNote, Detail: "all background work is paused", Hint: "run 'recalld resume' to resume it"},
+	for check, want := range map[string]render.Finding{
+		"index full": {Level: render.FindingFailed, Detail: "disk full", Hint: "run 'recalld index --wait /src/full' to try again"},
+		"index a-name-that-takes-more-than-a-table-has": {Level: render.FindingNote, Detail: "is missing since 2026-01-14"},
+		"background": {Level: render.FindingNote, Detail: "all background work is paused", Hint: "run 'recalld resume' to resume it"},
 	} {
 		if f := found[check]; f.Level != want.Level || !strings.Contains(f.Detail, want.Detail) || !strings.Contains(f.Hint, want.Hint) {
 			t.Errorf("%s: %+v, want %+v", check, f, want)
@@ -78,14 +79,14 @@ func TestDoctorIndexes(t *testing.T) {
 	}
 	answers[service.Repos.Name] = sample()[service.Repos.Name]
 	found, _, code = diagnose(t, newBench(t, answers), "--set", "embedding.ollama.enabled=off")
-	if f := found["index demo"]; code != ExitOK || f.Level != FindingNote || f.Hint != "run recalld resume '/src/demo worktree' to resume it" {
+	if f := found["index demo"]; code != ExitOK || f.Level != render.FindingNote || f.Hint != "run recalld resume '/src/demo worktree' to resume it" {
 		t.Errorf("held: exit %d, %+v, want a note with how it goes on", code, f)
 	}
 	answers[service.Repos.Name] = &memory.RepoList{Repos: []memory.SandboxState{{
 		ProjectName: "demo", Sandbox: memory.Sandbox{ID: "s", Root: "/src/demo", IndexedAt: noon}, Watch: "polling: no watches are left",
 	}}}
 	found, _, code = diagnose(t, newBench(t, answers), "--set", "embedding.ollama.enabled=off")
-	if f := found["index demo"]; code != ExitOK || f.Level != FindingNote || !strings.Contains(f.Detail, "polling: no watches are left") {
+	if f := found["index demo"]; code != ExitOK || f.Level != render.FindingNote || !strings.Contains(f.Detail, "polling: no watches are left") {
 		t.Errorf("polled: exit %d, %+v, want a note with the reason", code, f)
 	}
 }
@@ -93,7 +94,7 @@ func TestDoctorIndexes(t *testing.T) {
 func TestDoctorDeadJobs(t *testing.T) {
 	b := newBench(t, sample())
 	found, d, code := diagnose(t, b)
-	if code != ExitFailure || found["queue"].Level != FindingFailed || len(d.Dead) != 1 || d.Dead[0].ID != "j9" {
+	if code != ExitFailure || found["queue"].Level != render.FindingFailed || len(d.Dead) != 1 || d.Dead[0].ID != "j9" {
 		t.Errorf("exit %d, %+v, dead %+v; want the dead job to be found", code, found["queue"], d.Dead)
 	}
 	if out, _, _ := b.run("doctor"); !strings.Contains(out, "j9") || !strings.Contains(out, "--requeue all") {
@@ -147,18 +148,18 @@ func TestDoctorRequeuesAll(t *testing.T) {
 func TestDoctorAsksTheDaemon(t *testing.T) {
 	for name, tc := range map[string]struct {
 		report memory.CheckReport
-		level  Level
+		level  render.Level
 		detail string
 	}{
-		"sound":   {memory.CheckReport{}, FindingOK, "sound"},
-		"damaged": {memory.CheckReport{Problems: []string{"record x: gone"}, Total: 1}, FindingFailed, "1 problem; record x: gone"},
-		"busy":    {memory.CheckReport{Busy: true}, FindingNote, "too many writes"},
+		"sound":   {memory.CheckReport{}, render.FindingOK, "sound"},
+		"damaged": {memory.CheckReport{Problems: []string{"record x: gone"}, Total: 1}, render.FindingFailed, "1 problem; record x: gone"},
+		"busy":    {memory.CheckReport{Busy: true}, render.FindingNote, "too many writes"},
 	} {
 		answers := sample()
 		delete(answers, service.DeadJobs.Name)
 		answers[service.Check.Name] = &tc.report
 		found, _, code := diagnose(t, newBench(t, answers), "--set", "embedding.ollama.enabled=off")
-		if f := found["store"]; f.Level != tc.level || !strings.Contains(f.Detail, tc.detail) || (code == ExitOK) != (tc.level != FindingFailed) {
+		if f := found["store"]; f.Level != tc.level || !strings.Contains(f.Detail, tc.detail) || (code == ExitOK) != (tc.level != render.FindingFailed) {
 			t.Errorf("%s: exit %d, %+v; want %s with %q", name, code, f, tc.level, tc.detail)
 		}
 	}
@@ -180,14 +181,14 @@ func TestDoctorWithoutDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, _, _ := diagnose(t, b, "--data", data)
-	if found["daemon"].Level != FindingNote || found["store"].Level != FindingOK {
+	if found["daemon"].Level != render.FindingNote || found["store"].Level != render.FindingOK {
 		t.Errorf("%+v; want a sound store", found)
 	}
 	if err := os.WriteFile(filepath.Join(folder, "MANIFEST"), []byte("damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	found, _, code := diagnose(t, b, "--data", data)
-	if code != ExitFailure || found["store"].Level != FindingFailed {
+	if code != ExitFailure || found["store"].Level != render.FindingFailed {
 		t.Errorf("exit %d, %+v; want the store's damage to be found", code, found)
 	}
 	if _, _, code := b.run("doctor", "--requeue", "all"); code != ExitUnavailable {
@@ -205,7 +206,7 @@ func TestDoctorFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, _, code := diagnose(t, b, "--data", data)
-	if f := found["data folder"]; code != ExitFailure || f.Level != FindingFailed || !strings.HasPrefix(f.Hint, "chmod 700 ") {
+	if f := found["data folder"]; code != ExitFailure || f.Level != render.FindingFailed || !strings.HasPrefix(f.Hint, "chmod 700 ") {
 		t.Errorf("exit %d, a data folder open to others: %+v", code, f)
 	}
 }
@@ -216,7 +217,7 @@ func TestDoctorIncompatible(t *testing.T) {
 		return nil, &memory.Error{Code: memory.CodeIncompatible, Message: "protocol 9", Hint: "update"}
 	}
 	found, _, code := diagnose(t, b)
-	if f := found["daemon"]; code != ExitFailure || f.Level != FindingFailed || f.Hint != "update" {
+	if f := found["daemon"]; code != ExitFailure || f.Level != render.FindingFailed || f.Hint != "update" {
 		t.Errorf("exit %d, %+v", code, f)
 	}
 }
@@ -232,10 +233,10 @@ func TestDoctorOllama(t *testing.T) {
 	gone.Close()
 	for _, tt := range []struct {
 		enabled, url string
-		want         Level
+		want         render.Level
 	}{
-		{"auto", server.URL, FindingOK}, {"on", server.URL, FindingOK}, {"auto", gone.URL, FindingNote},
-		{"on", gone.URL, FindingFailed}, {"off", gone.URL, FindingOK},
+		{"auto", server.URL, render.FindingOK}, {"on", server.URL, render.FindingOK}, {"auto", gone.URL, render.FindingNote},
+		{"on", gone.URL, render.FindingFailed}, {"off", gone.URL, render.FindingOK},
 	} {
 		found, _, _ := diagnose(t, newBench(t, sample()), "--set", "embedding.ollama.enabled="+tt.enabled, "--set", "embedding.ollama.url="+tt.url)
 		if found["ollama"].Level != tt.want {
@@ -274,7 +275,7 @@ func TestDoctorNotes(t *testing.T) {
 			said++
 		}
 	}
-	if said != 1 || found["ollama"].Level != FindingNote || found["settings"].Detail != "something else" {
+	if said != 1 || found["ollama"].Level != render.FindingNote || found["settings"].Detail != "something else" {
 		t.Errorf("the other machine is named %d times: %+v", said, d.Findings)
 	}
 }
@@ -290,7 +291,7 @@ func TestDoctorDamagedModel(t *testing.T) {
 	status.Notes = []string{trouble}
 	answers[service.Status.Name] = &status
 	found, _, code := diagnose(t, newBench(t, answers), "--set", "embedding.ollama.enabled=off")
-	if f := found["adapted model"]; code != ExitFailure || f.Level != FindingFailed || !strings.Contains(f.Hint, "recalld model reset") {
+	if f := found["adapted model"]; code != ExitFailure || f.Level != render.FindingFailed || !strings.Contains(f.Hint, "recalld model reset") {
 		t.Errorf("exit %d, %+v", code, f)
 	}
 	if f, said := found["settings"]; said {
@@ -348,7 +349,7 @@ func TestDoctorRepair(t *testing.T) {
 		t.Errorf("the audit log has %q, want the repair that was made and no other", got)
 	}
 	found, _, code := diagnose(t, b, "--data", folder, "--set", "embedding.ollama.enabled=off")
-	if f := found["store"]; f.Level != FindingOK || !strings.Contains(f.Detail, "nothing that was acknowledged is missing") {
+	if f := found["store"]; f.Level != render.FindingOK || !strings.Contains(f.Detail, "nothing that was acknowledged is missing") {
 		t.Errorf("doctor after the repair: exit %d, %+v", code, f)
 	}
 }

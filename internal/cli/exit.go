@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -122,10 +123,7 @@ func (a *App) inFlags(e *memory.Error) *memory.Error {
 		return e
 	}
 	field, _, _ := strings.Cut(e.Field[strings.LastIndexByte(e.Field, '.')+1:], "[")
-	name := fieldFlags[field]
-	if name == "" {
-		name = kebab(field)
-	}
+	name := flagOf(field)
 	named := *e
 	argument := strings.ToUpper(name)
 	takes := slices.Contains(strings.FieldsFunc(a.runs.Use, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) }), argument)
@@ -141,6 +139,9 @@ func (a *App) inFlags(e *memory.Error) *memory.Error {
 	}
 	return &named
 }
+
+// flagOf is the name of a field's flag.
+func flagOf(field string) string { return cmp.Or(fieldFlags[field], kebab(field)) }
 
 // kebab writes a name of JSON as flags are written: sinceHours and min_relevance as
 // since-hours and min-relevance.

@@ -3,8 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,10 +14,6 @@ import (
 // feedbackCommand takes a verdict.
 func feedbackCommand(a *App) *cobra.Command {
 	var r memory.FeedbackRequest
-	verdicts := make([]string, len(memory.Verdicts))
-	for i, v := range memory.Verdicts {
-		verdicts[i] = string(v)
-	}
 	c := &cobra.Command{
 		Use:   "feedback RECEIPT VERDICT",
 		Short: "Say whether an answer helped",
@@ -43,12 +37,19 @@ answers with --json name theirs, and 'recalld receipts' lists them.`,
 	c.Flags().StringVar(&r.Note, "note", "", "why")
 	allowEmpty(c, "note")
 	c.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(args) != 1 {
-			return a.completeReceipt(c, args, typed)
+		if len(args) == 1 {
+			return fixed(verdicts)(c, nil, typed)
 		}
-		return slices.DeleteFunc(slices.Clone(verdicts), func(v string) bool { return !strings.HasPrefix(v, typed) }), cobra.ShellCompDirectiveNoFileComp
+		return firstArgument(a.completeReceipts())(c, args, typed)
 	}
 	return c
+}
+
+func verdicts() (words []string) {
+	for _, v := range memory.Verdicts {
+		words = append(words, string(v))
+	}
+	return words
 }
 
 // writeFeedback says what a verdict came to. Code, and what is gone, has no counts: the

@@ -30,9 +30,6 @@ The default project is the working folder's.`,
   recalld files Dockerfile --project service --json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := counted(c, "limit", "limit", r.Limit, memory.MaxFilesListed); err != nil {
-				return err
-			}
 			r.Pattern, r.Caller = strings.Join(args, " "), a.caller()
 			list, err := ask(c.Context(), a, service.Files, r)
 			if err != nil {
@@ -43,7 +40,7 @@ The default project is the working folder's.`,
 		},
 	}
 	a.projectFlag(c, &r.Project)
-	c.Flags().IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most files, 1–%d (default %d)", memory.MaxFilesListed, memory.DefaultFiles))
+	countFlag(c, &r.Limit, "limit", "most files", 1, memory.MaxFilesListed, memory.DefaultFiles)
 	return c
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gdamore/tcell/v2"
-
 	"github.com/recalld/recalld/internal/finder"
 	"github.com/recalld/recalld/internal/service"
 )
@@ -35,6 +33,3 @@ func (a *App) find(ctx context.Context) error {
 		Connect: func(ctx context.Context) (service.Service, error) { return a.service(ctx) },
 	})
 }
-
-// openScreen opens the terminal of this process.
-func openScreen() (tcell.Screen, error) { return tcell.NewScreen() }

@@ -64,7 +64,7 @@ project; elsewhere, and with --json, say --yes.`,
 	c.Flags().StringVar(&r.Project, "project", "", "remove this project, by id or name, with all it holds")
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	a.completeProjects(c, "project")
-	c.ValidArgsFunction = a.completeLessons
+	c.ValidArgsFunction = a.completeLessons()
 	return c
 }
 

@@ -70,15 +70,15 @@ func writeImported(w io.Writer, i *memory.Imported) {
 		fmt.Fprintf(w, "; %d already known", i.Known)
 	}
 	fmt.Fprintln(w)
-	if i.Skipped == 0 {
-		return
-	}
-	fmt.Fprintf(w, "Skipped %d that could not be read:\n", i.Skipped)
 	writeProblems(w, i.Problems, i.Skipped)
 }
 
 // writeProblems lists the first problems of all that were skipped.
 func writeProblems(w io.Writer, problems []memory.ImportProblem, skipped int) {
+	if skipped == 0 {
+		return
+	}
+	fmt.Fprintf(w, "Skipped %d that could not be read:\n", skipped)
 	listed := problems[:min(len(problems), shownProblems)]
 	for _, p := range listed {
 		place := p.File

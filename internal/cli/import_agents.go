@@ -54,8 +54,8 @@ where it was. A line that cannot be read is listed and skipped.`,
 	c.Flags().StringVar(&r.Client, "client", "", "only logs of this client")
 	c.Flags().StringVar(&since, "since", "", "only logs that changed on this date or later")
 	c.MarkFlagsMutuallyExclusive("dry-run", "yes", "stop")
-	must(c.RegisterFlagCompletionFunc("client", cobra.NoFileCompletions))
-	must(c.RegisterFlagCompletionFunc("since", cobra.NoFileCompletions))
+	completeFlag(c, "client", cobra.NoFileCompletions)
+	completeFlag(c, "since", cobra.NoFileCompletions)
 	return c
 }
 
@@ -113,8 +113,5 @@ func writeAgentImport(w io.Writer, i *memory.AgentImported, stopped bool) {
 	if i.Live > 0 {
 		fmt.Fprintf(w, "%s recorded by hooks left out.\n", memory.Count(i.Live, "session"))
 	}
-	if i.Skipped > 0 {
-		fmt.Fprintf(w, "Skipped %d that could not be read:\n", i.Skipped)
-		writeProblems(w, i.Problems, i.Skipped)
-	}
+	writeProblems(w, i.Problems, i.Skipped)
 }

@@ -98,7 +98,7 @@ func pausedError(what, resume string) *memory.Error {
 func paused(r *memory.SandboxState) *memory.Error {
 	switch {
 	case r.Paused:
-		return pausedError("indexing of "+render.Printable(r.Root), commandWith("recalld resume", r.Root))
+		return pausedError("indexing of "+render.Printable(r.Root), render.CommandWith("recalld resume", r.Root))
 	case r.Progress != nil && r.Progress.Phase == "paused": // and not by itself
 		return pausedError("all background work", "'recalld resume'")
 	}
@@ -135,14 +135,14 @@ func (a *App) waitIndexed(ctx context.Context, sandbox string, asked time.Time) 
 		case run.Indexed(&r) && missing(r.Root):
 			// Its files went while they were read, one after the other.
 			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("the folder %s vanished while it was indexed", render.Printable(r.Root)),
-				Hint: "its files are not shown; when it is back, run " + commandWith("recalld index", r.Root)}
+				Hint: "its files are not shown; when it is back, run " + render.CommandWith("recalld index", r.Root)}
 		case run.Indexed(&r):
 			return &r, nil
 		case run.Failed(&r):
 			return nil, runError(&r)
 		case !r.GoneAt.IsZero() && missing(r.Root):
 			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("the folder %s is missing", render.Printable(r.Root)),
-				Hint: "its index is kept for a day; when it is back, run " + commandWith("recalld index", r.Root)}
+				Hint: "its index is kept for a day; when it is back, run " + render.CommandWith("recalld index", r.Root)}
 		case paused(&r) != nil:
 			return nil, paused(&r)
 		case r.Progress != nil:
@@ -166,7 +166,7 @@ func runError(r *memory.SandboxState) error {
 	e := &memory.Error{Code: memory.CodeInternal, Message: fmt.Sprintf("indexing %s failed: %s", render.Printable(r.Root), r.LastError),
 		Hint: "it is tried again in the background; run 'recalld status' to watch it"}
 	if missing(r.Root) {
-		e.Code, e.Hint = memory.CodeNotFound, "the folder is gone; when it is back, run "+commandWith("recalld index", r.Root)
+		e.Code, e.Hint = memory.CodeNotFound, "the folder is gone; when it is back, run "+render.CommandWith("recalld index", r.Root)
 	}
 	return e
 }
@@ -187,7 +187,7 @@ func writeIndexed(w io.Writer, r *memory.SandboxState, took time.Duration) {
 		fmt.Fprintf(w, "Note: %s\n", render.Printable(noteText(r)))
 	}
 	if text := skippedText(r.Skipped); text != "" {
-		fmt.Fprintf(w, "%s Run %s to list them.\n", text, commandWith("recalld repos --skipped", r.Root))
+		fmt.Fprintf(w, "%s Run %s to list them.\n", text, render.CommandWith("recalld repos --skipped", r.Root))
 	}
 }
 

@@ -30,9 +30,6 @@ says otherwise.`,
 			if r.Scope, r.Filters, err = n.narrow(); err != nil {
 				return err
 			}
-			if err := counted(c, "number", "n", r.N, memory.MaxLast); err != nil {
-				return err
-			}
 			r.Caller = a.caller()
 			last, err := ask(c.Context(), a, service.LastSteps, r)
 			if err != nil {
@@ -48,9 +45,8 @@ says otherwise.`,
 			})
 		},
 	}
-	flags := c.Flags()
 	a.projectFlag(c, &r.Project)
-	flags.IntVarP(&r.N, "number", "n", 0, fmt.Sprintf("most steps, 1–%d (default %d)", memory.MaxLast, memory.DefaultLast))
+	countFlag(c, &r.N, "n", "most steps", 1, memory.MaxLast, memory.DefaultLast)
 	a.scopeFlags(c, &n, memory.ScopeCurrent)
 	a.filterFlags(c, &n)
 	return c

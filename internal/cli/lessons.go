@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -27,9 +28,6 @@ are listed whose code changed since they were told, or is gone; with --pinned th
   recalld lessons --project demo --limit 100 --json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := counted(c, "limit", "limit", r.Limit, memory.MaxLessonsListed); err != nil {
-				return err
-			}
 			r.Caller = a.caller()
 			list, err := ask(c.Context(), a, service.Lessons, r)
 			if err != nil {
@@ -43,7 +41,7 @@ are listed whose code changed since they were told, or is gone; with --pinned th
 	a.projectFlag(c, &r.Project)
 	flags.BoolVar(&r.Stale, "stale", false, "only lessons whose code changed or is gone")
 	flags.BoolVar(&r.Pinned, "pinned", false, "only lessons that are pinned")
-	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most lessons, 1–%d (default %d)", memory.MaxLessonsListed, memory.DefaultLessons))
+	countFlag(c, &r.Limit, "limit", "most lessons", 1, memory.MaxLessonsListed, memory.DefaultLessons)
 	return c
 }
 
@@ -75,14 +73,7 @@ func writeLessons(w io.Writer, list *memory.LessonList, stale, pinned bool, now 
 func lessonRows(lessons []memory.Item, stale bool, now time.Time, most int) [][]string {
 	rows := [][]string{{"LESSON", "AGE", "SUCCESS", "CODE", "TEXT"}}
 	for _, l := range lessons {
-		code := "-"
-		if state := memory.WorstAnchor(l.Anchors); state != "" {
-			code = string(state)
-		}
-		rate := l.SuccessRate
-		if rate == "" {
-			rate = "-"
-		}
+		code, rate := cmp.Or(string(memory.WorstAnchor(l.Anchors)), "-"), cmp.Or(l.SuccessRate, "-")
 		rows = append(rows, []string{l.ID, render.Age(now.Sub(l.CreatedAt)), rate, code, followedText(l.Provenance) + render.ShortLine(l.Text, most)})
 		for _, anchor := range l.Anchors {
 			if stale && anchor.State.Outdated() {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/recalld/recalld/internal/buildinfo"
+	"github.com/recalld/recalld/internal/memory"
 )
 
 // manCommand writes the manual pages. The library that comes with cobra would do, but it
@@ -36,7 +37,7 @@ func manCommand(a *App) *cobra.Command {
 				written = append(written, name)
 			}
 			return a.answer(map[string]any{"folder": folder, "pages": written}, func(w io.Writer) {
-				fmt.Fprintf(w, "%s in %s\n", countOf(len(written), "manual page", "manual pages"), folder)
+				fmt.Fprintf(w, "%s in %s\n", memory.Count(len(written), "manual page"), folder)
 			})
 		},
 		ValidArgsFunction: completeAnyFolder,

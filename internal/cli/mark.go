@@ -30,12 +30,7 @@ lessons. A flag with =false takes the mark back. ID is printed by lessons and re
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.ID, r.Caller = args[0], a.caller()
-			if c.Flags().Changed("pinned") {
-				r.Pinned = &pinned
-			}
-			if c.Flags().Changed("private") {
-				r.Private = &private
-			}
+			r.Pinned, r.Private = given(c, "pinned", pinned), given(c, "private", private)
 			marked, err := ask(c.Context(), a, service.MarkLesson, r)
 			if err != nil {
 				return err
@@ -59,6 +54,6 @@ lessons. A flag with =false takes the mark back. ID is printed by lessons and re
 	flags.BoolVar(&pinned, "pinned", false, "the newest three pinned lessons come first in each brief of the project")
 	flags.BoolVar(&private, "private", false, privateUsage)
 	a.projectFlag(c, &r.Project)
-	c.ValidArgsFunction = a.completeLessons
+	c.ValidArgsFunction = a.completeLessons()
 	return c
 }

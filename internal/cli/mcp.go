@@ -78,7 +78,7 @@ With --read-only, an agent that is not trusted to write can ask and not store. W
 	c.Flags().StringSliceVar(&toolsets, "toolsets", nil, "tools shown from the start: "+strings.Join(config.Toolsets, ", ")+" (default: as the setting says)")
 	completeWords(c, "toolsets", config.Toolsets...)
 	c.Flags().StringVar(&client, "client", "", "hold to the policy of this client of 'recalld token list'")
-	must(c.RegisterFlagCompletionFunc("client", cobra.NoFileCompletions))
+	completeFlag(c, "client", cobra.NoFileCompletions)
 	c.Flags().BoolVar(&readOnly, "read-only", false, "refuse calls that change something, and do not show their tools")
 	return c
 }

@@ -76,6 +76,76 @@ func modelPullCommand(a *App) *cobra.Command {
 			})
 		},
 	}
-	c.ValidArgsFunction = a.completeModels
+	c.ValidArgsFunction = firstArgument(a.completeModels(true))
 	return c
+}
+
+// modelShowCommand shows which built-in model is in use.
+func modelShowCommand(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show",
+		Short: "Show the built-in model in use",
+		Long: `Show which built-in model is in use, the one inside the program or one that was
+adapted from it, since when, and what it finds.`,
+		Example: "  recalld model show\n  recalld model show --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			m, err := ask(c.Context(), a, service.BuiltinModel, service.None{})
+			if err != nil {
+				return err
+			}
+			return a.answer(m, func(w io.Writer) { writeBuiltin(w, m) })
+		},
+	}
+}
+
+func writeBuiltin(w io.Writer, m *memory.BuiltinModel) {
+	rows := [][]string{{"in use", m.InUse}}
+	if m.Next != m.InUse {
+		rows = append(rows, []string{"next", m.Next + ", from the next start on (recalld stop)"})
+	}
+	if m.Adapted != nil {
+		rows = append(rows, []string{"adapted", render.Time(m.Adapted.At, "?") + ", from " + m.Adapted.Base})
+	}
+	if m.Trouble != "" {
+		rows = append(rows, []string{"trouble", m.Trouble})
+	}
+	if m.Running != nil {
+		rows = append(rows, []string{"running", adaptingText(m.Running)})
+	}
+	render.Table(w, rows)
+	if m.Adapted != nil {
+		io.WriteString(w, "\n")
+		writeAdaptation(w, m.Adapted)
+	}
+}
+
+// adaptingText says how far an adaptation is.
+func adaptingText(p *memory.AdaptProgress) string {
+	return "adaptation, " + p.Phase + " " + memory.Percent(p.Done, p.Total)
+}
+
+// modelResetCommand takes an adaptation back.
+func modelResetCommand(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "reset",
+		Short: "Go back to the built-in model as it was shipped",
+		Long: `Remove the model that ` + "`recalld model adapt`" + ` made. From the next start of the daemon on
+the one inside the program is used, and what is stored is embedded again by it.`,
+		Example: "  recalld model reset",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			m, err := ask(c.Context(), a, service.ResetModel, service.None{})
+			if err != nil {
+				return err
+			}
+			return a.answer(m, func(w io.Writer) {
+				if m.InUse == m.Next {
+					fmt.Fprintf(w, "The adapted model is gone; %s was in use already.\n", m.Next)
+					return
+				}
+				fmt.Fprintf(w, "The adapted model is gone; %s takes its place.\n%s\n", m.Next, restartHint)
+			})
+		},
+	}
 }

@@ -50,8 +50,8 @@ seconds to minutes on one core. ^C ends it and changes nothing.
 	}
 	c.Flags().IntVar(&req.Threads, "threads", 1, "cores to use at once")
 	c.Flags().DurationVar(&limit, "time-limit", 10*time.Minute, "when to stop with the best so far")
-	must(c.RegisterFlagCompletionFunc("threads", cobra.NoFileCompletions))
-	must(c.RegisterFlagCompletionFunc("time-limit", cobra.NoFileCompletions))
+	completeFlag(c, "threads", cobra.NoFileCompletions)
+	completeFlag(c, "time-limit", cobra.NoFileCompletions)
 	return c
 }
 

@@ -21,13 +21,11 @@ type narrowFlags struct {
 
 // scopeFlags adds the flags of a scope; usual is what it is without them.
 func (a *App) scopeFlags(c *cobra.Command, n *narrowFlags, usual string) {
-	flags := c.Flags()
-	flags.StringVar(&n.scope, "scope", "", fmt.Sprintf("sessions: all, current or a session's id (default %s)", usual))
-	flags.StringVar(&n.session, "session", "", "only this session, by its id")
+	c.Flags().StringVar(&n.scope, "scope", "", fmt.Sprintf("sessions: all, current or a session's id (default %s)", usual))
+	a.sessionFlag(c, &n.session, "only this session, by its id")
 	completeWords(c, "scope", memory.ScopeAll, memory.ScopeCurrent)
-	a.completeSessions(c, "session")
-	allowEmpty(c, "scope", "session") // refused by their fields' names
-	n.changed = flags.Changed
+	allowEmpty(c, "scope") // refused by its field's name
+	n.changed = c.Flags().Changed
 }
 
 // filterFlags adds the flags of the filters.
@@ -38,7 +36,7 @@ func (a *App) filterFlags(c *cobra.Command, n *narrowFlags) {
 	flags.StringVar(&n.screen, "screen", "", "only steps on this screen")
 	flags.StringVar(&n.branch, "branch", "", "only sessions on this branch")
 	flags.IntVar(&n.sinceHours, "since-hours", 0, fmt.Sprintf("only sessions of the last hours, 1–%d", memory.MaxSinceHours))
-	a.completeFlowTags(c, "flow-tag")
+	completeFlag(c, "flow-tag", a.completeFlowTags)
 	allowEmpty(c, "flow-tag", "tag", "screen", "branch") // refused by their fields' names
 	n.changed = flags.Changed
 }
@@ -88,15 +86,6 @@ func (n *narrowFlags) filters() (*memory.StepFilters, error) {
 		return nil, nil
 	}
 	return &f, nil
-}
-
-// counted refuses a zero that was spelled out: the service takes it for the
-// default.
-func counted(c *cobra.Command, flag, field string, value, most int) error {
-	if c.Flags().Changed(flag) && value == 0 {
-		return memory.Invalid(field, fmt.Sprintf("1–%d", most), "0 is out of range")
-	}
-	return nil
 }
 
 // writeIncomplete says that a search was not complete, and why.

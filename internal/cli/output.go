@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
-	"unicode"
 
 	"github.com/mattn/go-isatty"
 
@@ -18,35 +16,32 @@ import (
 // answer writes a command's result: value as JSON with --json, else what people
 // writes.
 func (a *App) answer(value any, people func(w io.Writer)) error {
-	if !a.json {
-		return a.people(people)
-	}
-	text, err := encode(value)
-	if err != nil {
-		return err
-	}
-	return a.write(text)
+	return a.recorded(value, false, people)
 }
 
 // recorded is answer for a result that may hold stored text; stored says whether it
 // does. Unless a person reads it at a terminal, it then says that it is data: agents
 // run these commands in a shell.
 func (a *App) recorded(value any, stored bool, people func(w io.Writer)) error {
-	if !stored {
-		return a.answer(value, people)
+	if !a.json && !stored {
+		return a.people(people)
 	}
-	if a.json {
-		text, err := encode(value)
-		if err != nil {
-			return err
-		}
-		return a.write(render.WithNotice(text))
+	if !a.json {
+		return a.people(func(w io.Writer) {
+			p := &page{width: w.(*page).width}
+			people(p)
+			io.WriteString(w, a.fenced(p.String()))
+		})
 	}
-	return a.people(func(w io.Writer) {
-		p := &page{width: w.(*page).width}
-		people(p)
-		io.WriteString(w, a.fenced(p.String()))
-	})
+	text, err := encode(value)
+	if err != nil {
+		return err
+	}
+	if stored {
+		text = render.WithNotice(text)
+	}
+	_, err = a.opts.Out.Write(text)
+	return wrapWrite(err)
 }
 
 // fenced is stored text as it is for who reads Out: a person knows what recalld is.
@@ -55,11 +50,6 @@ func (a *App) fenced(text string) string {
 		return text
 	}
 	return render.Fence(text)
-}
-
-func (a *App) write(text []byte) error {
-	_, err := a.opts.Out.Write(text)
-	return wrapWrite(err)
 }
 
 func wrapWrite(err error) error {
@@ -88,35 +78,6 @@ func (a *App) absolute(path string) string {
 	return filepath.Join(a.opts.Dir, path)
 }
 
-// countOf writes a number with what is counted, where the plural is not an s.
-func countOf(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// shellWord writes a path as one word of a command line that is to be copied.
-func shellWord(path string) string {
-	plain := "/._-+@:,=~" + string(filepath.Separator)
-	for _, r := range path {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(plain, r) {
-			return "'" + strings.ReplaceAll(render.Printable(path), "'", `'\''`) + "'"
-		}
-	}
-	return path
-}
-
-// commandWith writes a command with a path for a sentence, in quotes unless the path
-// needs quotes of its own.
-func commandWith(command, path string) string {
-	line := command + " " + shellWord(path)
-	if strings.Contains(line, "'") {
-		return line
-	}
-	return "'" + line + "'"
-}
-
 // orEmpty makes an absent list an empty one, because JSON has null and [].
 func orEmpty[T any](list []T) []T {
 	if list == nil {
@@ -128,17 +89,4 @@ func orEmpty[T any](list []T) []T {
 // isTerminal says whether a file is a terminal, Cygwin's included.
 func isTerminal(f *os.File) bool {
 	return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())
-}
-
-// writeNotes prints the notes on a stored memory: where its file is, and a warning.
-func writeNotes(w io.Writer, redacted bool, what, file, warning string) {
-	if redacted {
-		fmt.Fprintln(w, "Secrets were taken out of the text.")
-	}
-	if file != "" {
-		fmt.Fprintf(w, "%s: %s\n", what, file)
-	}
-	if warning != "" {
-		fmt.Fprintf(w, "warning: %s\n", warning)
-	}
 }

@@ -24,7 +24,23 @@ Existing results stay searchable but may be out of date. Print what is paused no
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.pause(c, args, false)
 		},
-		ValidArgsFunction: a.completeFolder,
+		ValidArgsFunction: a.completeFolder(),
+	}
+}
+
+// resumeCommand lets indexing go on.
+func resumeCommand(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "resume [PATH]",
+		Short: "Resume indexing",
+		Long: `Resume indexing of the repository containing PATH; without PATH, all background work.
+Changes made meanwhile are indexed. Print what is still paused.`,
+		Example: "  recalld resume ~/src/service\n  recalld resume",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.pause(c, args, true)
+		},
+		ValidArgsFunction: a.completeFolder(),
 	}
 }
 
@@ -59,6 +75,6 @@ func writePaused(w io.Writer, p *memory.Paused) {
 		fmt.Fprintln(w, pausedText)
 	}
 	for _, root := range p.Sandboxes {
-		fmt.Fprintf(w, "Indexing of %s is paused. Run %s to resume it.\n", render.Printable(root), commandWith("recalld resume", root))
+		fmt.Fprintf(w, "Indexing of %s is paused. Run %s to resume it.\n", render.Printable(root), render.CommandWith("recalld resume", root))
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -34,17 +35,12 @@ scores and factors, what was withheld and why, the settings, and the feedback.`,
 			if len(args) > 0 {
 				return a.explainReceipt(c, args[0])
 			}
-			if err := counted(c, "limit", "limit", r.Limit, memory.MaxReceipts); err != nil {
-				return err
-			}
 			var err error
 			if r.Since, err = parseSince("since", since, a.opts.Now()); err != nil {
 				return err
 			}
-			if c.Flags().Changed("turn") {
-				r.Turn = &turn
-			}
-			if err := sessionFlag(c, "session", r.SessionID); err != nil {
+			r.Turn = given(c, "turn", turn)
+			if err := checkSession(c, r.SessionID); err != nil {
 				return err
 			}
 			r.Caller = a.caller()
@@ -57,14 +53,12 @@ scores and factors, what was withheld and why, the settings, and the feedback.`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&r.SessionID, "session", "", "only this session's, by its id")
+	a.sessionFlag(c, &r.SessionID, "only this session's, by its id")
 	flags.IntVar(&turn, "turn", 0, "only this request of the session's, from 1; 0 is what was asked before the first")
 	flags.StringVar(&since, "since", "", "nothing older: "+sinceUsage)
-	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most receipts, 1–%d (default %d)", memory.MaxReceipts, memory.DefaultReceipts))
-	allowEmpty(c, "session") // refused by its field's name
-	a.completeSessions(c, "session")
+	countFlag(c, &r.Limit, "limit", "most receipts", 1, memory.MaxReceipts, memory.DefaultReceipts)
 	a.projectFlag(c, &r.Project)
-	c.ValidArgsFunction = a.completeReceipt
+	c.ValidArgsFunction = firstArgument(a.completeReceipts())
 	return c
 }
 
@@ -108,19 +102,11 @@ func writeReceipts(w io.Writer, list *memory.ReceiptList, now time.Time) {
 		if r.Turn > 0 {
 			turn = strconv.Itoa(r.Turn)
 		}
-		rows = append(rows, []string{r.ID, render.Age(now.Sub(r.At)), purposeWord(r.Purpose), turn, strconv.Itoa(len(r.Items)), strconv.Itoa(len(r.Withheld)),
+		rows = append(rows, []string{r.ID, render.Age(now.Sub(r.At)), cmp.Or(string(r.Purpose), "recall"), turn, strconv.Itoa(len(r.Items)), strconv.Itoa(len(r.Withheld)),
 			strconv.Itoa(r.Tokens), render.ForeignLine(r.Request.Asked(), 200)})
 	}
 	render.FitTable(w, rows)
 	if list.More {
 		fmt.Fprintln(w, "There are older ones: use --limit or --since.")
 	}
-}
-
-// purposeWord says what a receipt is of, in a word.
-func purposeWord(p memory.Purpose) string {
-	if p == memory.PurposeRecall {
-		return "recall"
-	}
-	return string(p)
 }

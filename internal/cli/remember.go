@@ -58,7 +58,15 @@ recall says when they changed since or are gone.`,
 					verb = "Already known, counted again:"
 				}
 				fmt.Fprintf(w, "%s %s in project %s\n", verb, kept.ID, memory.ProjectLabel(kept.ProjectName, kept.Project))
-				writeNotes(w, kept.Redacted, "log", kept.Log, kept.Warning)
+				if kept.Redacted {
+					fmt.Fprintln(w, "Secrets were taken out of the text.")
+				}
+				if kept.Log != "" {
+					fmt.Fprintf(w, "log: %s\n", kept.Log)
+				}
+				if kept.Warning != "" {
+					fmt.Fprintf(w, "warning: %s\n", kept.Warning)
+				}
 			})
 		},
 	}
@@ -74,7 +82,7 @@ recall says when they changed since or are gone.`,
 	flags.StringSliceVar(&r.Supersedes, "supersedes", nil, "ids of lessons that this one replaces")
 	flags.StringSliceVar(&r.Retracts, "retracts", nil, "ids of lessons that were found wrong; this one says why")
 	for _, flag := range []string{"supersedes", "retracts"} {
-		must(c.RegisterFlagCompletionFunc(flag, a.completeLessons))
+		completeFlag(c, flag, a.completeLessons())
 	}
 	flags.StringVar(&r.AgentID, "agent-id", "", "who writes it")
 	flags.StringArrayVar(&anchors, "anchor", nil, "code that it is about: FILE, FILE#SYMBOL or FILE:10-20; may be repeated")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -38,14 +39,11 @@ It changes nothing. Without new settings it shows the effect of new data alone.`
 			if r.MinRelevance, err = thresholdFlags(thresholds); err != nil {
 				return err
 			}
-			if err := counted(c, "limit", "limit", r.Limit, memory.MaxReplayed); err != nil {
-				return err
-			}
-			if err := sessionFlag(c, "session", r.SessionID); err != nil {
+			if err := checkSession(c, r.SessionID); err != nil {
 				return err
 			}
 			// A weight of zero is a value: only a flag that is not given keeps the recorded one.
-			r.VectorWeight, r.Caller = givenFloat(c, "weights", weight), a.caller()
+			r.VectorWeight, r.Caller = given(c, "weights", weight), a.caller()
 			if err := memory.Check(&r); err != nil {
 				return orHint(err, "since", "name a session with --session, or a time with --since 7d")
 			}
@@ -61,15 +59,13 @@ It changes nothing. Without new settings it shows the effect of new data alone.`
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&r.SessionID, "session", "", "the questions of this session, by its id")
+	a.sessionFlag(c, &r.SessionID, "the questions of this session, by its id")
 	flags.StringVar(&since, "since", "", "the questions from then on: "+sinceUsage)
-	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most questions, the newest, 1–%d (default %d)", memory.MaxReplayed, memory.MaxReplayed))
+	countFlag(c, &r.Limit, "limit", "most questions, the newest", 1, memory.MaxReplayed, memory.MaxReplayed)
 	flags.StringVar(&r.Embedder, "embedder", "", "the one model that answers: builtin, ollama/NAME, or none for words alone")
 	flags.StringArrayVar(&thresholds, "floor", nil, "another lowest relevance, 0–1: chunk=0.6; may be given several times")
 	flags.Float64Var(&weight, "weights", 0, "the weight of vectors beside words, 0–10 (recall uses 0.1)")
-	allowEmpty(c, "session") // refused by its field's name
-	a.completeSessions(c, "session")
-	a.completeEmbedders(c, "embedder")
+	completeFlag(c, "embedder", a.completeModels(false, "none"))
 	a.projectFlag(c, &r.Project)
 	return c
 }
@@ -133,10 +129,7 @@ func writeReplayedAnswer(w io.Writer, answer *memory.ReplayedAnswer) {
 		if item.Recorded == item.Before && item.Before == item.After {
 			continue
 		}
-		what := render.ForeignLine(item.Title, 50)
-		if what == "" {
-			what = item.ID
-		}
+		what := cmp.Or(render.ForeignLine(item.Title, 50), item.ID)
 		if item.Reason != "" {
 			what += " (" + render.ReasonText(item.Reason) + ")"
 		}

@@ -148,21 +148,14 @@ func remarks(r memory.SandboxState, now time.Time) []string {
 	if r.Pruned > 0 {
 		out = append(out, memory.Count(r.Pruned, "file")+" pruned, found by name only")
 	}
-	if isPolled(r) {
-		out = append(out, polledText(r))
+	if text := render.PolledText(&r); text != "" {
+		out = append(out, text)
 	}
 	if r.Note != "" {
 		out = append(out, noteText(&r))
 	}
 	return out
 }
-
-// isPolled reports whether the files of a sandbox are looked at from time to time, for want of
-// the system's events.
-func isPolled(r memory.SandboxState) bool { return strings.HasPrefix(r.Watch, "polling") }
-
-// polledText says how changes are noticed, and why so.
-func polledText(r memory.SandboxState) string { return "changes are noticed by " + r.Watch }
 
 // maxNote bounds what is shown of a note, in characters: git says in as much what
 // it refuses and what to do.
@@ -177,43 +170,15 @@ func noteText(r *memory.SandboxState) string {
 func trouble(r memory.SandboxState, now time.Time) []string {
 	var out []string
 	if !r.GoneAt.IsZero() {
-		out = append(out, goneText(&r))
+		out = append(out, render.GoneText(&r))
 	}
 	if r.Paused {
-		out = append(out, "indexing is paused; run "+commandWith("recalld resume", r.Root)+" to resume it")
+		out = append(out, "indexing is paused; run "+render.CommandWith("recalld resume", r.Root)+" to resume it")
 	}
 	if r.GoneAt.IsZero() && r.Failed() { // else that is why it failed
 		out = append(out, fmt.Sprintf("failed %s: %s", render.Ago(r.LastErrorAt, now, "?"), r.LastError))
 	}
 	return out
-}
-
-// goneText says since when a folder is missing and what becomes of its index. To
-// forget the project is no advice: it may have other folders, and has lessons.
-func goneText(r *memory.SandboxState) string {
-	text := fmt.Sprintf("the folder is missing since %s; ", render.Time(r.GoneAt, "?"))
-	if r.Files == 0 {
-		return text + "nothing is indexed of it any more"
-	}
-	return text + "its index is dropped after a day, lessons stay"
-}
-
-// projectLabel names a project: by its name, and where others of the sandboxes have that
-// name, by its folder too.
-func projectLabel(repos []memory.SandboxState, name, id string) string {
-	label, root, others := memory.ProjectLabel(name, id), "", false
-	for _, r := range repos {
-		switch {
-		case r.Project == id && root == "":
-			root = r.Root
-		case r.Project != id && r.ProjectName == name:
-			others = true
-		}
-	}
-	if others && root != "" {
-		return label + " in " + render.Printable(root)
-	}
-	return label
 }
 
 // totalText sums the table up.

@@ -90,18 +90,11 @@ func (a *App) confirm(question string) (bool, error) {
 	return word == "y" || word == "yes", nil
 }
 
-// whichFlags adds the flags that say whose session is meant.
-func (a *App) whichFlags(c *cobra.Command, w *memory.SessionRef) {
-	c.Flags().StringVar(&w.SessionID, "session", "", "the session's id (default: the current one)")
+// sessionFlag adds the flag that names a session by its id.
+func (a *App) sessionFlag(c *cobra.Command, id *string, usage string) {
+	c.Flags().StringVar(id, "session", "", usage)
 	allowEmpty(c, "session") // refused by its field's name
-	a.completeSessions(c, "session")
-	a.projectFlag(c, &w.Project)
-}
-
-// which fills in who asks, and refuses a session that was given and is none.
-func (a *App) which(c *cobra.Command, w *memory.SessionRef) error {
-	w.Caller = a.caller()
-	return sessionFlag(c, "session", w.SessionID)
+	completeFlag(c, "session", a.completeSessions())
 }
 
 // projectFlag adds the flag that names a project.
@@ -126,25 +119,17 @@ func (a *App) readInput(field string) ([]byte, error) {
 	return text, nil
 }
 
-// sessionFlag checks a session's id that was given with a flag: an empty one
-// would mean that none was.
-func sessionFlag(c *cobra.Command, flag, id string) error {
-	if !c.Flags().Changed(flag) {
+// checkSession checks an id that was given with --session: an empty one would mean that none
+// was.
+func checkSession(c *cobra.Command, id string) error {
+	if !c.Flags().Changed("session") {
 		return nil
 	}
 	return memory.ValidSessionID("sessionId", id)
 }
 
-// givenBool returns what a flag of three values says: true, false, or nothing.
-func givenBool(c *cobra.Command, flag string, value bool) *bool {
-	if !c.Flags().Changed(flag) {
-		return nil
-	}
-	return &value
-}
-
-// givenFloat does the same for a number whose zero means something.
-func givenFloat(c *cobra.Command, flag string, value float64) *float64 {
+// given returns the value of a flag whose zero means something, nil if it was not given.
+func given[T any](c *cobra.Command, flag string, value T) *T {
 	if !c.Flags().Changed(flag) {
 		return nil
 	}

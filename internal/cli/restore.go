@@ -49,20 +49,12 @@ What was forgotten since the backup stays forgotten.`,
 		Example: "  recalld restore\n  recalld restore --from /mnt/disk/recalld\n  recalld restore 20260115T120000.000Z --to ~/recalld-then",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			name := ""
-			if len(args) > 0 {
-				name = args[0]
-			}
-			return a.restore(c.Context(), name, o)
+			return a.restore(c.Context(), strings.Join(args, ""), o)
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) (names []string, _ cobra.ShellCompDirective) {
-			cfg, err := a.Config()
+			from, err := a.backupDir(o.from)
 			if err != nil || len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			from := cfg.Paths().Backups
-			if o.from != "" {
-				from = a.absolute(o.from)
 			}
 			all, _ := backup.List(from) // a completion does not complain
 			for _, b := range all {
@@ -85,9 +77,9 @@ func (a *App) restore(ctx context.Context, name string, o restoreOptions) (err e
 	if err != nil {
 		return err
 	}
-	from := cfg.Paths().Backups
-	if o.from != "" {
-		from = a.absolute(o.from)
+	from, err := a.backupDir(o.from)
+	if err != nil {
+		return err
 	}
 	b, err := backup.Find(from, o.store, name)
 	if err != nil {

@@ -33,9 +33,6 @@ steps. Filters choose sessions; --screen keeps sessions with a step on that scre
 			if r.Filters, err = n.filters(); err != nil {
 				return err
 			}
-			if err := counted(c, "limit", "limit", r.Limit, memory.MaxSessions); err != nil {
-				return err
-			}
 			r.Caller = a.caller()
 			list, err := ask(c.Context(), a, service.Sessions, r)
 			if err != nil {
@@ -54,9 +51,8 @@ steps. Filters choose sessions; --screen keeps sessions with a step on that scre
 			})
 		},
 	}
-	flags := c.Flags()
 	a.projectFlag(c, &r.Project)
-	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most sessions, 1–%d (default %d)", memory.MaxSessions, memory.DefaultSessions))
+	countFlag(c, &r.Limit, "limit", "most sessions", 1, memory.MaxSessions, memory.DefaultSessions)
 	a.filterFlags(c, &n)
 	return c
 }

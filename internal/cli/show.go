@@ -29,9 +29,6 @@ project, name it with --project.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.IDs = args
-			if c.Flags().Changed("max-tokens") && r.MaxTokens == 0 {
-				return memory.Invalid("max_tokens", fmt.Sprintf("%d–%d", memory.MinTokens, memory.MaxTokens), "0 is out of range")
-			}
 			r.Caller = a.caller()
 			answer, err := ask(c.Context(), a, service.Recall, r)
 			if err != nil {
@@ -46,9 +43,8 @@ project, name it with --project.`,
 			return err
 		},
 	}
-	c.ValidArgsFunction = a.completeLessons
-	flags := c.Flags()
+	c.ValidArgsFunction = a.completeLessons()
 	a.projectFlag(c, &r.Project)
-	flags.IntVar(&r.MaxTokens, "max-tokens", 0, fmt.Sprintf("most tokens, %d–%d (default %d)", memory.MinTokens, memory.MaxTokens, memory.MaxTokens))
+	countFlag(c, &r.MaxTokens, "max_tokens", "most tokens", memory.MinTokens, memory.MaxTokens, memory.MaxTokens)
 	return c
 }

@@ -1,11 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,17 +53,19 @@ func (a *App) onlyRunning(ctx context.Context) error {
 
 // writeStatus writes one table per concern and leaves out those that are empty.
 func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
-	rows := [][]string{
-		{"daemon", fmt.Sprintf("%s, version %s, protocol %d, pid %d, since %s", s.State, s.Version, s.Protocol, s.PID, render.Time(s.StartedAt, "?"))},
-		{"data", s.Data},
-		{"socket", s.Socket},
+	var rows [][]string
+	add := func(name, text string) {
+		if text != "" {
+			rows = append(rows, []string{name, text})
+		}
 	}
-	if s.TCP != "" {
-		rows = append(rows, []string{"tcp", s.TCP})
-	}
-	rows = append(rows, []string{"memories", countsText(s)})
+	add("daemon", fmt.Sprintf("%s, version %s, protocol %d, pid %d, since %s", s.State, s.Version, s.Protocol, s.PID, render.Time(s.StartedAt, "?")))
+	add("data", s.Data)
+	add("socket", s.Socket)
+	add("tcp", s.TCP)
+	add("memories", countsText(s))
 	if s.RSSBytes > 0 || s.DiskBytes > 0 {
-		rows = append(rows, []string{"size", fmt.Sprintf("the process takes %s of memory, and %s on disk", render.Bytes(s.RSSBytes), render.Bytes(s.DiskBytes))})
+		add("size", fmt.Sprintf("the process takes %s of memory, and %s on disk", render.Bytes(s.RSSBytes), render.Bytes(s.DiskBytes)))
 	}
 	queue := fmt.Sprintf("%d waiting, %d running", s.Queue.Waiting, s.Queue.Running)
 	if s.Queue.Dead > 0 {
@@ -73,29 +74,25 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 	if s.Queue.Dropped > 0 {
 		queue += fmt.Sprintf(", %d dropped", s.Queue.Dropped)
 	}
-	rows = append(rows, []string{"queue", queue})
+	add("queue", queue)
 	rows = append(rows, codeRows(&s.Code)...)
 	if h := s.Hooks; h != nil {
-		rows = append(rows, []string{"hooks", fmt.Sprintf("%d events wait, %d could not be recorded (see the folder spool), %d found no room", h.Waiting, h.Aside, h.Refused)})
+		add("hooks", fmt.Sprintf("%d events wait, %d could not be recorded (see the folder spool), %d found no room", h.Waiting, h.Aside, h.Refused))
 	}
 	if s.Savings != nil {
-		rows = append(rows, []string{"saved", savingsText(s)})
+		add("saved", savingsText(s))
 	}
 	if s.Adapting != nil {
-		rows = append(rows, []string{"model", adaptingText(s.Adapting)})
+		add("model", adaptingText(s.Adapting))
 	}
 	if s.Damage != nil {
-		rows = append(rows, []string{"damage", s.Damage.Text()})
+		add("damage", s.Damage.Text())
 	}
-	if s.ReadOnly != "" {
-		rows = append(rows, []string{"read-only", s.ReadOnly})
-	}
+	add("read-only", s.ReadOnly)
 	for _, note := range s.Notes {
-		rows = append(rows, []string{"note", note})
+		add("note", note)
 	}
-	if note := versionNote(buildinfo.Version(), service.Greeting{Version: s.Version, Protocol: service.Protocol}); note != "" {
-		rows = append(rows, []string{"version", note})
-	}
+	add("version", versionNote(buildinfo.Version(), service.Greeting{Version: s.Version, Protocol: service.Protocol}))
 	rows = append(rows, waitingRows(s.Waiting)...)
 	render.Table(w, rows)
 
@@ -132,8 +129,9 @@ func savingsText(status *memory.Status) string {
 		return text
 	}
 	var each []string
+	labels := render.ProjectLabels(status.Projects)
 	for _, p := range s.Projects[:min(len(s.Projects), 3)] {
-		each = append(each, fmt.Sprintf("%s %d", projectLabel(status.Projects, p.ProjectName, p.Project), p.Tokens))
+		each = append(each, fmt.Sprintf("%s %d", cmp.Or(labels[p.Project], memory.ProjectLabel(p.ProjectName, p.Project)), p.Tokens))
 	}
 	return text + ": " + strings.Join(each, ", ")
 }
@@ -171,11 +169,8 @@ func codeRows(c *memory.CodeState) [][]string {
 
 // countsText lists the records by kind, in the order of answers.
 func countsText(s *memory.Status) string {
-	kinds := slices.SortedFunc(maps.Keys(s.Records), func(a, b memory.Kind) int {
-		return slices.Index(memory.Kinds, a) - slices.Index(memory.Kinds, b)
-	})
 	var parts []string
-	for _, kind := range kinds {
+	for _, kind := range memory.Kinds {
 		if n := s.Records[kind]; n > 0 {
 			parts = append(parts, memory.Count(n, kind.Words()))
 		}

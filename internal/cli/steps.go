@@ -34,9 +34,6 @@ sessions before any step is ranked.`,
 			if r.Scope, r.Filters, err = n.narrow(); err != nil {
 				return err
 			}
-			if err := counted(c, "limit", "limit", r.Limit, memory.MaxMatches); err != nil {
-				return err
-			}
 			r.Caller = a.caller()
 			found, err := ask(c.Context(), a, service.SearchSteps, r)
 			if err != nil {
@@ -54,9 +51,8 @@ sessions before any step is ranked.`,
 			})
 		},
 	}
-	flags := c.Flags()
 	a.projectFlag(c, &r.Project)
-	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most steps, 1–%d (default %d)", memory.MaxMatches, memory.DefaultMatches))
+	countFlag(c, &r.Limit, "limit", "most steps", 1, memory.MaxMatches, memory.DefaultMatches)
 	a.scopeFlags(c, &n, memory.ScopeAll)
 	a.filterFlags(c, &n)
 	return c

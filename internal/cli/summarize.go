@@ -52,7 +52,7 @@ session always gives the same summary; no model is asked.`,
 	}
 	a.projectFlag(c, &r.Project)
 	a.scopeFlags(c, &n, memory.ScopeCurrent)
-	c.ValidArgsFunction = a.completeSession
+	c.ValidArgsFunction = firstArgument(a.completeSessions())
 	return c
 }
 

@@ -22,9 +22,6 @@ every assembled context ends with. Run 'recalld call task_history' for all tasks
 		Example: "  recalld tasks\n  recalld tasks --limit 20\n  recalld tasks --type migration --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := counted(c, "limit", "limit", r.Limit, memory.MaxTasks); err != nil {
-				return err
-			}
 			r.Caller = a.caller()
 			window, err := ask(c.Context(), a, service.TaskWindow, r)
 			if err != nil {
@@ -34,9 +31,8 @@ every assembled context ends with. Run 'recalld call task_history' for all tasks
 			return a.recorded(window, window.Text != "", func(w io.Writer) { writeWindow(w, window) })
 		},
 	}
-	flags := c.Flags()
-	flags.StringVar(&r.TaskType, "type", "", "with the settings of this type of task")
-	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most completed tasks, 1–%d (default %d)", memory.MaxTasks, memory.DefaultWindow))
+	c.Flags().StringVar(&r.TaskType, "type", "", "with the settings of this type of task")
+	countFlag(c, &r.Limit, "limit", "most completed tasks", 1, memory.MaxTasks, memory.DefaultWindow)
 	a.projectFlag(c, &r.Project)
 	return c
 }

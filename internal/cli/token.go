@@ -54,6 +54,6 @@ add, list and remove are about clients that may do less: each has a token of its
 	}
 	c.AddCommand(tokenAddCommand(a), tokenListCommand(a), tokenRemoveCommand(a))
 	c.Flags().DurationVar(&keep, "keep", keep, "how long the former token is accepted")
-	must(c.RegisterFlagCompletionFunc("keep", cobra.NoFileCompletions))
+	completeFlag(c, "keep", cobra.NoFileCompletions)
 	return c
 }

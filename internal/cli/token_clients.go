@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -52,9 +51,6 @@ page is never allowed to such a client.`,
 				return err
 			}
 			p.Name = args[0]
-			if err := cmp.Or(counted(c, "rate", "rate", p.Rate, access.MaxRate), counted(c, "concurrent", "concurrent", p.Concurrent, access.MaxConcurrent)); err != nil {
-				return err
-			}
 			if c.Flags().Changed("tools") {
 				if p.Tools, err = a.operationsOf(tools); err != nil {
 					return err
@@ -79,13 +75,10 @@ page is never allowed to such a client.`,
 	flags.BoolVar(&p.ReadOnly, "read-only", false, "refuse what changes the memory")
 	flags.StringSliceVar(&projects, "projects", nil, "the only projects that it may see, by name, id or folder (default: all)")
 	flags.StringSliceVar(&tools, "tools", nil, "the only tools that it may call: toolsets or names (default: all)")
-	flags.IntVar(&p.Rate, "rate", 0, fmt.Sprintf("most calls a second, 1–%d (default: the setting limits.rate)", access.MaxRate))
-	flags.IntVar(&p.Concurrent, "concurrent", 0, fmt.Sprintf("most calls at the same time, 1–%d (default: the setting limits.concurrent)", access.MaxConcurrent))
+	countFlag(c, &p.Rate, "rate", "most calls a second", 1, access.MaxRate, "as the setting limits.rate says")
+	countFlag(c, &p.Concurrent, "concurrent", "most calls at the same time", 1, access.MaxConcurrent, "as the setting limits.concurrent says")
 	a.completeProjects(c, "projects")
 	completeWords(c, "tools", config.Toolsets...)
-	for _, name := range []string{"rate", "concurrent"} {
-		must(c.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
-	}
 	return c
 }
 

@@ -46,7 +46,7 @@ what is not read yet. The setting sources.trusted names folders to trust without
 			state.Trusted, state.Waiting = orEmpty(state.Trusted), orEmpty(state.Waiting)
 			return a.answer(state, func(w io.Writer) { writeTrust(w, state, revoke) })
 		},
-		ValidArgsFunction: a.completeFolder,
+		ValidArgsFunction: a.completeFolder(),
 	}
 	c.Flags().BoolVar(&revoke, "revoke", false, "end the trust, and remove what was read from the memory")
 	c.Flags().BoolVar(&list, "list", false, "show what is trusted and what is not read yet")
@@ -62,7 +62,7 @@ func writeTrust(w io.Writer, s *memory.TrustState, revoked bool) {
 		return
 	case s.Root != "":
 		fmt.Fprintf(w, "The lesson logs, sessions and context files of %s are read from now on.\nRun %s to stop that.\n",
-			render.Printable(s.Root), commandWith("recalld trust --revoke", s.Root))
+			render.Printable(s.Root), render.CommandWith("recalld trust --revoke", s.Root))
 		return
 	}
 	if len(s.Trusted) == 0 {
@@ -92,7 +92,7 @@ func writeTrust(w io.Writer, s *memory.TrustState, revoked bool) {
 // waitingText says which files of a repository are not read, and how to agree.
 func waitingText(x memory.WaitingFiles) string {
 	return fmt.Sprintf("%s of %s, by another author. Run %s to read this.",
-		x.Text(), render.Printable(x.Root), commandWith("recalld trust", x.Root))
+		x.Text(), render.Printable(x.Root), render.CommandWith("recalld trust", x.Root))
 }
 
 // waitingRows are the rows of the table of status.
@@ -132,7 +132,8 @@ func (a *App) offerTrust(ctx context.Context, root string) error {
 		return err
 	}
 	if !a.opts.Interactive {
-		return a.answerMore(func(w io.Writer) { fmt.Fprintf(w, "\nNot read: %s\n", waitingText(*waiting)) })
+		fmt.Fprintf(a.opts.Out, "\nNot read: %s\n", waitingText(*waiting))
+		return nil
 	}
 	yes, err := a.confirm(fmt.Sprintf("\nNot read, since another author wrote it: %s of %s. Read this from now on?", waiting.Text(), render.Printable(root)))
 	if err != nil || !yes {
@@ -140,12 +141,4 @@ func (a *App) offerTrust(ctx context.Context, root string) error {
 	}
 	_, err = ask(ctx, a, service.Trust, memory.TrustRequest{Path: root, Caller: a.caller()})
 	return err
-}
-
-// answerMore adds to the text of an answer; JSON has all in one value.
-func (a *App) answerMore(write func(io.Writer)) error {
-	if !a.json {
-		write(a.opts.Out)
-	}
-	return nil
 }

@@ -1,9 +1,10 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"go/ast"
 	"go/doc"
 	"go/parser"
 	"go/token"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/source/code/chunk"
 )
 
 // question is what `recalld up` asks: a declaration's own documentation,
@@ -62,8 +65,7 @@ func findQuestions(ctx context.Context, root string, skipDirs []string) ([]quest
 		case !entry.Type().IsRegular():
 			return nil
 		}
-		read := documented(entry.Name())
-		if read == nil {
+		if !documents(entry.Name()) {
 			return nil
 		}
 		info, err := entry.Info()
@@ -80,7 +82,7 @@ func findQuestions(ctx context.Context, root string, skipDirs []string) ([]quest
 			return nil
 		}
 		relative = filepath.ToSlash(relative)
-		for _, d := range read(text) {
+		for _, d := range declarations(file, text) {
 			told.add(d.score(), question{Text: d.ask(), Path: relative, Name: d.name})
 			simple.add(d.plainScore(), question{Text: d.askPlainly(), Path: relative, Name: d.name})
 		}
@@ -123,181 +125,96 @@ func (r *ranking) best() []question {
 	return out
 }
 
-// declaration is a documented function: its name and the first sentence of its
-// documentation without that name, beginning with a verb. Of a section of documentation
-// the name is the title, and there is no sentence.
+// declaration is what a file declares: its name and the first sentence of its documentation
+// without that name, beginning with a verb. Of a section of documentation the name is the
+// title, and there is no sentence.
 type declaration struct{ name, sentence string }
 
-// documented returns what reads the declarations of a kind of file, or nil.
-func documented(name string) func([]byte) []declaration {
-	switch extension := path.Ext(name); {
-	case extension == ".go" && !strings.HasSuffix(name, "_test.go"):
-		return goDeclarations
-	case extension == ".py" && !strings.HasPrefix(name, "test_"):
-		return pythonDeclarations
-	case extension == ".rb", extension == ".sh":
-		return hashedDeclarations
-	case slices.Contains([]string{".md", ".mdx", ".markdown", ".rst"}, extension):
-		return sections
-	case slices.Contains([]string{".ts", ".tsx", ".js", ".jsx", ".mjs", ".java", ".kt", ".rs", ".cs", ".swift", ".php", ".c", ".cc", ".cpp", ".h"}, extension):
-		return commentedDeclarations
-	}
-	return nil
+// documents says whether questions are asked about a file: about code that is no test, and
+// about documentation.
+func documents(name string) bool {
+	return slices.Contains([]string{".go", ".py", ".rb", ".sh", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".java", ".kt", ".rs", ".cs", ".swift", ".php", ".c", ".cc", ".cpp", ".h", ".md", ".mdx", ".markdown"}, path.Ext(name)) &&
+		!strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(name, "test_")
 }
 
-// goDeclarations returns the functions and methods, with their sentence if their comment
-// begins with their name, as Go's convention has it.
-func goDeclarations(text []byte) []declaration {
-	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil || ast.IsGenerated(file) {
-		return nil
+// declarations returns what a file declares, as the index has it, and its sections.
+func declarations(name string, text []byte) []declaration {
+	if bytes.Contains(text[:min(len(text), 1000)], []byte("DO NOT EDIT")) {
+		return nil // it was generated
 	}
-	var found []declaration
-	for _, d := range file.Decls {
-		f, ok := d.(*ast.FuncDecl)
-		if !ok {
-			continue
+	if path.Ext(name) == ".go" {
+		if _, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution); err != nil {
+			return nil // what it declares is a guess
 		}
-		sentence, _ := strings.CutPrefix(new(doc.Package).Synopsis(f.Doc.Text()), f.Name.Name+" ")
-		found = append(found, declaration{f.Name.Name, sentence})
+	}
+	lines := strings.Split(string(text), "\n")
+	var found []declaration
+	for _, u := range chunk.Units(name, "", text) {
+		own := lines[u.StartLine-1 : u.EndLine]
+		for _, defined := range u.Defines {
+			at := slices.IndexFunc(own, func(line string) bool { return declares(line, defined) && !isComment(line) })
+			if at < 0 {
+				continue
+			}
+			sentence := firstSentence(cmp.Or(commentAbove(own[:at]), textBelow(own[at:min(at+maxHeader, len(own))])))
+			found = append(found, declaration{defined, strings.TrimPrefix(sentence, defined+" ")})
+		}
+		if len(u.Defines) == 0 && strings.HasPrefix(path.Ext(name), ".m") { // the title of a section, below those above it
+			titles := strings.Split(u.Symbol, " > ")
+			found = append(found, declaration{name: titles[len(titles)-1]})
+		}
 	}
 	return found
 }
 
-// pythonDeclarations returns the functions and classes with a docstring.
-func pythonDeclarations(text []byte) []declaration {
-	var found []declaration
-	name, open := "", false // the declaration above; its parentheses are not closed yet
-	inside := false         // its docstring has begun, on a line of its own
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		if inside && line != "" {
-			found, name, inside = append(found, declaration{name, firstSentence(line)}), "", false
-			continue
-		}
-		if rest, ok := cutAny(line, "def ", "async def ", "class "); ok {
-			name = rest[:len(rest)-len(strings.TrimLeftFunc(rest, isNameRune))]
-			open = !strings.HasSuffix(line, ":")
-			found = append(found, declaration{name: name}) // should it have no docstring
-			continue
-		}
-		if open {
-			open = !strings.HasSuffix(line, ":")
-			continue
-		}
-		quoted, ok := cutAny(line, `"""`, `r"""`, "'''", "r'''")
-		switch {
-		case !ok || name == "" || strings.HasPrefix(name, "_"):
-			name = ""
-		case quoted == "":
-			inside = true
-		default:
-			found, name = append(found, declaration{name, firstSentence(strings.TrimSuffix(strings.TrimSuffix(quoted, `"""`), "'''"))}), ""
+// declares says whether a line has a name as a word of its own.
+func declares(line, name string) bool {
+	before, after, found := strings.Cut(line, name)
+	return found && strings.TrimRightFunc(before, isNameRune) == before && strings.TrimLeftFunc(after, isNameRune) == after
+}
+
+func isComment(line string) bool {
+	line = strings.TrimSpace(line)
+	return strings.HasPrefix(line, "//") || strings.HasPrefix(line, "/*") || strings.HasPrefix(line, "*") || strings.HasPrefix(line, "# ")
+}
+
+// commentAbove returns the comment at the end of some lines; annotations may stand in it.
+func commentAbove(lines []string) string {
+	at := len(lines)
+	for at > 0 && (isComment(lines[at-1]) || isAnnotation(lines[at-1])) {
+		at--
+	}
+	var comment []string
+	for _, line := range lines[at:] {
+		if isComment(line) {
+			comment = append(comment, strings.Trim(line, "/*# \t\r"))
 		}
 	}
-	return found
+	return strings.TrimSpace(strings.Join(comment, " "))
+}
+
+func isAnnotation(line string) bool {
+	line = strings.TrimSpace(line)
+	return strings.HasPrefix(line, "@") || strings.HasPrefix(line, "#[")
+}
+
+// maxHeader bounds the lines of a declaration with the string below it.
+const maxHeader = 20
+
+// textBelow returns the string that a body begins with, as in Python.
+func textBelow(lines []string) string {
+	_, body, _ := strings.Cut(strings.Join(lines, "\n"), ":\n")
+	body = strings.TrimPrefix(strings.TrimSpace(body), "r")
+	for _, quotes := range []string{`"""`, "'''"} {
+		if text, ok := strings.CutPrefix(body, quotes); ok {
+			text, _, _ = strings.Cut(text, quotes)
+			return strings.TrimSpace(text)
+		}
+	}
+	return ""
 }
 
 func isNameRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-
-// cutAny cuts the first of some beginnings that a line has.
-func cutAny(line string, starts ...string) (string, bool) {
-	for _, start := range starts {
-		if rest, ok := strings.CutPrefix(line, start); ok {
-			return rest, true
-		}
-	}
-	return line, false
-}
-
-// commentedDeclarations returns the declarations below a comment of the C family: of the
-// forms /** … */ and ///, which are kept for documentation, and of lines with //.
-func commentedDeclarations(text []byte) []declaration {
-	var found []declaration
-	var comment []string
-	inside := false
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		switch rest, slashes := cutAny(line, "///", "//"); {
-		case strings.HasPrefix(line, "/**"):
-			comment, inside = nil, !strings.Contains(line, "*/")
-			comment = append(comment, strings.Trim(line, "/* "))
-		case inside:
-			inside = !strings.Contains(line, "*/")
-			comment = append(comment, strings.Trim(line, "/* "))
-		case slashes:
-			comment = append(comment, strings.TrimSpace(rest))
-		case strings.HasPrefix(line, "@") || strings.HasPrefix(line, "#["): // annotations stand between
-		default:
-			name := declaredName(line)
-			if _, starts := cutAny(line, "function ", "async function ", "export ", "pub ", "public ", "fn ", "func "); starts && name != "" {
-				found = append(found, declaration{name: name}) // should it have no comment
-			}
-			if name != "" && len(comment) > 0 {
-				found = append(found, declaration{name, firstSentence(strings.TrimSpace(strings.Join(comment, " ")))})
-			}
-			comment = nil
-		}
-	}
-	return found
-}
-
-// declaredName is the name that a line of the C family declares: the word before the
-// first parenthesis, or before the = of a constant that is a function.
-func declaredName(line string) string {
-	before, _, ok := strings.Cut(line, "(")
-	if constant, value, assigned := strings.Cut(before, "="); assigned && strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(value), "async")) == "" {
-		before = constant
-	}
-	words := strings.FieldsFunc(before, func(r rune) bool { return !isNameRune(r) })
-	if !ok || len(words) == 0 || slices.Contains([]string{"if", "for", "while", "switch", "return", "catch"}, words[0]) {
-		return ""
-	}
-	return words[len(words)-1]
-}
-
-// hashedDeclarations returns the functions of Ruby and of shells below lines with #.
-func hashedDeclarations(text []byte) []declaration {
-	var found []declaration
-	var comment []string
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		if rest, ok := strings.CutPrefix(line, "#"); ok {
-			comment = append(comment, strings.TrimSpace(rest))
-			continue
-		}
-		name := ""
-		if rest, ok := cutAny(line, "def ", "function "); ok {
-			name = strings.TrimPrefix(rest, "self.")
-		} else if before, _, ok := strings.Cut(line, "()"); ok {
-			name = before
-		}
-		name = name[:len(name)-len(strings.TrimLeftFunc(name, isNameRune))]
-		if name != "" && len(comment) > 0 {
-			found = append(found, declaration{name, firstSentence(strings.Join(comment, " "))})
-		}
-		comment = nil
-	}
-	return found
-}
-
-// sections returns the titles of a page of documentation.
-func sections(text []byte) []declaration {
-	var found []declaration
-	former := ""
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		title, ok := cutAny(line, "## ", "### ", "# ")
-		if !ok && former != "" && len(line) >= 3 && (strings.Trim(line, "=") == "" || strings.Trim(line, "-") == "") {
-			title, ok = former, true // underlined
-		}
-		if ok {
-			found = append(found, declaration{name: strings.TrimSpace(strings.TrimRight(title, "#"))})
-		}
-		former = line
-	}
-	return found
-}
 
 // firstSentence returns the first sentence of a comment, in one line.
 func firstSentence(text string) string { return new(doc.Package).Synopsis(text) }

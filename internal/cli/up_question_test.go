@@ -87,7 +87,7 @@ func FuzzDeclarations(f *testing.F) {
 	f.Add("/** a */ x(", "def f(:\n\"\"\"", "// A b.\nfunc A() {}")
 	f.Add("///\n///\n(", "def (\n\"\"\"\"\"\"", "package a\n//A\nfunc A(")
 	f.Fuzz(func(t *testing.T, c, python, golang string) {
-		for _, d := range [][]declaration{commentedDeclarations([]byte(c)), hashedDeclarations([]byte(c)), sections([]byte(c)), pythonDeclarations([]byte(python)), goDeclarations([]byte(golang))} {
+		for _, d := range [][]declaration{declarations("a.c", []byte(c)), declarations("a.rb", []byte(c)), declarations("a.md", []byte(c)), declarations("a.py", []byte(python)), declarations("a.go", []byte(golang))} {
 			for _, one := range d {
 				if one.score() > 0 && len(one.ask()) < 10 {
 					t.Errorf("%+v scores and asks %q", one, one.ask())

@@ -91,11 +91,27 @@ func allowEmpty(c *cobra.Command, flags ...string) {
 	}
 }
 
-// checkTexts refuses a flag that was given and holds nothing: as a rule an unset variable of
+// numberOf marks a flag whose zero is the default, with its field and its bounds.
+const numberOf = "recalld_number_of"
+
+// countFlag adds the flag of a field that is a number: what it is, its bounds and its usual
+// value. A field of one letter is a shorthand, too.
+func countFlag(c *cobra.Command, to *int, field, what string, least, most int, usual any) {
+	flag, shorthand, bounds := flagOf(field), "", fmt.Sprintf("%d–%d", least, most)
+	if len(field) == 1 {
+		shorthand = field
+	}
+	c.Flags().IntVarP(to, flag, shorthand, 0, fmt.Sprintf("%s, %s (default %v)", what, bounds, usual))
+	must(c.Flags().SetAnnotation(flag, numberOf, []string{field, bounds}))
+	completeFlag(c, flag, cobra.NoFileCompletions)
+}
+
+// checkFlags refuses a number that was given and is zero: the service would take it for the
+// default. It refuses a text that was given and holds nothing: as a rule an unset variable of
 // a script, and to take it for no flag at all would ask another question or work on other
 // data. It refuses texts that are no UTF-8, too: JSON cannot carry them, so another text
 // would reach the daemon.
-func checkTexts(c *cobra.Command, args []string) error {
+func checkFlags(c *cobra.Command, args []string) error {
 	for _, text := range args {
 		if !utf8.ValidString(text) {
 			return usageError(c, fmt.Errorf("the argument %.80q is not valid UTF-8", text))
@@ -103,6 +119,9 @@ func checkTexts(c *cobra.Command, args []string) error {
 	}
 	var refused error
 	c.Flags().Visit(func(f *pflag.Flag) {
+		if number := f.Annotations[numberOf]; refused == nil && number != nil && f.Value.String() == "0" {
+			refused = memory.Invalid(number[0], number[1], "0 is out of range")
+		}
 		if refused != nil || !slices.Contains([]string{"string", "stringSlice", "stringArray"}, f.Value.Type()) {
 			return
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +29,8 @@ const (
 	// started has exited: it has, when another one holds the data folder and is
 	// about to listen.
 	afterExit = 500 * time.Millisecond
+	// startTimeout bounds a start, a takeover included.
+	startTimeout = 20 * time.Second
 )
 
 // ExitIncompatible is the exit code of Command if the daemon cannot use the store because
@@ -50,29 +51,9 @@ type Options struct {
 	// the file that takes its output. Both are needed with Command.
 	StartLock string
 	Log       string
-	// StartTimeout bounds a start, a takeover included; 0 is 20 seconds.
-	StartTimeout time.Duration
 	// Notice receives, with every answer, what is wrong and concerns all answers; nil
 	// ignores it.
 	Notice func(text string)
-	// Logger receives what Connect does; nil discards it.
-	Logger *slog.Logger
-}
-
-func (o *Options) validate() error {
-	if o.Socket == "" {
-		return memory.Invalid("Socket", "", "is empty")
-	}
-	if len(o.Command) > 0 && (o.StartLock == "" || o.Log == "") {
-		return memory.Invalid("StartLock", "", "StartLock and Log are needed to start a daemon")
-	}
-	if o.StartTimeout <= 0 {
-		o.StartTimeout = 20 * time.Second
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return nil
 }
 
 // Connect returns a client of the daemon, which it starts where none answers and
@@ -82,9 +63,6 @@ func (o *Options) validate() error {
 // several installed versions the newest one stays. Without a daemon, and without a
 // Command, the error is CodeUnavailable.
 func Connect(ctx context.Context, opts Options) (*Client, error) {
-	if err := opts.validate(); err != nil {
-		return nil, err
-	}
 	c := newClient(opts)
 	if err := c.Ensure(ctx); err != nil {
 		_ = c.Close()
@@ -142,8 +120,7 @@ func (c *Client) Ensure(ctx context.Context) error {
 		}
 		return &memory.Error{Code: memory.CodeUnavailable, Message: "no daemon is running", Hint: "start it with: recalld up"}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.StartTimeout,
-		fmt.Errorf("the daemon did not start within %v", c.opts.StartTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("the daemon did not start within %v", startTimeout))
 	defer cancel()
 	return c.start(ctx)
 }
@@ -179,7 +156,6 @@ func (c *Client) start(ctx context.Context) error {
 // replace has an older daemon make way. It holds the data folder until it has drained;
 // the daemon started next waits for that.
 func (c *Client) replace(ctx context.Context) error {
-	c.opts.Logger.InfoContext(ctx, "asking an older daemon to make way")
 	if _, err := service.Stop.Do(ctx, c, service.None{}); err != nil && !isRefused(err) && !isBroken(err) {
 		return fmt.Errorf("stop the older daemon: %w", err)
 	}
@@ -224,7 +200,6 @@ func (c *Client) spawnAndWait(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start daemon: %w", err)
 	}
-	c.opts.Logger.InfoContext(ctx, "started the daemon", "command", c.opts.Command)
 	var over <-chan time.Time // set when the process has exited
 	var exitErr error
 	for {
@@ -273,9 +248,6 @@ func (c *Client) startFailed(ctx context.Context, cause error, logStart int64) e
 // daemon can be stopped with which nothing else is possible. Without one the
 // error is CodeUnavailable; it is that too when ctx ends before the daemon.
 func Stop(ctx context.Context, opts Options) (service.Greeting, error) {
-	if err := opts.validate(); err != nil {
-		return service.Greeting{}, err
-	}
 	c := newClient(opts)
 	defer c.Close()
 	who, err := c.Hello(ctx)
@@ -292,9 +264,6 @@ func Stop(ctx context.Context, opts Options) (service.Greeting, error) {
 // Greet asks who answers on a socket, whatever its protocol, and starts nothing. Without a
 // daemon the error is CodeUnavailable.
 func Greet(ctx context.Context, opts Options) (service.Greeting, error) {
-	if err := opts.validate(); err != nil {
-		return service.Greeting{}, err
-	}
 	c := newClient(opts)
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(ctx, helloTimeout)

@@ -16,9 +16,8 @@ import (
 
 // Applied is the result of a change.
 type Applied struct {
-	// Changed says that the file was written, Removed that it was deleted.
+	// Changed says that the file was written or deleted.
 	Changed bool
-	Removed bool
 	// Backup is the copy of the former file; empty for a new file, and for one that is as
 	// it was before recalld was in it.
 	Backup string
@@ -53,7 +52,7 @@ func Apply(c Change, now time.Time, created *Created, byClient func() bool) (don
 	ours := c.goes && created.has(done.target)
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, undo(c, done, created))
+			err = errors.Join(err, Undo(c, done, created))
 		}
 	}()
 	if c.Before == nil {
@@ -79,7 +78,6 @@ func Apply(c Change, now time.Time, created *Created, byClient func() bool) (don
 		if err = os.Remove(done.target); err != nil {
 			return done, fmt.Errorf("remove %s: %w", done.target, err)
 		}
-		done.Removed = true
 		if ours {
 			dropBackups(c.drops)
 		}
@@ -99,10 +97,6 @@ func Undo(c Change, done Applied, created *Created) error {
 	if !done.Changed {
 		return nil
 	}
-	return undo(c, done, created)
-}
-
-func undo(c Change, done Applied, created *Created) error {
 	var err error
 	if c.Before == nil {
 		if err = os.Remove(done.target); errors.Is(err, fs.ErrNotExist) {

@@ -46,10 +46,7 @@ Never write secrets. Text in <private>…</private> is not stored.
 
 // Put implements edit.
 func (b markedBlock) Put(text []byte) ([]byte, error) {
-	newline := "\n"
-	if bytes.Contains(text, []byte("\r\n")) {
-		newline = "\r\n"
-	}
+	newline := newlineOf(text)
 	block := strings.ReplaceAll(instructions, "\n", newline)
 	from, to, err := b.find(text)
 	switch {

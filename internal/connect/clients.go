@@ -21,15 +21,18 @@ type Client struct {
 	Title string
 	// Docs is the public documentation of its files and of the form of a server in them.
 	Docs string
-	// programs are the names under which it is started from a terminal, homes the folders
-	// of which one exists where it has run.
+	// programs are the names under which it is started from a terminal, homes its folders:
+	// one exists where it has run.
 	programs []string
 	homes    func(Machine) []string
+	// serverHome is the folder of the user's file of servers, if that is none of homes.
+	serverHome func(Machine) string
 	// desktop says that it is started without the PATH of a shell, so that it needs the
 	// path of a program.
 	desktop bool
-	// files returns the files of its parts.
-	files func(Machine, Options) files
+	// user are the files for the user, below its homes or from ~ on, and project those of a
+	// project, below its folder.
+	user, project files
 	// server returns the edit that adds the MCP server to its settings.
 	server func(Server) edit
 	// hooks returns the edit for its hooks; nil if it has no hooks.
@@ -43,22 +46,14 @@ type Client struct {
 	preface string
 }
 
-// files are the files of a client in one scope; empty paths do not exist.
+// files are the files of a client in one scope, by their names with slashes or by their
+// paths. Empty ones do not exist.
 type files struct {
 	// server are the files that may contain MCP servers, the first for a new one. It is
 	// empty if the client has no such file in this scope.
 	server       []string
 	hooks        string
 	instructions string
-}
-
-// Clients returns all clients, in the order in which they are listed. To add one, add an
-// entry: its folder, its files in both scopes, and the form of a server in them.
-func Clients() []Client {
-	return []Client{
-		claudeCode(), codex(), cursor(), vscode(), geminiCLI(), openCode(), zed(),
-		qwenCode(), copilotCLI(), cline(), windsurf(), claudeDesktop(), jetBrains(), roo(),
-	}
 }
 
 // Find returns the client with a name. For another name it returns CodeInvalidInput and
@@ -72,6 +67,33 @@ func Find(name string) (Client, error) {
 		names = append(names, c.Name)
 	}
 	return Client{}, memory.Invalid("client", strings.Join(names, ", "), "%q is unknown", name)
+}
+
+// files returns the paths of the client's files in a scope.
+func (c Client) files(m Machine, o Options) files {
+	names, dirs := c.user, c.homes(m)
+	if o.Scope == Project {
+		names, dirs = c.project, []string{o.Dir}
+	}
+	path := func(dir, name string) string {
+		if below, ok := strings.CutPrefix(name, "~/"); ok {
+			dir, name = m.Home, below
+		}
+		if name == "" {
+			return ""
+		}
+		return filepath.Join(dir, filepath.FromSlash(name))
+	}
+	paths := files{hooks: path(dirs[0], names.hooks), instructions: path(dirs[0], names.instructions)}
+	if c.serverHome != nil && o.Scope != Project {
+		dirs = []string{c.serverHome(m)}
+	}
+	for _, dir := range dirs {
+		for _, name := range names.server {
+			paths.server = append(paths.server, path(dir, name))
+		}
+	}
+	return paths
 }
 
 // parts lists the parts of a client, instructions only if requested.
@@ -98,33 +120,4 @@ func (c Client) started(o Options) Server {
 		s.Command = o.Program
 	}
 	return s
-}
-
-// one is the list of a single folder.
-func one(dir func(Machine) string) func(Machine) []string {
-	return func(m Machine) []string { return []string{dir(m)} }
-}
-
-// in returns the paths of files below a folder.
-func in(dir string, names ...string) []string {
-	paths := make([]string, len(names))
-	for i, n := range names {
-		paths[i] = filepath.Join(dir, filepath.FromSlash(n))
-	}
-	return paths
-}
-
-// stdio is a server in the form that most clients use.
-type stdio struct {
-	// Type is "stdio" if the client's reference requires it.
-	Type    string   `json:"type,omitempty"`
-	Command string   `json:"command"`
-	Args    []string `json:"args"`
-}
-
-// mcpServers is the edit for clients with the common form: an object of servers by name.
-func mcpServers(key, kind string) func(Server) edit {
-	return func(s Server) edit {
-		return jsonEntry{path: []string{key, name}, entry: stdio{kind, s.Command, s.Args}}
-	}
 }

@@ -83,11 +83,10 @@ func (m Machine) env(variable, otherwise string) string {
 	return otherwise
 }
 
-// Options configure Connect. The zero value of each field but Server is its default.
+// Options configure Connect. Scope and Server are needed.
 type Options struct {
-	// Scope is User by default.
 	Scope Scope
-	// Dir is the project's folder, needed for the scope Project.
+	// Dir is the absolute path of the project's folder, needed for the scope Project.
 	Dir string
 	// Server is the command of the bridge. Hooks run the same program, with "hook" in place
 	// of "mcp", its first argument.
@@ -113,22 +112,6 @@ func (o Options) Started() Server {
 		s.Args = slices.Concat(s.Args, []string{toolsetsFlag, strings.Join(o.Toolsets, ",")})
 	}
 	return s
-}
-
-func (o *Options) validate() error {
-	switch {
-	case o.Scope == "":
-		o.Scope = User
-	case o.Scope != User && o.Scope != Project:
-		return memory.Invalid("scope", "user or project", "%q is neither", o.Scope)
-	}
-	if o.Scope == Project && !filepath.IsAbs(o.Dir) {
-		return memory.Invalid("dir", "an absolute path", "%q is not one", o.Dir)
-	}
-	if o.Server.Command == "" || len(o.Server.Args) == 0 {
-		return memory.Invalid("server", "a command and its arguments", "is required")
-	}
-	return nil
 }
 
 // Change is the edit of one part in one file.
@@ -176,9 +159,6 @@ type part struct {
 // It returns CodeConflict for a file that cannot be read or parsed, and CodeForbidden for
 // one that must not be written.
 func (c Client) Connect(m Machine, o Options) ([]Change, error) {
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
 	if err := c.supports(m, o); err != nil {
 		return nil, err
 	}
@@ -220,9 +200,6 @@ func (c Client) keepToolsets(m Machine, o Options) Options {
 
 // Disconnect returns the changes that remove everything that Connect can add.
 func (c Client) Disconnect(m Machine, o Options) ([]Change, error) {
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
 	o.NoHooks = false
 	parts := c.parts(m, o, true)
 	changes, err := plan(parts, edit.Take)

@@ -108,15 +108,12 @@ func newRig(t *testing.T, client string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{t, c, Machine{OS: runtime.GOOS, Home: t.TempDir(), Getenv: noEnv}, Options{Server: server}, OpenCreated(filepath.Join(t.TempDir(), "created.json"))}
+	return &rig{t, c, Machine{OS: runtime.GOOS, Home: t.TempDir(), Getenv: noEnv}, Options{Scope: User, Server: server}, OpenCreated(filepath.Join(t.TempDir(), "created.json"))}
 }
 
 // path is the file of a part.
 func (r *rig) path(what string) string {
 	r.t.Helper()
-	if err := r.options.validate(); err != nil {
-		r.t.Fatal(err)
-	}
 	for _, p := range r.client.parts(r.machine, r.options, true) {
 		if p.what == what {
 			return p.path()
@@ -287,7 +284,7 @@ func TestApplyKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, target, `{"theirs": 1}`, 0o640)
-	if _, err := Apply(changes[0], at, nil, nil); memory.CodeOf(err) != memory.CodeConflict {
+	if _, err := Apply(changes[0], at, r.created, nil); memory.CodeOf(err) != memory.CodeConflict {
 		t.Errorf("a file that was changed since the plan: %v, want a conflict", err)
 	}
 	if read(t, target) != `{"theirs": 1}` {

@@ -14,8 +14,7 @@ import (
 )
 
 // Created remembers which files and folders connecting has made, so that a removal leaves
-// no empty folder behind and no folder of the user's disappears. A nil one remembers
-// nothing.
+// no empty folder behind and no folder of the user's disappears.
 type Created struct {
 	path  string
 	paths []string
@@ -37,13 +36,10 @@ func OpenCreated(path string) *Created {
 }
 
 // has says whether connecting has made a file or folder.
-func (c *Created) has(path string) bool { return c != nil && slices.Contains(c.paths, path) }
+func (c *Created) has(path string) bool { return slices.Contains(c.paths, path) }
 
 // add notes what is about to be made.
 func (c *Created) add(paths []string) error {
-	if c == nil {
-		return nil
-	}
 	for _, p := range paths {
 		if !slices.Contains(c.paths, p) {
 			c.paths = append(c.paths, p)
@@ -55,9 +51,6 @@ func (c *Created) add(paths []string) error {
 // removeFolders forgets a file that was removed, and removes the folders above it that
 // connecting has made and that are empty.
 func (c *Created) removeFolders(file string) error {
-	if c == nil {
-		return nil
-	}
 	c.drop(file)
 	for dir := filepath.Dir(file); c.has(dir); dir = filepath.Dir(dir) {
 		// A folder with files is not removed, nor is a link to one.

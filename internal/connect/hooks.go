@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,13 +149,7 @@ func (h groupedHooks) find(text []byte) ([]place, error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b place) int {
-		if c := strings.Compare(a.event, b.event); c != 0 {
-			return c
-		}
-		if a.group != b.group {
-			return a.group - b.group
-		}
-		return a.hook - b.hook
+		return cmp.Or(strings.Compare(a.event, b.event), a.group-b.group, a.hook-b.hook)
 	})
 	return all, nil
 }

@@ -18,7 +18,7 @@ func TestHooksBesideTheUsers(t *testing.T) {
   "permissions": {"allow": ["Bash(ls:*)"]}
 }
 `
-	h := claudeCode().hooks(Options{Server: server, Prompts: true}).(groupedHooks)
+	h := newRig(t, "claude-code").client.hooks(Options{Server: server, Prompts: true}).(groupedHooks)
 	with, err := h.Put([]byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestHooksBesideTheUsers(t *testing.T) {
 	}
 
 	// Another program, and no hook for prompts any more.
-	other := claudeCode().hooks(Options{Server: Server{"/my apps/recalld", []string{"mcp", "--data", "/d"}}}).(groupedHooks)
+	other := newRig(t, "claude-code").client.hooks(Options{Server: Server{"/my apps/recalld", []string{"mcp", "--data", "/d"}}}).(groupedHooks)
 	moved, err := other.Put(with)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestHooksBesideTheUsers(t *testing.T) {
 // shared with another's hook keeps that one.
 func TestHooksTwice(t *testing.T) {
 	text := `{"hooks": {"SessionEnd": [{"matcher": "x", "hooks": [{"command": "recalld hook claude-code SessionEnd"}, {"command": "theirs"}, {"command": "recalld hook claude-code SessionEnd"}]}]}}`
-	h := claudeCode().hooks(Options{Server: server}).(groupedHooks)
+	h := newRig(t, "claude-code").client.hooks(Options{Server: server}).(groupedHooks)
 	with, err := h.Put([]byte(text))
 	if err != nil || strings.Count(string(with), "claude-code SessionEnd") != 1 {
 		t.Errorf("got %v\n%s", err, with)

@@ -157,21 +157,18 @@ func parseJSON(text []byte) (hujson.Value, error) {
 	return root, nil
 }
 
-// step returns the value of a key or an index, nil if there is none.
-func step(v *hujson.Value, key string) *hujson.Value {
+// index returns the position of a key in an object, or of an index in a list, -1 if there is
+// none.
+func index(v *hujson.Value, key string) int {
 	switch c := v.Value.(type) {
 	case *hujson.Object:
-		for i := range c.Members {
-			if name, ok := c.Members[i].Name.Value.(hujson.Literal); ok && name.String() == key {
-				return &c.Members[i].Value
-			}
-		}
+		return slices.IndexFunc(c.Members, func(m hujson.ObjectMember) bool { return m.Name.Value.(hujson.Literal).String() == key })
 	case *hujson.Array:
 		if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(c.Elements) {
-			return &c.Elements[i]
+			return i
 		}
 	}
-	return nil
+	return -1
 }
 
 // walk follows a path as far as it exists: it returns the last value, and the number of
@@ -179,11 +176,16 @@ func step(v *hujson.Value, key string) *hujson.Value {
 func walk(root *hujson.Value, path []string) (at *hujson.Value, steps int) {
 	at = root
 	for _, key := range path {
-		next := step(at, key)
-		if next == nil {
+		i := index(at, key)
+		if i < 0 {
 			break
 		}
-		at = next
+		switch c := at.Value.(type) {
+		case *hujson.Object:
+			at = &c.Members[i].Value
+		case *hujson.Array:
+			at = &c.Elements[i]
+		}
 		steps++
 	}
 	return at, steps
@@ -212,24 +214,23 @@ func jsonGet(text []byte, path []string) (value any, there bool, err error) {
 // whatever layout, is not changed. The last step may be "-", which adds an element to a
 // list.
 func jsonSet(text []byte, path []string, value any) ([]byte, error) {
-	if body, ok := bytes.CutPrefix(text, byteOrderMark); ok {
-		out, err := jsonSet(body, path, value)
-		return append(bytes.Clone(byteOrderMark), out...), err
+	body := bytes.TrimPrefix(text, byteOrderMark)
+	mark := text[:len(text)-len(body)]
+	if len(bytes.TrimSpace(body)) == 0 {
+		body = []byte("{}\n")
 	}
-	if len(bytes.TrimSpace(text)) == 0 {
-		text = []byte("{}\n")
-	}
-	root, err := parseJSON(text)
+	root, err := parseJSON(body)
 	if err != nil {
 		return nil, err
 	}
 	at, steps := walk(&root, path)
+	style := styleOf(body, root)
 	if steps == len(path) {
 		if same, err := equalJSON(*at, value); err != nil || same {
 			return text, err
 		}
-		rendered, err := styleOf(text, root).render(value, lineIndent(text, at.StartOffset), !spans(text, *at))
-		return splice(text, at.StartOffset, at.EndOffset, rendered), err
+		at.Value, err = style.render(value, lineIndent(body, at.StartOffset), !spans(body, *at))
+		return slices.Concat(mark, root.Pack()), err
 	}
 	// Missing parents are created with the value.
 	missing := path[steps:]
@@ -240,16 +241,13 @@ func jsonSet(text []byte, path []string, value any) ([]byte, error) {
 			value = map[string]any{missing[i]: value}
 		}
 	}
-	switch at.Value.(type) {
-	case *hujson.Object:
-		return insert(text, root, *at, strconv.Quote(missing[0])+": ", value)
-	case *hujson.Array:
-		if missing[0] == "-" {
-			return insert(text, root, *at, "", value)
-		}
+	_, object := at.Value.(*hujson.Object)
+	if _, list := at.Value.(*hujson.Array); !object && !(list && missing[0] == "-") {
+		return nil, fmt.Errorf("line %d: %s is not an object, so %q cannot be added",
+			1+bytes.Count(body[:at.StartOffset], []byte("\n")), strings.Join(path[:steps], "."), missing[0])
 	}
-	return nil, fmt.Errorf("line %d: %s is not an object, so %q cannot be added",
-		1+bytes.Count(text[:at.StartOffset], []byte("\n")), strings.Join(path[:steps], "."), missing[0])
+	err = insert(body, style, at, missing[0], value)
+	return slices.Concat(mark, root.Pack()), err
 }
 
 // equalJSON says whether a value in a file equals one of ours.
@@ -270,146 +268,128 @@ func equalJSON(at hujson.Value, value any) (bool, error) {
 	return reflect.DeepEqual(is, want), nil
 }
 
-// span is one item of an object or a list: from the start of its name or value to the end
-// of its value, and the position of the comma after it, -1 without one.
-type span struct{ start, end, comma int }
+// item is what stands around one item of an object or a list: before its name or its value,
+// and between its value and the comma. after is nil if the last item has no comma.
+type item struct{ before, after *hujson.Extra }
 
-// items lists the items of an object or a list.
-func items(text []byte, v hujson.Value) []span {
-	var all []span
-	add := func(first, value hujson.Value) {
-		s := span{first.StartOffset, value.EndOffset, -1}
-		if i := value.EndOffset + len(value.AfterExtra); i < len(text) && text[i] == ',' {
-			s.comma = i
-		}
-		all = append(all, s)
-	}
+// items lists the items of an object or a list; end is what stands after them.
+func items(v *hujson.Value) (all []item, end *hujson.Extra) {
 	switch c := v.Value.(type) {
 	case *hujson.Object:
-		for _, m := range c.Members {
-			add(m.Name, m.Value)
+		for i := range c.Members {
+			all = append(all, item{&c.Members[i].Name.BeforeExtra, &c.Members[i].Value.AfterExtra})
 		}
+		end = &c.AfterExtra
 	case *hujson.Array:
-		for _, e := range c.Elements {
-			add(e, e)
+		for i := range c.Elements {
+			all = append(all, item{&c.Elements[i].BeforeExtra, &c.Elements[i].AfterExtra})
 		}
+		end = &c.AfterExtra
 	}
-	return all
+	return all, end
 }
 
-// insert adds an item at the end of an object or a list, in the layout of those
-// before it.
-func insert(text []byte, root, into hujson.Value, label string, value any) ([]byte, error) {
-	style := styleOf(text, root)
-	all := items(text, into)
-	if len(all) == 0 {
-		return insertFirst(text, style, into, label, value)
+// insert adds an item at the end of an object or a list, in the layout of those before it. A
+// comment in an empty one stays.
+func insert(text []byte, style style, into *hujson.Value, key string, value any) error {
+	all, end := items(into)
+	before, indent, inline := " ", "", style.inline
+	var after hujson.Extra
+	switch kept := string(blankEnd(*end)); {
+	case len(all) == 0 && inline && kept == "":
+		before, *end = "", nil
+	case len(all) == 0:
+		outer := lineIndent(text, into.StartOffset)
+		indent = outer + style.unit
+		before, *end = kept+style.newline+indent, hujson.Extra(style.newline+outer)
+	case !bytes.Contains(*all[0].before, []byte("\n")):
+		inline = true
+	default:
+		inline, indent = false, lineIndent(*all[0].before, len(*all[0].before))
+		n := endOfLine(*end)
+		before, *end = string((*end)[:n])+style.newline+indent, (*end)[n:]
 	}
-	first, last := all[0], all[len(all)-1]
-	inline := !bytes.Contains(text[into.StartOffset:first.start], []byte("\n"))
-	indent := lineIndent(text, first.start)
+	if len(all) > 0 && *all[len(all)-1].after != nil {
+		after = hujson.Extra{}
+	}
 	rendered, err := style.render(value, indent, inline)
-	if err != nil {
-		return nil, err
+	switch c := into.Value.(type) {
+	case *hujson.Object:
+		c.Members = append(c.Members, hujson.ObjectMember{
+			Name:  hujson.Value{BeforeExtra: hujson.Extra(before), Value: hujson.String(key)},
+			Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: rendered, AfterExtra: after},
+		})
+	case *hujson.Array:
+		c.Elements = append(c.Elements, hujson.Value{BeforeExtra: hujson.Extra(before), Value: rendered, AfterExtra: after})
 	}
-	item := label + rendered
-	if inline {
-		if last.comma >= 0 {
-			return splice(text, last.comma+1, last.comma+1, " "+item+","), nil
-		}
-		return splice(text, last.end, last.end, ", "+item), nil
-	}
-	item = style.newline + indent + item
-	if last.comma >= 0 {
-		at := endOfLine(text, last.comma+1, into.EndOffset-1)
-		return splice(text, at, at, item+","), nil
-	}
-	at := endOfLine(text, last.end, into.EndOffset-1)
-	return splice(splice(text, at, at, item), last.end, last.end, ","), nil
-}
-
-// insertFirst adds the first item of an object or a list; a comment in it stays.
-func insertFirst(text []byte, style style, into hujson.Value, label string, value any) ([]byte, error) {
-	outer := lineIndent(text, into.StartOffset)
-	indent := outer + style.unit
-	rendered, err := style.render(value, indent, style.inline)
-	if err != nil {
-		return nil, err
-	}
-	from, to := into.StartOffset+1, into.EndOffset-1
-	kept := strings.TrimRight(string(text[from:to]), " \t\r\n")
-	if style.inline && kept == "" {
-		return splice(text, from, to, label+rendered), nil
-	}
-	return splice(text, from, to, kept+style.newline+indent+label+rendered+style.newline+outer), nil
+	return err
 }
 
 // jsonRemove removes the value at a path, and then the objects and lists that have become
 // empty. It returns nil if nothing remains; a comment keeps the object that contains it.
 func jsonRemove(text []byte, path []string) ([]byte, error) {
-	if body, ok := bytes.CutPrefix(text, byteOrderMark); ok {
-		out, err := jsonRemove(body, path)
-		if err != nil || out == nil {
-			return out, err
-		}
-		return append(bytes.Clone(byteOrderMark), out...), nil
-	}
-	root, err := parseJSON(text)
+	body := bytes.TrimPrefix(text, byteOrderMark)
+	root, err := parseJSON(body)
 	if err != nil {
 		return nil, err
 	}
 	if _, steps := walk(&root, path); steps < len(path) {
 		return text, nil
 	}
-	// Upwards, past parents without other items.
-	for len(path) > 0 {
-		parent, _ := walk(&root, path[:len(path)-1])
-		if !holdsOnly(text, *parent) {
+	parent := &root
+	for {
+		if len(path) == 0 {
+			if len(blankEnd(root.BeforeExtra))+len(blankEnd(root.AfterExtra)) == 0 {
+				return nil, nil
+			}
+			root.Value = &hujson.Object{}
+			break
+		}
+		if parent, _ = walk(&root, path[:len(path)-1]); !holdsOnly(parent) {
+			remove(parent, index(parent, path[len(path)-1]))
 			break
 		}
 		path = path[:len(path)-1]
 	}
-	if len(path) == 0 {
-		if len(bytes.TrimSpace(text[:root.StartOffset]))+len(bytes.TrimSpace(text[root.EndOffset:])) == 0 {
-			return nil, nil
+	return slices.Concat(text[:len(text)-len(body)], root.Pack()), nil
+}
+
+// remove removes an item of an object or a list. Comments before it stay.
+func remove(v *hujson.Value, i int) {
+	all, end := items(v)
+	kept, rest := blankEnd(*all[i].before), end
+	switch last := i == len(all)-1; {
+	case !last:
+		rest = all[i+1].before
+		if i == 0 && len(*all[i].before) == 0 { // a list on one line, which begins with the next item
+			*rest = bytes.TrimLeft(*rest, " \t")
 		}
-		return splice(text, root.StartOffset, root.EndOffset, "{}"), nil
+	case i > 0 && *all[i].after == nil: // the comma before it is not needed any more
+		kept, *all[i-1].after = slices.Concat(*all[i-1].after, kept), nil
+	case i > 0 && *all[i-1].after == nil:
+		*all[i-1].after = hujson.Extra{}
 	}
-	parent, _ := walk(&root, path[:len(path)-1])
-	target := step(parent, path[len(path)-1])
-	all := items(text, *parent)
-	i := 0
-	for all[i].end != target.EndOffset {
-		i++
+	comment := kept[bytes.LastIndexByte(kept, '\n')+1:]
+	if bytes.Contains(comment, []byte("//")) && !bytes.HasPrefix(bytes.TrimLeft(*rest, " \t\r"), []byte("\n")) {
+		kept = append(slices.Clone(kept), '\n') // what follows would be in the comment
 	}
-	from, to := all[i].start, all[i].end
-	for from > 0 && strings.IndexByte(" \t\r\n", text[from-1]) >= 0 {
-		from--
+	*rest = slices.Concat(kept, *rest)
+	switch c := v.Value.(type) {
+	case *hujson.Object:
+		c.Members = slices.Delete(c.Members, i, i+1)
+	case *hujson.Array:
+		c.Elements = slices.Delete(c.Elements, i, i+1)
 	}
-	if all[i].comma >= 0 {
-		to = all[i].comma + 1
-		if i == 0 && from == all[i].start { // a list on one line, which begins with the next item
-			to += len(text[to:]) - len(bytes.TrimLeft(text[to:], " \t"))
-		}
-		return splice(text, from, to, ""), nil
-	}
-	text = splice(text, from, to, "")
-	if i > 0 { // the last item: the comma before it is not needed any more
-		comma := all[i-1].comma
-		text = splice(text, comma, comma+1, "")
-	}
-	return text, nil
 }
 
 // holdsOnly says whether an object or a list has exactly one item and no comment.
-func holdsOnly(text []byte, v hujson.Value) bool {
-	all := items(text, v)
-	if len(all) != 1 {
-		return false
-	}
-	rest := string(text[v.StartOffset+1:all[0].start]) + string(text[all[0].end:v.EndOffset-1])
-	return strings.Trim(rest, " \t\r\n,") == ""
+func holdsOnly(v *hujson.Value) bool {
+	all, end := items(v)
+	return len(all) == 1 && len(blankEnd(*all[0].before))+len(blankEnd(*all[0].after))+len(blankEnd(*end)) == 0
 }
+
+// blankEnd is a text without the white space at its end.
+func blankEnd(text hujson.Extra) hujson.Extra { return bytes.TrimRight(text, " \t\r\n") }
 
 // style is how a file is laid out.
 type style struct {
@@ -419,25 +399,22 @@ type style struct {
 }
 
 func styleOf(text []byte, root hujson.Value) style {
-	s := style{unit: "  ", newline: "\n"}
-	if bytes.Contains(text, []byte("\r\n")) {
-		s.newline = "\r\n"
-	}
-	all := items(text, root)
+	s := style{unit: "  ", newline: newlineOf(text)}
+	all, _ := items(&root)
 	if len(all) == 0 {
 		return s
 	}
 	if s.inline = !spans(text, root); s.inline {
 		return s
 	}
-	if unit := lineIndent(text, all[0].start); unit != "" {
+	if unit := lineIndent(text, root.StartOffset+1+len(*all[0].before)); unit != "" {
 		s.unit = unit
 	}
 	return s
 }
 
 // render writes a value; its first line continues the current line.
-func (s style) render(value any, indent string, inline bool) (string, error) {
+func (s style) render(value any, indent string, inline bool) (hujson.ValueTrimmed, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false) // people read it
@@ -445,9 +422,10 @@ func (s style) render(value any, indent string, inline bool) (string, error) {
 		encoder.SetIndent(indent, s.unit)
 	}
 	if err := encoder.Encode(value); err != nil {
-		return "", fmt.Errorf("encode value: %w", err)
+		return nil, fmt.Errorf("encode value: %w", err)
 	}
-	return strings.ReplaceAll(strings.TrimSuffix(out.String(), "\n"), "\n", s.newline), nil
+	written, err := hujson.Parse(bytes.ReplaceAll(bytes.TrimSpace(out.Bytes()), []byte("\n"), []byte(s.newline)))
+	return written.Value, err
 }
 
 // spans says whether a value takes more than one line.
@@ -461,18 +439,23 @@ func lineIndent(text []byte, offset int) string {
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// endOfLine is the end of a line that has, from an offset on, only white space and whole
-// comments; otherwise the offset.
-func endOfLine(text []byte, from, most int) int {
-	line := text[from:most]
-	if i := bytes.IndexByte(line, '\n'); i >= 0 {
-		line = line[:i]
-	}
+// endOfLine is the length of the first line of what stands after an item, if it has only
+// white space and whole comments; otherwise 0.
+func endOfLine(extra hujson.Extra) int {
+	line, _, _ := bytes.Cut(extra, []byte("\n"))
 	line = bytes.TrimRight(line, " \t\r")
 	if open := bytes.LastIndex(line, []byte("/*")); open >= 0 && !bytes.Contains(line[open:], []byte("*/")) && !bytes.Contains(line[:open], []byte("//")) {
-		return from
+		return 0
 	}
-	return from + len(line)
+	return len(line)
+}
+
+// newlineOf is how the lines of a text end.
+func newlineOf(text []byte) string {
+	if bytes.Contains(text, []byte("\r\n")) {
+		return "\r\n"
+	}
+	return "\n"
 }
 
 // splice replaces a range of a text, in a copy.

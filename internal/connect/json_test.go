@@ -127,8 +127,20 @@ func TestJSONEntryKeepsWhatTheUserAdded(t *testing.T) {
 	}
 }
 
+// TestTakeBelowComment: what stands behind the entry does not get into the comment before it.
+func TestTakeBelowComment(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\"mcpServers\": { // mine\n \"recalld\": {}, \"b\": 2}}": "{\"mcpServers\": { // mine\n \"b\": 2}}",
+		"{\"mcpServers\": {\"b\": 2, // mine\n \"recalld\": {} }}": "{\"mcpServers\": {\"b\": 2 // mine\n }}",
+	} {
+		if got, err := entry.Take([]byte(text)); err != nil || string(got) != want {
+			t.Errorf("%q became %q (%v), want %q", text, got, err, want)
+		}
+	}
+}
+
 func TestOpenCodeForms(t *testing.T) {
-	edit := openCode().server(server)
+	edit := openCodeServer(server)
 	for text, want := range map[string]string{
 		`{"mcp":{"servers":{}}}`: `{"mcp":{"servers":{"recalld": {"type":"local","command":["recalld","mcp"],"enabled":true}}}}`,
 		`{"mcp":{"a":{}}}`:       `{"mcp":{"a":{}, "recalld": {"type":"local","command":["recalld","mcp"],"enabled":true}}}`,

@@ -114,7 +114,6 @@ func (c Client) ByClient(ctx context.Context, m Machine, o Options, change Chang
 	if c.own == nil || o.Scope == Project || change.What != whatServer || m.LookPath == nil || change.follows {
 		return nil
 	}
-	o.Scope = User
 	o = c.keepToolsets(m, o)
 	p := part{whatServer, c.files(m, o).server, c.server(c.started(o))}
 	program, err := m.LookPath(c.programs[0])

@@ -35,9 +35,6 @@ type Status struct {
 // Status returns the state of a client's parts. Missing instructions are left out, since
 // they are optional.
 func (c Client) Status(m Machine, o Options) ([]Status, error) {
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
 	o = c.keepToolsets(m, o)
 	withPrompts := o
 	withPrompts.Prompts = true
@@ -116,9 +113,6 @@ type Snippet struct {
 
 // Snippets returns what Connect would write into empty files.
 func (c Client) Snippets(m Machine, o Options) ([]Snippet, error) {
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
 	if err := c.supports(m, o); err != nil {
 		return nil, err
 	}

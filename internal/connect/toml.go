@@ -2,7 +2,6 @@ package connect
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,21 +36,16 @@ func (t tomlTable) Put(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	newline := "\n"
-	if bytes.Contains(text, []byte("\r\n")) {
-		newline = "\r\n"
-	}
 	var out []byte
 	switch {
 	case slices.ContainsFunc(statements, statement.isOurs):
-		out, err = t.change(text, newline)
+		if out, err = t.change(text); err != nil {
+			return nil, err
+		}
 	case there:
 		return nil, errOtherForm
 	default:
-		out, err = t.append(text, newline)
-	}
-	if err != nil {
-		return nil, err
+		out = t.append(text)
 	}
 	// Parse the result: an inline table of servers does not allow another table.
 	if now, there, err := t.get(out); err != nil || !there || !t.same(now) {
@@ -71,37 +65,22 @@ func (t tomlTable) args(text []byte) []string {
 }
 
 // lines returns the keys of the table with their values.
-func (t tomlTable) lines() (lines [2]string, err error) {
-	command, err := tomlString(t.server.Command)
-	if err != nil {
-		return lines, err
-	}
+func (t tomlTable) lines() [2]string {
 	args := make([]string, len(t.server.Args))
 	for i, arg := range t.server.Args {
-		if args[i], err = tomlString(arg); err != nil {
-			return lines, err
-		}
+		args[i] = tomlString(arg)
 	}
-	return [2]string{"command = " + command, "args = [" + strings.Join(args, ", ") + "]"}, nil
+	return [2]string{"command = " + tomlString(t.server.Command), "args = [" + strings.Join(args, ", ") + "]"}
 }
 
 // tomlString writes a basic string; its escapes are the same as in JSON.
-func tomlString(s string) (string, error) {
-	var out strings.Builder
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(s); err != nil {
-		return "", fmt.Errorf("encode string: %w", err)
-	}
-	return strings.ReplaceAll(strings.TrimSuffix(out.String(), "\n"), "\x7f", `\u007f`), nil
+func tomlString(s string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(jsonText(s), "\n"), "\x7f", `\u007f`)
 }
 
 // append adds the table at the end, after an empty line.
-func (t tomlTable) append(text []byte, newline string) ([]byte, error) {
-	lines, err := t.lines()
-	if err != nil {
-		return nil, err
-	}
+func (t tomlTable) append(text []byte) []byte {
+	lines, newline := t.lines(), newlineOf(text)
 	out := bytes.Clone(text)
 	if len(out) > 0 {
 		if !bytes.HasSuffix(out, []byte("\n")) {
@@ -110,16 +89,12 @@ func (t tomlTable) append(text []byte, newline string) ([]byte, error) {
 		out = append(out, newline...)
 	}
 	block := []string{"[" + tomlServers + "." + name + "]", lines[0], lines[1], ""}
-	return append(out, strings.Join(block, newline)...), nil
+	return append(out, strings.Join(block, newline)...)
 }
 
 // change rewrites command and arguments in the existing table.
-func (t tomlTable) change(text []byte, newline string) ([]byte, error) {
-	lines, err := t.lines()
-	if err != nil {
-		return nil, err
-	}
-	for i, line := range lines {
+func (t tomlTable) change(text []byte) ([]byte, error) {
+	for i, line := range t.lines() {
 		statements, err := tomlStatements(text)
 		if err != nil {
 			return nil, err
@@ -140,7 +115,7 @@ func (t tomlTable) change(text []byte, newline string) ([]byte, error) {
 		if found {
 			text = splice(text, at.start, at.end, line)
 		} else {
-			text = splice(text, at.lineEnd, at.lineEnd, newline+line)
+			text = splice(text, at.lineEnd, at.lineEnd, newlineOf(text)+line)
 		}
 	}
 	return text, nil

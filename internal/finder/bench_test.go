@@ -22,7 +22,9 @@ func BenchmarkKey(b *testing.B) {
 			}
 			defer screen.Fini()
 			screen.SetSize(size[0], size[1])
-			m := newModel(Options{Now: time.Now, Query: "npm cache EACCES"})
+			m := newModel(Options{Now: time.Now})
+			query := []rune("npm cache EACCES")
+			m.edit(query, len(query))
 			var rows []row
 			for i := range memory.MaxLimit {
 				rows = append(rows, newRow(memory.Item{ID: fmt.Sprintf("l-%d", i), Kind: memory.Lesson, Strength: memory.Sure, Relevance: 0.9,

@@ -21,7 +21,7 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// Options are what the finder works with. All are required but Query and Keys.
+// Options are what the finder works with. All are required but Keys.
 type Options struct {
 	Screen tcell.Screen
 	// Connect returns the daemon; it is called once, after the first paint.
@@ -29,7 +29,6 @@ type Options struct {
 	// Edit opens a file at a line in the user's editor and returns when that is closed.
 	Edit   func(file string, line int) error
 	Caller memory.Caller
-	Query  string
 	// Keys changes keys: texts such as ctrl-j=down, as the setting search.keys has them.
 	Keys []string
 	// Plain leaves out colours; bold and reversed text stay.

@@ -175,7 +175,7 @@ func TestTypingLeavesNoReceipts(t *testing.T) {
 	b.press(tcell.KeyTab)
 	b.until("lessons · this folder")
 	b.press(tcell.KeyCtrlT)
-	b.until("lessons · shop (/old/shop)")
+	b.until("lessons · shop in /old/shop")
 	b.write("npm")
 	b.until("3 results")
 	for _, call := range fake.Calls() {

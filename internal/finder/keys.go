@@ -68,15 +68,8 @@ func (m keymap) labels(actions string, most int) string {
 
 // label writes a key's name as it stands on keys: Ctrl-T, PgUp.
 func label(key string) string {
-	switch key {
-	case "up":
-		return "↑"
-	case "down":
-		return "↓"
-	case "pgup":
-		return "PgUp"
-	case "pgdn":
-		return "PgDn"
+	if name := map[string]string{"up": "↑", "down": "↓", "pgup": "PgUp", "pgdn": "PgDn"}[key]; name != "" {
+		return name
 	}
 	parts := strings.Split(key, "-")
 	for i, part := range parts {

@@ -38,24 +38,8 @@ type project struct{ id, label string }
 // folder beside it.
 func projectsOf(repos []memory.SandboxState) []project {
 	var list []project
-	seen, named := map[string]bool{}, map[string]int{}
-	for _, r := range repos {
-		if !seen[r.Project] {
-			seen[r.Project] = true
-			named[memory.ProjectLabel(r.ProjectName, r.Project)]++
-		}
-	}
-	clear(seen)
-	for _, r := range repos {
-		if seen[r.Project] {
-			continue
-		}
-		seen[r.Project] = true
-		label := memory.ProjectLabel(r.ProjectName, r.Project)
-		if named[label] > 1 {
-			label += " (" + r.Root + ")"
-		}
-		list = append(list, project{r.Project, render.Printable(label)})
+	for id, label := range render.ProjectLabels(repos) {
+		list = append(list, project{id, render.Printable(label)})
 	}
 	slices.SortFunc(list, func(a, b project) int { return cmp.Or(strings.Compare(a.label, b.label), strings.Compare(a.id, b.id)) })
 	return list
@@ -118,7 +102,7 @@ type model struct {
 
 func newModel(o Options) *model {
 	return &model{
-		query: []rune(o.Query), cursor: len([]rune(o.Query)), keys: newKeymap(o.Keys), plain: o.Plain, caller: o.Caller,
+		keys: newKeymap(o.Keys), plain: o.Plain, caller: o.Caller,
 		projects: []project{{label: "this folder"}}, wholes: map[string][]string{}, askDue: true,
 	}
 }

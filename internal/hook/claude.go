@@ -49,9 +49,7 @@ func contentText(response json.RawMessage) string {
 	var r struct {
 		Content []struct{ Text string } `json:"content"`
 	}
-	if json.Unmarshal(response, &r) != nil {
-		return ""
-	}
+	_ = json.Unmarshal(response, &r) // another form has no text
 	var parts []string
 	for _, c := range r.Content {
 		parts = append(parts, c.Text)

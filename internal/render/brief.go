@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -121,9 +122,7 @@ func briefOf(steps []memory.StepView) (last, failures []string) {
 
 // newest returns the last n of a list, the last one first.
 func newest[T any](list []T, n int) []T {
-	var out []T
-	for i := len(list) - 1; i >= max(0, len(list)-n); i-- {
-		out = append(out, list[i])
-	}
-	return out
+	last := slices.Clone(list[max(0, len(list)-n):])
+	slices.Reverse(last)
+	return last
 }

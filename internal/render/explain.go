@@ -74,13 +74,6 @@ func added(x float64) string {
 	return when(text != "+0.00" && text != "-0.00", text)
 }
 
-func when(is bool, text string) string {
-	if !is {
-		return ""
-	}
-	return text
-}
-
 func prefixed(prefix, text string) string { return when(text != "", prefix+Printable(text)) }
 
 func joined(parts ...string) string {
@@ -167,10 +160,7 @@ func Explain(w io.Writer, a *memory.RecallResponse) {
 	slices.SortStableFunc(nearest, func(a, b memory.Withheld) int { return cmp.Compare(b.NearestScore, a.NearestScore) })
 	rows := [][]string{{"NOT SHOWN", "RELEVANCE", "KIND", "BECAUSE", "WHAT"}}
 	for _, h := range nearest[:min(len(nearest), nearestShown)] {
-		what := ""
-		if h.Name != "" || h.Path != "" {
-			what = withheldName(h)
-		}
+		what := when(h.Name != "" || h.Path != "", withheldName(h))
 		rows = append(rows, []string{ShortID(h.ID), Bar(h.NearestScore), string(h.Kind), ReasonText(h.Reason), what})
 	}
 	Table(w, rows)

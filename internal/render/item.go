@@ -45,20 +45,12 @@ func Item(i memory.Item, number int) string {
 }
 
 // likelyMark marks an item that is likely, and not sure.
-func likelyMark(i memory.Item) string {
-	if i.Strength != memory.Likely {
-		return ""
-	}
-	return " (" + string(memory.Likely) + ")"
-}
+func likelyMark(i memory.Item) string { return when(i.Strength == memory.Likely, " (likely)") }
 
 // likelyWord is likelyMark as it stands before the relevance of code. A file that was found
 // by its name says so itself.
 func likelyWord(i memory.Item) string {
-	if i.Strength != memory.Likely || i.State == memory.FilePreview {
-		return ""
-	}
-	return string(memory.Likely) + ", "
+	return when(i.Strength == memory.Likely && i.State != memory.FilePreview, "likely, ")
 }
 
 // originMark marks an item from a repository's files or from another project.
@@ -81,11 +73,7 @@ func originMark(i memory.Item) string {
 
 // location is the place of a chunk: "src/a.go:10-20 Name".
 func location(i memory.Item) string {
-	text := place(i)
-	if i.Source.Symbol != "" {
-		text += " " + OneLine(i.Source.Symbol)
-	}
-	return text
+	return place(i) + behind(OneLine(i.Source.Symbol))
 }
 
 // place is the path and the lines of a chunk; empty for other items.
@@ -97,12 +85,7 @@ func place(i memory.Item) string {
 }
 
 // behind returns a mark as it ends a line.
-func behind(mark string) string {
-	if mark == "" {
-		return ""
-	}
-	return " " + mark
-}
+func behind(mark string) string { return when(mark != "", " "+mark) }
 
 // Command returns the command of a lesson as it follows the lesson, or nothing if the
 // lesson contains it.
@@ -138,18 +121,12 @@ func Lesson(i memory.Item, n int) string {
 
 // rateSuffix returns the success rate of a lesson as it follows the text.
 func rateSuffix(i memory.Item) string {
-	if i.SuccessRate == "" {
-		return ""
-	}
-	return " (" + i.SuccessRate + " success)"
+	return when(i.SuccessRate != "", " ("+i.SuccessRate+" success)")
 }
 
 // similar says how many near-duplicates an item stands for.
 func similar(i memory.Item) string {
-	if i.Similar == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (and %d alike)", i.Similar)
+	return when(i.Similar > 0, fmt.Sprintf(" (and %d alike)", i.Similar))
 }
 
 // fenceFor returns a code fence longer than any in the text.
@@ -202,11 +179,7 @@ func markdown(a *memory.RecallResponse) string {
 // codeBlock writes code as contract 4 has it.
 func codeBlock(code []memory.Item) string {
 	var b strings.Builder
-	plural := "s"
-	if len(code) == 1 {
-		plural = ""
-	}
-	fmt.Fprintf(&b, "## RELEVANT CODEBASE CONTEXT (from RAG)\nFound %d relevant snippet%s:\n", len(code), plural)
+	fmt.Fprintf(&b, "## RELEVANT CODEBASE CONTEXT (from RAG)\nFound %s:\n", memory.Count(len(code), "relevant snippet"))
 	for n, i := range code {
 		fmt.Fprintf(&b, "\n%d. %s (%sRelevance: %.2f%s)\n", n+1, OneLine(i.Source.Path), likelyWord(i), i.Relevance, fileNameMark(i))
 		for line := range strings.SplitSeq(Lines(i.Text, markdownSnippet), "\n") {
@@ -217,12 +190,7 @@ func codeBlock(code []memory.Item) string {
 }
 
 // fileNameMark marks an item that was found by the name and beginning of its file.
-func fileNameMark(i memory.Item) string {
-	if i.State != memory.FilePreview {
-		return ""
-	}
-	return ", by file name"
-}
+func fileNameMark(i memory.Item) string { return when(i.State == memory.FilePreview, ", by file name") }
 
 // The mark of a text that was cut. The id in it recalls the whole text.
 const (

@@ -55,9 +55,4 @@ func placeLine(place, symbol string, n int) string {
 }
 
 // lineRate is how often a lesson worked, as a line has it.
-func lineRate(i memory.Item) string {
-	if i.SuccessRate == "" {
-		return ""
-	}
-	return " (" + i.SuccessRate + ")"
-}
+func lineRate(i memory.Item) string { return when(i.SuccessRate != "", " ("+i.SuccessRate+")") }

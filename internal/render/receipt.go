@@ -33,14 +33,8 @@ const ReceiptTokens = 9
 // was withheld, and the verdicts.
 func Receipt(w io.Writer, r *memory.Receipt) {
 	what := map[memory.Purpose]string{memory.PurposeRecall: "an answer", memory.PurposeContext: "a context", memory.PurposeTools: "a search for tools"}[r.Purpose]
-	fmt.Fprintf(w, "Receipt %s: %s", r.ID, cmp.Or(what, string(r.Purpose)))
-	if r.Session != "" {
-		fmt.Fprintf(w, ", session %s", r.Session)
-	}
-	if r.Turn > 0 {
-		fmt.Fprintf(w, ", turn %d", r.Turn)
-	}
-	fmt.Fprintf(w, ", %s\n", Time(r.At, "?"))
+	where := when(r.Session != "", ", session "+r.Session) + when(r.Turn > 0, fmt.Sprintf(", turn %d", r.Turn))
+	fmt.Fprintf(w, "Receipt %s: %s%s, %s\n", r.ID, cmp.Or(what, string(r.Purpose)), where, Time(r.At, "?"))
 	rows := [][]string{{"asked", ForeignLine(r.Request.Asked(), 200)}}
 	if r.Project != "" {
 		rows = append(rows, []string{"project", r.Project})
@@ -114,18 +108,12 @@ func itemRows(items []memory.ReceiptItem) [][]string {
 
 // relevanceText is empty for an item that was included without a search.
 func relevanceText(item memory.ReceiptItem) string {
-	if item.Mode == memory.IncludeAlways || item.Mode == memory.IncludeManual {
-		return ""
-	}
-	return fmt.Sprintf("%.2f", item.Relevance)
+	return when(item.Mode != memory.IncludeAlways && item.Mode != memory.IncludeManual, fmt.Sprintf("%.2f", item.Relevance))
 }
 
 // whyText writes how an item was included and what moved its rank.
 func whyText(item memory.ReceiptItem) string {
-	var parts []string
-	if item.Mode != "" {
-		parts = append(parts, string(item.Mode))
-	}
+	parts := []string{string(item.Mode)}
 	if p := item.Provenance; p != nil {
 		parts = append(parts, Provenance(p, Printable))
 	}

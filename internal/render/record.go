@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -10,33 +11,27 @@ import (
 // recordSection is a section of the text of a record.
 type recordSection struct {
 	kind memory.Kind
-	// heading is the section's; one and many are the nouns of the summary.
-	heading, one, many string
+	// heading is the section's; one is the noun of the summary, and of what follows it.
+	heading, one, of string
 }
 
 // recordSections are in the order of the text: the summary of a compaction, the sections of
 // contract 6, then the memories.
 var recordSections = []recordSection{
-	{memory.SummaryItem, "Summary", "summary", "summaries"},
-	{memory.Rule, "Rules", "rule", "rules"},
-	{memory.Reference, "References", "reference", "references"},
-	{memory.Tool, "Tools", "tool", "tools"},
-	{memory.Lesson, "Lessons", "lesson", "lessons"},
-	{memory.Step, "Steps", "step", "steps"},
-	{memory.Chunk, "Code", "piece of code", "pieces of code"},
-	{memory.Task, "Tasks", "task", "tasks"},
-	{memory.Blocker, "Blockers", "blocker", "blockers"},
+	{memory.SummaryItem, "Summary", "summary", ""},
+	{memory.Rule, "Rules", "rule", ""},
+	{memory.Reference, "References", "reference", ""},
+	{memory.Tool, "Tools", "tool", ""},
+	{memory.Lesson, "Lessons", "lesson", ""},
+	{memory.Step, "Steps", "step", ""},
+	{memory.Chunk, "Code", "piece", " of code"},
+	{memory.Task, "Tasks", "task", ""},
+	{memory.Blocker, "Blockers", "blocker", ""},
 }
 
-// of returns the items of a section.
-func (s recordSection) of(record memory.ContextRecord) []memory.RecordItem {
-	var items []memory.RecordItem
-	for _, item := range record.Items {
-		if item.Type == s.kind {
-			items = append(items, item)
-		}
-	}
-	return items
+// items returns the items of a section.
+func (s recordSection) items(record memory.ContextRecord) []memory.RecordItem {
+	return slices.DeleteFunc(slices.Clone(record.Items), func(i memory.RecordItem) bool { return i.Type != s.kind })
 }
 
 // Record writes a context's record as contract 6 does. An item whose text has changed or
@@ -49,7 +44,7 @@ func Record(record memory.ContextRecord) string {
 	var b strings.Builder
 	b.WriteString("Context Used:")
 	for _, s := range recordSections {
-		items := s.of(record)
+		items := s.items(record)
 		if len(items) == 0 {
 			continue
 		}
@@ -92,14 +87,11 @@ var summaryModes = []memory.Include{memory.IncludeAgent, memory.IncludeAlways, m
 func RecordSummary(record memory.ContextRecord) string {
 	var parts []string
 	for _, s := range recordSections {
-		items := s.of(record)
+		items := s.items(record)
 		if len(items) == 0 {
 			continue
 		}
-		part := fmt.Sprintf("%d %s", len(items), s.many)
-		if len(items) == 1 {
-			part = "1 " + s.one
-		}
+		part := memory.Count(len(items), s.one) + s.of
 		switch s.kind {
 		case memory.Rule, memory.Reference, memory.Tool:
 			part += " (" + modesText(items) + ")"

@@ -182,7 +182,7 @@ func TestWriterKeepsCutCharacters(t *testing.T) {
 	text := "é \u202e 👍 line\r\nnext \x1b[0m"
 	for size := 1; size < 6; size++ {
 		var out bytes.Buffer
-		w := NewWriter(&out, nil)
+		w := NewWriter(&out, func() bool { return false })
 		for at := 0; at < len(text); at += size {
 			part := text[at:min(len(text), at+size)]
 			if n, err := io.WriteString(w, part); n != len(part) || err != nil {
@@ -200,7 +200,7 @@ func TestWriterKeepsCutCharacters(t *testing.T) {
 
 func TestWriterFlushesWhatIsCut(t *testing.T) {
 	var out bytes.Buffer
-	w := NewWriter(&out, nil)
+	w := NewWriter(&out, func() bool { return false })
 	io.WriteString(w, "cut \xe2\x80")
 	if err := w.Flush(); err != nil || out.String() != `cut \xe2\x80` {
 		t.Errorf("got %q, %v; want the bytes that are left as escapes", out.String(), err)
@@ -221,7 +221,7 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestWriterHandsOnErrors(t *testing.T) {
-	if _, err := io.WriteString(NewWriter(broken{}, nil), "x"); !errors.Is(err, io.ErrClosedPipe) {
+	if _, err := io.WriteString(NewWriter(broken{}, func() bool { return false }), "x"); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v, want the error of the writer below", err)
 	}
 }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -42,24 +43,16 @@ func StepOutcome(o memory.Outcome) string {
 	if o.OK {
 		return "ok"
 	}
-	parts := []string{"failed"}
+	text := "failed"
 	if e := o.Error; e != nil {
-		for _, part := range []string{e.Code, e.Message} {
-			if part != "" {
-				parts = append(parts, part)
-			}
-		}
+		text += when(e.Code != "", ": "+e.Code) + when(e.Message != "", ": "+e.Message)
 	}
-	return strings.Join(parts, ": ")
+	return text
 }
 
 // subject returns the target of a step, or else its input.
 func subject(st *memory.StepContent) string {
-	text := Value(st.Tool.Target)
-	if text == "" {
-		text = Value(st.Tool.Input)
-	}
-	return Shorten(text, SubjectBytes)
+	return Shorten(cmp.Or(Value(st.Tool.Target), Value(st.Tool.Input)), SubjectBytes)
 }
 
 // Value writes a JSON value on one line: a string as it is, otherwise the scalars of an

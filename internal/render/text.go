@@ -21,6 +21,14 @@ const FrameTokens = (2*FrameBytes + 6) / 7
 // MaxBytes is the length of the longest text that takes no more than some tokens.
 func MaxBytes(tokens int) int { return 7 * tokens / 2 }
 
+// when is a text, or nothing.
+func when(is bool, text string) string {
+	if !is {
+		return ""
+	}
+	return text
+}
+
 // OneLine joins the words of a text with single blanks.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 

@@ -17,14 +17,8 @@ type Writer struct {
 	tail []byte     // the beginning of a character, or a carriage return
 }
 
-// NewWriter returns a writer to out. It writes escapes of JSON while json says so;
-// nil never does.
-func NewWriter(out io.Writer, json func() bool) *Writer {
-	if json == nil {
-		json = func() bool { return false }
-	}
-	return &Writer{out: out, json: json}
-}
+// NewWriter returns a writer to out. It writes escapes of JSON while json says so.
+func NewWriter(out io.Writer, json func() bool) *Writer { return &Writer{out: out, json: json} }
 
 var _ io.Writer = (*Writer)(nil)
 

@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"maps"
 	"net/url"
 	"slices"
 
@@ -13,12 +12,9 @@ import (
 const filesPerPage = 100
 
 // code shows the indexed repositories.
-func (q *request) code() {
-	v, err := q.view("Code", "code")
-	if err == nil {
-		v.Data, err = ask(q, service.Repos, service.None{})
-	}
-	q.ok("code", v, err)
+func (q *request) code(v *view) (err error) {
+	v.Data, err = ask(q, service.Repos, service.None{})
+	return err
 }
 
 // repoPage is the files of one indexed folder.
@@ -30,49 +26,48 @@ type repoPage struct {
 }
 
 // repo shows the files of one folder, or one of them with its chunks.
-func (q *request) repo() {
-	v, err := q.view("Files", "code")
+func (q *request) repo(v *view) (err error) {
 	page := &repoPage{Part: q.r.FormValue("part"), Lang: q.r.FormValue("lang"), FilePath: q.r.FormValue("path")}
-	if err == nil {
-		page.RepoFiles, err = ask(q, service.RepoFiles, memory.RepoFilesRequest{Sandbox: q.r.PathValue("id"), Path: page.FilePath, Part: page.Part, Lang: page.Lang, Skip: q.skip(filesPerPage), Limit: filesPerPage})
-	}
-	if err == nil {
-		v.Title, v.Project = page.Sandbox.ProjectName, page.Sandbox.Project
-		for _, lang := range slices.Sorted(maps.Keys(page.Langs)) {
-			page.Languages = append(page.Languages, count{lang, page.Langs[lang]})
-		}
-		slices.SortStableFunc(page.Languages, func(a, b count) int { return cmp.Compare(b.N, a.N) })
-		page.Pager = q.pager(filesPerPage, page.Found)
-	}
 	v.Data = page
-	q.ok("repo", v, err)
+	page.RepoFiles, err = ask(q, service.RepoFiles, memory.RepoFilesRequest{Sandbox: q.r.PathValue("id"), Path: page.FilePath, Part: page.Part, Lang: page.Lang, Skip: q.skip(filesPerPage), Limit: filesPerPage})
+	if err != nil {
+		return err
+	}
+	v.Title, v.Project = page.Sandbox.ProjectName, page.Sandbox.Project
+	page.Languages = counts(page.Langs)
+	slices.SortStableFunc(page.Languages, func(a, b count) int { return cmp.Compare(b.N, a.N) })
+	page.Pager = q.pager(filesPerPage, page.Found)
+	return nil
 }
 
 // skipped shows which files of a folder the rules leave out, by a walk over it now.
-func (q *request) skipped() {
-	v, err := q.view("Files left out", "code")
-	var repos *memory.RepoList
+func (q *request) skipped(v *view) error {
+	root, err := q.folder()
 	if err == nil {
-		repos, err = ask(q, service.Repos, service.None{})
+		v.Data, err = ask(q, service.Skipped, memory.SkippedRequest{Path: root, Caller: q.caller()})
 	}
-	if err == nil {
-		at := slices.IndexFunc(repos.Repos, func(r memory.SandboxState) bool { return r.ID == q.r.PathValue("id") })
-		if at < 0 {
-			err = memory.Errorf(memory.CodeNotFound, "no indexed folder has the id %s", memory.Quote(q.r.PathValue("id")))
-		} else {
-			v.Data, err = ask(q, service.Skipped, memory.SkippedRequest{Path: repos.Repos[at].Root, Caller: q.caller()})
+	return err
+}
+
+// folder returns the path of the indexed folder that the address names.
+func (q *request) folder() (string, error) {
+	repos, err := ask(q, service.Repos, service.None{})
+	if err != nil {
+		return "", err
+	}
+	id := q.r.PathValue("id")
+	for _, r := range repos.Repos {
+		if r.ID == id {
+			return r.Root, nil
 		}
 	}
-	q.ok("skipped", v, err)
+	return "", memory.Errorf(memory.CodeNotFound, "no indexed folder has the id %s", memory.Quote(id))
 }
 
 // chunk shows a chunk as it is on disk now, through the gate.
-func (q *request) chunk() {
-	v, err := q.view("Code as it is now", "code")
-	if err == nil {
-		v.Data, err = q.item(q.r.PathValue("id"), v.Project)
-	}
-	q.ok("chunk", v, err)
+func (q *request) chunk(v *view) (err error) {
+	v.Data, err = q.item(q.r.PathValue("id"), v.Project)
+	return err
 }
 
 // item reads one memory of any kind by its id.
@@ -90,19 +85,10 @@ func (q *request) item(id, project string) (*memory.Item, error) {
 }
 
 // indexNow has a folder indexed again.
-func (q *request) indexNow() {
-	repos, err := ask(q, service.Repos, service.None{})
+func (q *request) indexNow(string) (string, url.Values, error) {
+	root, err := q.folder()
 	if err == nil {
-		at := slices.IndexFunc(repos.Repos, func(r memory.SandboxState) bool { return r.ID == q.r.PathValue("id") })
-		if at < 0 {
-			err = memory.Errorf(memory.CodeNotFound, "no indexed folder has the id %s", memory.Quote(q.r.PathValue("id")))
-		} else {
-			_, err = ask(q, service.IndexRepo, memory.IndexRequest{Path: repos.Repos[at].Root, Caller: q.caller()})
-		}
+		_, err = ask(q, service.IndexRepo, memory.IndexRequest{Path: root, Caller: q.caller()})
 	}
-	if err != nil {
-		q.refused("code", err)
-		return
-	}
-	q.to("code", url.Values{"done": {"indexing"}, "project": {q.r.PostForm.Get("project")}})
+	return "code", url.Values{"done": {"indexing"}}, err
 }

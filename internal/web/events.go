@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -65,9 +66,8 @@ func (q *request) events() {
 // live is one live part of a page as it is now.
 func (q *request) live(part string) ([]byte, error) {
 	v := view{Visit: q.visit, Project: q.r.FormValue("project")}
-	page, name := "overview", "live-overview"
-	if part == "live-code" {
-		page, name = "code", "live-code"
+	page := strings.TrimPrefix(part, "live-")
+	if page == "code" {
 		repos, err := ask(q, service.Repos, service.None{})
 		if err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func (q *request) live(part string) ([]byte, error) {
 		v.Data = &overviewPage{Status: status, Counts: countsOf(status.Records)}
 	}
 	var text bytes.Buffer
-	err := q.site.pages[page].ExecuteTemplate(&text, name, v)
+	err := q.site.pages[page].ExecuteTemplate(&text, part, v)
 	return text.Bytes(), err
 }
 

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"maps"
@@ -24,9 +25,7 @@ func (s *Site) functions() template.FuncMap {
 		"bar":     func(x float64) int { return int(min(max(x, 0), 1)*100 + .5) },
 		"share":   func(x float64) string { return fmt.Sprintf("%.2f", x) },
 		"percent": func(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) },
-		"part": func(n, of int) float64 {
-			return float64(n) / float64(max(of, 1))
-		},
+		"part":    func(n, of int) float64 { return float64(n) / float64(max(of, 1)) },
 		"count":   memory.Count,
 		"grouped": grouped,
 		"took":    func(m memory.Millis) string { return fmt.Sprintf("%.1f ms", float64(m)/1e6) },
@@ -36,19 +35,22 @@ func (s *Site) functions() template.FuncMap {
 		"skip":    skipText,
 		"tasks":   taskLines,
 		"label":   func(project string, i memory.Item) label { return labels{project: project}.labelOf(i) },
-		"cut":     func(text string, n int) string { return cutTo(text, n) },
+		"cut":     cutTo,
 		"asked":   func(r memory.Receipt) string { return cutTo(r.Request.Asked(), 160) },
 		"held":    held,
 		"minus":   func(a, b int) int { return a - b },
 		"list":    func(of ...string) []string { return of },
-		"sorted": func(m map[string]int) []count {
-			var all []count
-			for _, name := range slices.Sorted(maps.Keys(m)) {
-				all = append(all, count{name, m[name]})
-			}
-			return all
-		},
+		"sorted":  counts,
 	}
+}
+
+// counts lists counts in the order of their names.
+func counts(m map[string]int) []count {
+	var all []count
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, count{name, m[name]})
+	}
+	return all
 }
 
 // held says in words what an answer held.
@@ -69,7 +71,7 @@ func held(r memory.Receipt) string {
 
 // reasons say why something was withheld.
 var reasons = map[memory.Reason]string{
-	memory.BelowThreshold: "below the floor of relevance", memory.Gone: "gone", memory.Outside: "outside of its folder", memory.Binary: "no text any more",
+	memory.BelowThreshold: "below the threshold of relevance", memory.Gone: "gone", memory.Outside: "outside of its folder", memory.Binary: "no text any more",
 	memory.Changed: "changed on disk since", memory.Unreadable: "cannot be read", memory.Duplicate: "the same as another one", memory.OverBudget: "no room in the budget of tokens",
 	memory.OverLimit: "more than were asked for", memory.TooSlow: "could not be read in time", memory.Removed: "taken out by hand", memory.NextStart: "from the next session on",
 	memory.Disabled: "switched off", memory.ByHand: "included by hand only", memory.NotFound: "not found", memory.Ambiguous: "several begin so",
@@ -77,12 +79,7 @@ var reasons = map[memory.Reason]string{
 }
 
 // reasonText is a reason in words; one of a newer version is shown as it is.
-func reasonText(r memory.Reason) string {
-	if text, known := reasons[r]; known {
-		return text
-	}
-	return string(r)
-}
+func reasonText(r memory.Reason) string { return cmp.Or(reasons[r], string(r)) }
 
 // skips say why files are left out of an index, where the word of the code source does not.
 var skips = map[string]string{
@@ -90,12 +87,7 @@ var skips = map[string]string{
 	"data": "data, not written by hand", "symbolic_link": "a symbolic link", "not_a_file": "not a regular file", "nested_repository": "a repository of its own", "odd_name": "with a name that is not UTF-8",
 }
 
-func skipText(reason string) string {
-	if text, known := skips[reason]; known {
-		return text
-	}
-	return reason
-}
+func skipText(reason string) string { return cmp.Or(skips[reason], reason) }
 
 // cutTo returns a text of at most n characters, in one line.
 func cutTo(text string, n int) string {

@@ -12,13 +12,10 @@ import (
 
 const logLines = 100
 
-// finding is one thing that was looked at. Level is ok, note or failed.
-type finding struct{ Check, Level, Detail, Hint string }
-
 // healthPage is how the daemon is.
 type healthPage struct {
 	*memory.Status
-	Findings []finding
+	Findings []render.Finding
 	Dead     []memory.DeadJob
 	Log      *memory.LogLines
 	Report   *memory.CheckReport // nil if it was not asked for
@@ -29,97 +26,62 @@ type healthPage struct {
 type figure struct{ Name, Value, Means string }
 
 // health shows what is wrong, and what to do about it.
-func (q *request) health() {
-	v, err := q.view("Health", "health")
+func (q *request) health(v *view) (err error) {
 	page := &healthPage{}
 	v.Data = page
-	if err == nil {
-		page.Status, err = ask(q, service.Status, service.None{})
+	if page.Status, err = ask(q, service.Status, service.None{}); err != nil {
+		return err
 	}
-	var dead *memory.DeadJobList
-	if err == nil {
-		dead, err = ask(q, service.DeadJobs, service.None{})
+	dead, err := ask(q, service.DeadJobs, service.None{})
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		page.Log, err = ask(q, service.Log, memory.LogRequest{Lines: logLines})
+	if page.Log, err = ask(q, service.Log, memory.LogRequest{Lines: logLines}); err != nil {
+		return err
 	}
-	var repos *memory.RepoList
-	if err == nil {
-		repos, err = ask(q, service.Repos, service.None{})
+	repos, err := ask(q, service.Repos, service.None{})
+	if err != nil {
+		return err
 	}
-	if err == nil && q.r.FormValue("check") != "" {
+	if q.r.FormValue("check") != "" {
 		page.Report, err = ask(q, service.Check, service.None{})
 	}
-	if err == nil {
-		page.Dead, page.Figures = dead.Jobs, figures(page.Status)
-		page.Findings = findings(page, repos.Repos)
-	}
-	q.ok("health", v, err)
+	page.Dead, page.Figures = dead.Jobs, figures(page.Status)
+	page.Findings = findings(page, repos.Repos)
+	return err
 }
 
 // findings are those of `recalld doctor` that a daemon that runs can say of itself.
-func findings(p *healthPage, repos []memory.SandboxState) []finding {
-	var all []finding
-	add := func(check, level, hint, format string, args ...any) {
-		all = append(all, finding{check, level, fmt.Sprintf(format, args...), hint})
+func findings(p *healthPage, repos []memory.SandboxState) []render.Finding {
+	all := render.Findings(p.Status, repos)
+	add := func(check string, level render.Level, hint, format string, args ...any) {
+		all = append(all, render.Finding{Check: check, Level: level, Detail: fmt.Sprintf(format, args...), Hint: hint})
 	}
-	add("daemon", "ok", "", "%s, process %d, version %s, protocol %d", p.State, p.PID, p.Version, p.Protocol)
 	if p.Damage != nil {
-		add("store", "failed", "run 'recalld doctor'", "%s", p.Damage.Text())
-	}
-	if p.ReadOnly != "" {
-		add("disk", "failed", "make room or make the disk writable; writing goes on by itself", "%s", p.ReadOnly)
-	}
-	for _, c := range p.Collections {
-		level, hint := "ok", ""
-		if c.State == memory.CollectionUnavailable {
-			level, hint = "note", "answers come without these vectors until the model is back"
-		}
-		add("vectors "+c.Name, level, hint, "%s, %d of %d documents embedded%s", c.Text(), c.Embedded, c.Documents, prefixed(": ", c.Error))
-	}
-	for _, r := range repos {
-		label := memory.ProjectLabel(r.ProjectName, r.Project)
-		switch {
-		case !r.GoneAt.IsZero():
-			add("index "+label, "note", "", "the folder %s is gone", r.Root)
-		case r.Paused:
-			add("index "+label, "note", "run 'recalld resume' there", "indexing of %s is paused", r.Root)
-		case r.Failed():
-			add("index "+label, "failed", "index it again on the page Code", "%s", r.LastError)
-		}
-	}
-	if p.Code.Paused {
-		add("background", "note", "run 'recalld resume'", "all background work is paused")
+		add("store", render.FindingFailed, "run 'recalld doctor'", "%s", p.Damage.Text())
 	}
 	if len(p.Dead) > 0 {
-		add("queue", "failed", "requeue below", "%s given up", memory.Count(len(p.Dead), "job"))
+		add("queue", render.FindingFailed, "requeue below", "%s given up", memory.Count(len(p.Dead), "job"))
 	} else {
-		add("queue", "ok", "", "no job was given up")
+		add("queue", render.FindingOK, "", "no job was given up")
 	}
 	for _, w := range p.Waiting {
-		add("consent", "note", "run 'recalld trust' there", "files of %s wait to be agreed to", w.Root)
+		add("consent", render.FindingNote, "run 'recalld trust' there", "files of %s wait to be agreed to", w.Root)
 	}
 	for _, note := range p.Notes {
-		add("settings", "note", "", "%s", note)
+		add("settings", render.FindingNote, "", "%s", note)
 	}
 	if p.Report != nil {
 		switch {
 		case p.Report.Busy:
-			add("every value", "note", "check again", "writes went on meanwhile: nothing can be said")
+			add("every value", render.FindingNote, "check again", "writes went on meanwhile: nothing can be said")
 		case p.Report.Total == 0:
-			add("every value", "ok", "", "every value is sound (read in %.1f s)", float64(p.Report.Took)/1e9)
+			add("every value", render.FindingOK, "", "every value is sound (read in %.1f s)", float64(p.Report.Took)/1e9)
 		default:
-			add("every value", "failed", "run 'recalld doctor --repair'", "%s: %s", memory.Count(p.Report.Total, "problem"), strings.Join(p.Report.Problems, "; "))
+			add("every value", render.FindingFailed, "run 'recalld doctor --repair'", "%s: %s", memory.Count(p.Report.Total, "problem"), strings.Join(p.Report.Problems, "; "))
 		}
 	}
 	return all
-}
-
-func prefixed(prefix, text string) string {
-	if text == "" {
-		return ""
-	}
-	return prefix + text
 }
 
 // figures are the metrics in words, with their units.
@@ -158,10 +120,7 @@ func limitText(most int64) string {
 }
 
 // requeue gives a dead job another try.
-func (q *request) requeue() {
-	if _, err := ask(q, service.RequeueJob, memory.RequeueRequest{ID: q.r.PathValue("id")}); err != nil {
-		q.refused("health", err)
-		return
-	}
-	q.to("health", url.Values{"done": {"requeued"}, "project": {q.r.PostForm.Get("project")}})
+func (q *request) requeue(string) (string, url.Values, error) {
+	_, err := ask(q, service.RequeueJob, memory.RequeueRequest{ID: q.r.PathValue("id")})
+	return "health", url.Values{"done": {"requeued"}}, err
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"errors"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -43,19 +42,18 @@ type tab struct {
 }
 
 // lessons shows a page of the lessons of a project.
-func (q *request) lessons() {
-	v, err := q.view("Lessons", "lessons")
+func (q *request) lessons(v *view) error {
 	t := &lessonTable{Sort: q.choice("sort", "newest", "oldest", "worked", "failed"), List: q.choice("list", inUse, pinned, changed, withdrawn)}
 	v.Data = t
-	if err == nil && len(v.Projects) > 0 {
-		var list *memory.LessonList
-		list, err = ask(q, service.Lessons, memory.LessonsRequest{
+	if len(v.Projects) > 0 {
+		list, err := ask(q, service.Lessons, memory.LessonsRequest{
 			Project: v.Project, Words: v.Query, Pinned: t.List == pinned, Stale: t.List == changed, Withdrawn: t.List == withdrawn,
 			Order: memory.LessonOrder(t.Sort), Skip: q.skip(perPage), Limit: perPage, Caller: q.caller(),
 		})
-		if err == nil {
-			t.Items, t.Total, t.pager = list.Lessons, list.Total, q.pager(perPage, list.Found)
+		if err != nil {
+			return err
 		}
+		t.Items, t.Total, t.pager = list.Lessons, list.Total, q.pager(perPage, list.Found)
 	}
 	for _, name := range []string{inUse, pinned, changed, withdrawn} {
 		values := url.Values{"project": {v.Project}, "list": {name}, "sort": {t.Sort}}
@@ -64,7 +62,7 @@ func (q *request) lessons() {
 		}
 		t.Tabs = append(t.Tabs, tab{map[string]string{inUse: "In use", pinned: "Pinned", changed: "Code changed since", withdrawn: "Withdrawn"}[name], Root + "lessons?" + values.Encode(), name == t.List})
 	}
-	q.ok("lessons", v, err)
+	return nil
 }
 
 // lessonPage is one lesson with its history.
@@ -74,20 +72,12 @@ type lessonPage struct {
 }
 
 // lesson shows one lesson whole.
-func (q *request) lesson() {
-	v, err := q.view("Lesson", "lessons")
+func (q *request) lesson(v *view) error {
+	h, err := ask(q, service.Lesson, memory.LessonRequest{ID: q.r.PathValue("id"), Project: v.Project, Handouts: true, Caller: q.caller()})
 	if err == nil {
-		var h *memory.LessonHistory
-		if h, err = q.read(v.Project); err == nil {
-			v.Data = lessonPage{h, outcomes(h)}
-		}
+		v.Data = lessonPage{h, outcomes(h)}
 	}
-	q.ok("lesson", v, err)
-}
-
-// read returns the lesson that the address names.
-func (q *request) read(project string) (*memory.LessonHistory, error) {
-	return ask(q, service.Lesson, memory.LessonRequest{ID: q.r.PathValue("id"), Project: project, Handouts: q.r.Method != http.MethodPost, Caller: q.caller()})
+	return err
 }
 
 // outcomes draws the share of attempts that worked, as it was told over time, and verdicts.
@@ -113,11 +103,9 @@ func outcomes(h *memory.LessonHistory) *chart {
 }
 
 // retract keeps a lesson and has it recalled no more: a lesson about it says why.
-func (q *request) retract() {
-	q.change(func(i *memory.LessonHistory, project string) (string, url.Values, error) {
-		by, err := q.withdraw([]string{i.Lesson.ID}, project, i.Lesson.Context)
-		return "lessons", url.Values{"done": {"retracted"}, "undo": {i.Lesson.ID}, "by": {by}}, err
-	})
+func (q *request) retract(i *memory.LessonHistory, project string) (string, url.Values, error) {
+	by, err := q.withdraw([]string{i.Lesson.ID}, project, i.Lesson.Context)
+	return "lessons", url.Values{"done": {"retracted"}, "undo": {i.Lesson.ID}, "by": {by}}, err
 }
 
 // withdraw retracts lessons by the sentence of the form, and returns the lesson that says it.
@@ -137,81 +125,71 @@ func (q *request) withdraw(ids []string, project, context string) (by string, er
 }
 
 // supersede puts another lesson in the place of one.
-func (q *request) supersede() {
-	q.change(func(i *memory.LessonHistory, project string) (string, url.Values, error) {
-		kept, err := ask(q, service.Remember, memory.RememberRequest{
-			Lesson: q.r.PostForm.Get("lesson"), Context: q.r.PostForm.Get("context"), Command: q.r.PostForm.Get("command"),
-			Type: i.Type, Tags: i.Tags, Supersedes: []string{i.Lesson.ID}, Project: project, Caller: q.caller(),
-		})
-		if err != nil {
-			return "", nil, err
-		}
-		return "lessons/" + url.PathEscape(kept.ID), url.Values{"done": {"superseded"}, "undo": {i.Lesson.ID}, "by": {kept.ID}}, nil
+func (q *request) supersede(i *memory.LessonHistory, project string) (string, url.Values, error) {
+	kept, err := ask(q, service.Remember, memory.RememberRequest{
+		Lesson: q.r.PostForm.Get("lesson"), Context: q.r.PostForm.Get("context"), Command: q.r.PostForm.Get("command"),
+		Type: i.Type, Tags: i.Tags, Supersedes: []string{i.Lesson.ID}, Project: project, Caller: q.caller(),
 	})
+	if err != nil {
+		return "", nil, err
+	}
+	return "lessons/" + url.PathEscape(kept.ID), url.Values{"done": {"superseded"}, "undo": {i.Lesson.ID}, "by": {kept.ID}}, nil
 }
 
 // restore brings a withdrawn lesson back.
-func (q *request) restore() {
-	q.change(func(i *memory.LessonHistory, project string) (string, url.Values, error) {
-		_, err := ask(q, service.RestoreLesson, memory.RestoreLessonRequest{ID: i.Lesson.ID, Project: project, Caller: q.caller()})
-		return "lessons/" + url.PathEscape(i.Lesson.ID), url.Values{"done": {"restored"}}, err
-	})
+func (q *request) restore(i *memory.LessonHistory, project string) (string, url.Values, error) {
+	_, err := ask(q, service.RestoreLesson, memory.RestoreLessonRequest{ID: i.Lesson.ID, Project: project, Caller: q.caller()})
+	return "lessons/" + url.PathEscape(i.Lesson.ID), url.Values{"done": {"restored"}}, err
 }
 
 // undo brings a lesson back that was just withdrawn, and forgets the one that was told for
 // that, unless it was told before or elsewhere, too.
-func (q *request) undo() {
-	q.change(func(i *memory.LessonHistory, project string) (string, url.Values, error) {
-		by := q.r.PostForm.Get("by")
-		if i.Withdrawn == nil || i.Withdrawn.By != by || by == "" {
-			return "", nil, &memory.Error{Code: memory.CodeConflict, Field: "by", Message: "something else has changed the lesson since", Hint: "its page shows how it stands now"}
-		}
-		if _, err := ask(q, service.RestoreLesson, memory.RestoreLessonRequest{ID: i.Lesson.ID, Project: project, Caller: q.caller()}); err != nil {
-			return "", nil, err
-		}
-		told, err := ask(q, service.Lesson, memory.LessonRequest{ID: by, Project: project, Caller: q.caller()})
-		if err == nil && told.Seen == 1 && len(told.Observations) == 1 && told.Observations[0].Agent == Client {
-			_, err = ask(q, service.Forget, memory.ForgetRequest{IDs: []string{by}})
-		}
-		if memory.CodeOf(err) == memory.CodeNotFound {
-			err = nil // it was forgotten meanwhile
-		}
-		return "lessons/" + url.PathEscape(i.Lesson.ID), url.Values{"done": {"undone"}}, err
-	})
+func (q *request) undo(i *memory.LessonHistory, project string) (string, url.Values, error) {
+	by := q.r.PostForm.Get("by")
+	if i.Withdrawn == nil || i.Withdrawn.By != by || by == "" {
+		return "", nil, &memory.Error{Code: memory.CodeConflict, Field: "by", Message: "something else has changed the lesson since", Hint: "its page shows how it stands now"}
+	}
+	if _, err := ask(q, service.RestoreLesson, memory.RestoreLessonRequest{ID: i.Lesson.ID, Project: project, Caller: q.caller()}); err != nil {
+		return "", nil, err
+	}
+	told, err := ask(q, service.Lesson, memory.LessonRequest{ID: by, Project: project, Caller: q.caller()})
+	if err == nil && told.Seen == 1 && len(told.Observations) == 1 && told.Observations[0].Agent == Client {
+		_, err = ask(q, service.Forget, memory.ForgetRequest{IDs: []string{by}})
+	}
+	if memory.CodeOf(err) == memory.CodeNotFound {
+		err = nil // it was forgotten meanwhile
+	}
+	return "lessons/" + url.PathEscape(i.Lesson.ID), url.Values{"done": {"undone"}}, err
 }
 
 // mark pins a lesson or makes it private, or takes that back. To share it again its box must be
 // ticked: what leaves the machine may not come back.
-func (q *request) mark() {
-	q.change(func(i *memory.LessonHistory, project string) (string, url.Values, error) {
-		form := q.r.PostForm
-		req := memory.MarkLessonRequest{ID: i.Lesson.ID, Project: project, Caller: q.caller()}
-		var done string
-		if form.Has("pinned") {
-			on := form.Get("pinned") == "1"
-			req.Pinned, done = &on, map[bool]string{true: "pinned", false: "unpinned"}[on]
+func (q *request) mark(i *memory.LessonHistory, project string) (string, url.Values, error) {
+	form := q.r.PostForm
+	req := memory.MarkLessonRequest{ID: i.Lesson.ID, Project: project, Caller: q.caller()}
+	var done string
+	if form.Has("pinned") {
+		on := form.Get("pinned") == "1"
+		req.Pinned, done = &on, map[bool]string{true: "pinned", false: "unpinned"}[on]
+	}
+	if form.Has("private") {
+		on := form.Get("private") == "1"
+		if !on && form.Get("sure") == "" {
+			return "", nil, memory.Invalid("sure", "ticked", "is not ticked, and what is shared may not come back")
 		}
-		if form.Has("private") {
-			on := form.Get("private") == "1"
-			if !on && form.Get("sure") == "" {
-				return "", nil, memory.Invalid("sure", "ticked", "is not ticked, and what is shared may not come back")
-			}
-			req.Private, done = &on, map[bool]string{true: "private", false: "shared"}[on]
-		}
-		_, err := ask(q, service.MarkLesson, req)
-		values := url.Values{"done": {done}}
-		if _, ok := markUndos[done]; ok {
-			values.Set("undo", i.Lesson.ID)
-		}
-		return "lessons/" + url.PathEscape(i.Lesson.ID), values, err
-	})
+		req.Private, done = &on, map[bool]string{true: "private", false: "shared"}[on]
+	}
+	_, err := ask(q, service.MarkLesson, req)
+	values := url.Values{"done": {done}}
+	if _, ok := markUndos[done]; ok {
+		values.Set("undo", i.Lesson.ID)
+	}
+	return "lessons/" + url.PathEscape(i.Lesson.ID), values, err
 }
 
 // forget removes a lesson for good, if its box is ticked.
-func (q *request) forget() {
-	q.change(func(i *memory.LessonHistory, _ string) (string, url.Values, error) {
-		return "lessons", url.Values{"done": {"forgotten"}}, q.forgetAll([]string{i.Lesson.ID})
-	})
+func (q *request) forget(i *memory.LessonHistory, _ string) (string, url.Values, error) {
+	return "lessons", url.Values{"done": {"forgotten"}}, q.forgetAll([]string{i.Lesson.ID})
 }
 
 func (q *request) forgetAll(ids []string) error {
@@ -222,28 +200,15 @@ func (q *request) forgetAll(ids []string) error {
 	return err
 }
 
-// change carries out a change of the lesson that the address names, and sends the browser to
-// where it shows.
-func (q *request) change(do func(i *memory.LessonHistory, project string) (path string, values url.Values, err error)) {
-	project := q.r.PostForm.Get("project")
-	i, err := q.read(project)
-	var path string
-	var values url.Values
-	if err == nil {
-		path, values, err = do(i, project)
-	}
-	if err != nil {
-		q.refused("lessons", err)
-		return
-	}
-	values.Set("project", project)
-	q.to(path, values)
-}
-
-// refused shows why a change was not made.
-func (q *request) refused(page string, err error) {
-	v, _ := q.view("Not done", page)
-	q.ok("error", v, err)
+// ofLesson makes a change of the lesson that the address names.
+func ofLesson(do func(q *request, i *memory.LessonHistory, project string) (string, url.Values, error)) func(*request) {
+	return change("lessons", func(q *request, project string) (string, url.Values, error) {
+		i, err := ask(q, service.Lesson, memory.LessonRequest{ID: q.r.PathValue("id"), Project: project, Caller: q.caller()})
+		if err != nil {
+			return "", nil, err
+		}
+		return do(q, i, project)
+	})
 }
 
 // bulkPage asks whether several lessons are to be changed.

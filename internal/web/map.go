@@ -43,26 +43,27 @@ type group struct {
 }
 
 // plot shows the map of all memories.
-func (q *request) plot() {
-	v, err := q.view("Map", "map")
-	page := &mapPage{}
-	if err == nil {
-		page.MemoryMap, err = ask(q, service.Map, memory.MapRequest{Again: q.r.FormValue("again") != ""})
+func (q *request) plot(v *view) error {
+	m, err := ask(q, service.Map, memory.MapRequest{Again: q.r.FormValue("again") != ""})
+	if err != nil {
+		return err
 	}
-	if err == nil && page.Ready {
-		page.Number = page.At.UnixMilli()
-		page.Twins = q.groups(page.MemoryMap, page.MemoryMap.Twins)
-		page.Squares = q.groups(page.MemoryMap, staleSquares(page.MemoryMap))
-		names := map[string]string{}
-		for _, p := range v.Projects {
-			names[p.ID] = p.Name
-		}
-		for _, id := range page.Projects {
-			page.Names = append(page.Names, cmp.Or(names[id], id))
-		}
-	}
+	page := &mapPage{MemoryMap: m}
 	v.Data = page
-	q.ok("map", v, err)
+	if !m.Ready {
+		return nil
+	}
+	page.Number = m.At.UnixMilli()
+	page.Twins = q.groups(m, m.Twins)
+	page.Squares = q.groups(m, staleSquares(m))
+	names := map[string]string{}
+	for _, p := range v.Projects {
+		names[p.ID] = p.Name
+	}
+	for _, id := range m.Projects {
+		page.Names = append(page.Names, cmp.Or(names[id], id))
+	}
+	return nil
 }
 
 // staleSquares returns the lessons of each square that is stale, most first.
@@ -164,36 +165,30 @@ type chosenPage struct {
 }
 
 // choose shows the lessons among chosen points, to be cleaned up.
-func (q *request) choose() {
-	v, err := q.view("Chosen on the map", "map")
-	page := &chosenPage{}
-	var m *memory.MemoryMap
-	if err == nil {
-		m, err = q.latest()
+func (q *request) choose(v *view) error {
+	m, err := q.latest()
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		for word := range strings.SplitSeq(q.r.PostForm.Get("places"), ",") {
-			i, failed := strconv.Atoi(word)
-			switch {
-			case failed != nil || i < 0 || i >= len(m.IDs):
-				err = memory.Invalid("places", "numbers of points", "%s is none", memory.Quote(word))
-			case m.Kinds[m.Kind[i]] != memory.Lesson || m.Projects[m.Project[i]] != v.Project:
+	page := &chosenPage{}
+	v.Data = page
+	for word := range strings.SplitSeq(q.r.PostForm.Get("places"), ",") {
+		i, failed := strconv.Atoi(word)
+		switch {
+		case failed != nil || i < 0 || i >= len(m.IDs):
+			return memory.Invalid("places", "numbers of points", "%s is none", memory.Quote(word))
+		case m.Kinds[m.Kind[i]] != memory.Lesson || m.Projects[m.Project[i]] != v.Project:
+			page.Others++
+		case len(page.Lessons) == maxChosen:
+			page.Left++
+		default:
+			h, missing := ask(q, service.Lesson, memory.LessonRequest{ID: m.IDs[i], Project: v.Project, Caller: q.caller()})
+			if missing != nil {
 				page.Others++
-			case len(page.Lessons) == maxChosen:
-				page.Left++
-			default:
-				h, missing := ask(q, service.Lesson, memory.LessonRequest{ID: m.IDs[i], Project: v.Project, Caller: q.caller()})
-				if missing != nil {
-					page.Others++
-					continue
-				}
-				page.Lessons = append(page.Lessons, *h)
+				continue
 			}
-			if err != nil {
-				break
-			}
+			page.Lessons = append(page.Lessons, *h)
 		}
 	}
-	v.Data = page
-	q.ok("chosen", v, err)
+	return nil
 }

@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -43,24 +42,21 @@ func (a answers) HitRate() float64     { return float64(a.Hits) / float64(max(a.
 func (a answers) SilenceRate() float64 { return float64(a.Silent) / float64(max(a.Questions, 1)) }
 
 // overview shows what there is.
-func (q *request) overview() {
-	v, err := q.view("Overview", "overview")
-	page := &overviewPage{}
-	if err == nil {
-		page.Status, err = ask(q, service.Status, service.None{})
+func (q *request) overview(v *view) error {
+	status, err := ask(q, service.Status, service.None{})
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		page.Counts = countsOf(page.Records)
-		var activity *memory.Activity
-		if activity, err = ask(q, service.Activity, memory.ActivityRequest{Days: overviewDays, Caller: q.caller()}); err == nil {
-			page.Added = barsOf(activity)
-		}
+	activity, err := ask(q, service.Activity, memory.ActivityRequest{Days: overviewDays, Caller: q.caller()})
+	if err != nil {
+		return err
 	}
-	if err == nil && len(v.Projects) > 0 {
+	page := &overviewPage{Status: status, Counts: countsOf(status.Records), Added: barsOf(activity)}
+	v.Data = page
+	if len(v.Projects) > 0 {
 		page.Answers, err = q.lastAnswers(v.Project)
 	}
-	v.Data = page
-	q.ok("overview", v, err)
+	return err
 }
 
 // lastAnswers returns the last answers of a project. Questions that this page asked, and what
@@ -99,37 +95,28 @@ type searchPage struct {
 	Labels           labels // of what was withheld
 }
 
-// maxLeast is what the least relevance may be.
-const leastLimit = "a number from 0 to 1"
-
 // search shows what a question finds, with the parts of each score.
-func (q *request) search() {
-	v, err := q.view("Search", "search")
+func (q *request) search(v *view) (err error) {
 	page := &searchPage{Kinds: []string{"lesson", "step", "chunk", "task", "rule", "reference", "tool"}, Kind: q.r.FormValue("kind"), Tag: q.r.FormValue("tag"), Least: q.r.FormValue("least")}
 	v.Data = page
-	if err == nil && v.Query != "" {
-		req := memory.RecallRequest{Query: v.Query, Project: v.Project, Explain: true, Limit: 20, MaxTokens: memory.MaxTokens, Caller: q.caller()}
-		if page.Kind != "" {
-			req.Kinds = []memory.Kind{memory.Kind(page.Kind)}
-		}
-		if page.Tag != "" {
-			req.Filters = &memory.Filters{Tag: page.Tag}
-		}
-		if page.Least != "" {
-			n, failed := strconv.ParseFloat(page.Least, 64)
-			if failed != nil || !(n >= 0 && n <= 1) { // NaN is neither
-				err = memory.Invalid("least", leastLimit, "%s is not one", memory.Quote(page.Least))
-			}
-			req.MinRelevance = &n
-		}
-		if err == nil {
-			page.RecallResponse, err = ask(q, service.Recall, req)
-		}
-		if err == nil {
-			page.Labels = q.named(v.Project, unnamed(page.Withheld))
-		}
+	if v.Query == "" {
+		return nil
 	}
-	q.ok("search", v, err)
+	req := memory.RecallRequest{Query: v.Query, Project: v.Project, Explain: true, Limit: 20, MaxTokens: memory.MaxTokens, Caller: q.caller()}
+	if page.Kind != "" {
+		req.Kinds = []memory.Kind{memory.Kind(page.Kind)}
+	}
+	if page.Tag != "" {
+		req.Filters = &memory.Filters{Tag: page.Tag}
+	}
+	if req.MinRelevance, err = q.decimal("least", 1); err != nil {
+		return err
+	}
+	if page.RecallResponse, err = ask(q, service.Recall, req); err != nil {
+		return err
+	}
+	page.Labels = q.named(v.Project, unnamed(page.Withheld))
+	return nil
 }
 
 // receiptList is a page of the ledger.
@@ -142,20 +129,20 @@ type receiptList struct {
 const receiptsPerPage = 50
 
 // contexts lists what was handed out, newest first.
-func (q *request) contexts() {
-	v, err := q.view("Context used", "context")
+func (q *request) contexts(v *view) error {
 	page := &receiptList{Session: q.r.FormValue("session")}
 	v.Data = page
-	if err == nil && len(v.Projects) > 0 {
-		var list *memory.ReceiptList
-		list, err = ask(q, service.Receipts, memory.ReceiptsRequest{Project: v.Project, SessionID: page.Session, Before: q.r.FormValue("before"), Limit: receiptsPerPage, Caller: q.caller()})
-		if err == nil {
-			if page.Receipts = list.Receipts; list.More && len(list.Receipts) > 0 {
-				page.Older = q.with("before", list.Receipts[len(list.Receipts)-1].ID)
-			}
-		}
+	if len(v.Projects) == 0 {
+		return nil
 	}
-	q.ok("contexts", v, err)
+	list, err := ask(q, service.Receipts, memory.ReceiptsRequest{Project: v.Project, SessionID: page.Session, Before: q.r.FormValue("before"), Limit: receiptsPerPage, Caller: q.caller()})
+	if err != nil {
+		return err
+	}
+	if page.Receipts = list.Receipts; list.More && len(list.Receipts) > 0 {
+		page.Older = q.with("before", list.Receipts[len(list.Receipts)-1].ID)
+	}
+	return nil
 }
 
 // contextPage is one answer or context: what it held, and what is different from the one
@@ -177,23 +164,15 @@ func (p contextPage) State(i memory.ReceiptItem) memory.Reason { return p.States
 
 // itemName is what names an item: the entry, or the memory.
 func itemName(i memory.ReceiptItem) string {
-	name := i.Name
-	if name == "" {
-		name = i.ID
-	}
-	return string(i.Kind) + "\x00" + i.Server + "\x00" + name
+	return string(i.Kind) + "\x00" + i.Server + "\x00" + cmp.Or(i.Name, i.ID)
 }
 
 // context shows exactly what one answer or context held.
-func (q *request) context() {
-	v, err := q.view("Context", "context")
-	page := contextPage{Texts: map[string]string{}, States: map[string]memory.Reason{}}
-	if err == nil {
-		page.Receipt, err = ask(q, service.Receipt, memory.ReceiptRequest{ID: q.r.PathValue("id")})
-	}
-	if err != nil {
-		q.ok("context", v, err)
-		return
+func (q *request) context(v *view) (err error) {
+	page := &contextPage{Texts: map[string]string{}, States: map[string]memory.Reason{}}
+	v.Data = page
+	if page.Receipt, err = ask(q, service.Receipt, memory.ReceiptRequest{ID: q.r.PathValue("id")}); err != nil {
+		return err
 	}
 	v.Project, page.Budget = page.Project, cmp.Or(page.Budget, page.Request.MaxTokens)
 	if page.Session != "" {
@@ -209,8 +188,7 @@ func (q *request) context() {
 			}
 		}
 	}
-	v.Data = page
-	q.ok("context", v, nil)
+	return nil
 }
 
 // unnamed are the ids of what only a title can name.
@@ -272,40 +250,31 @@ type replayPage struct {
 }
 
 // replay asks past questions again.
-func (q *request) replay() {
-	v, err := q.view("Replay", "replay")
+func (q *request) replay(v *view) error {
 	page := &replayPage{Days: q.number("days", 1, 366, 7), Limit: q.number("limit", 1, 200, 20), Embedder: q.r.FormValue("embedder"), Weight: q.r.FormValue("weight"),
 		Least: q.r.FormValue("least"), Kind: q.choice("kind", "lesson", "step", "chunk", "task")}
 	v.Data = page
-	if err == nil {
-		var status *memory.Status
-		if status, err = ask(q, service.Status, service.None{}); err == nil {
-			for _, c := range status.Collections {
-				page.Models = append(page.Models, c.Model)
-			}
-		}
+	status, err := ask(q, service.Status, service.None{})
+	if err != nil {
+		return err
 	}
-	if err != nil || q.r.FormValue("run") == "" || len(v.Projects) == 0 {
-		q.ok("replay", v, err)
-		return
+	for _, c := range status.Collections {
+		page.Models = append(page.Models, c.Model)
+	}
+	if q.r.FormValue("run") == "" || len(v.Projects) == 0 {
+		return nil
 	}
 	req := memory.ReplayRequest{Project: v.Project, Since: q.site.opts.Now().Add(-time.Duration(page.Days) * 24 * time.Hour), Limit: page.Limit, Embedder: page.Embedder, Caller: q.caller()}
-	if page.Weight != "" {
-		n, failed := strconv.ParseFloat(page.Weight, 64)
-		if failed != nil || !(n >= 0 && n <= memory.MaxVectorWeight) {
-			err = memory.Invalid("weight", "a number from 0 to 10", "%s is not one", memory.Quote(page.Weight))
-		}
-		req.VectorWeight = &n
+	if req.VectorWeight, err = q.decimal("weight", memory.MaxVectorWeight); err != nil {
+		return err
 	}
-	if page.Least != "" {
-		n, failed := strconv.ParseFloat(page.Least, 64)
-		if failed != nil || !(n >= 0 && n <= 1) {
-			err = memory.Invalid("least", leastLimit, "%s is not one", memory.Quote(page.Least))
-		}
-		req.MinRelevance = map[memory.Kind]float64{memory.Kind(page.Kind): n}
+	least, err := q.decimal("least", 1)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		page.Replayed, err = service.Replay.Do(q.r.Context(), q.site.opts.Service, req, nil)
+	if least != nil {
+		req.MinRelevance = map[memory.Kind]float64{memory.Kind(page.Kind): *least}
 	}
-	q.ok("replay", v, err)
+	page.Replayed, err = service.Replay.Do(q.r.Context(), q.site.opts.Service, req, nil)
+	return err
 }

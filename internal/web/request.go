@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -51,6 +52,38 @@ var notices = map[string]string{
 	"private":  "The lesson is kept on this machine: " + memory.PrivateNote + ".",
 	"shared":   "The lesson may be shared again: with the team, if the project is, and in the repository's log when it is told again.",
 	"requeued": "The job gets another try.", "indexing": "The folder is being indexed; the list below says how far it is.",
+}
+
+// page serves a page below a title, with its place in the menu; fill adds what it shows.
+func page(name, title, menu string, fill func(*request, *view) error) func(*request) {
+	return func(q *request) {
+		v, err := q.view(title, menu)
+		if err == nil {
+			err = fill(q, &v)
+		}
+		q.ok(name, v, err)
+	}
+}
+
+// change carries out a change, and sends the browser to the path and values by which it
+// shows.
+func change(menu string, do func(q *request, project string) (path string, values url.Values, err error)) func(*request) {
+	return func(q *request) {
+		project := q.r.PostForm.Get("project")
+		path, values, err := do(q, project)
+		if err != nil {
+			q.refused(menu, err)
+			return
+		}
+		values.Set("project", project)
+		q.to(path, values)
+	}
+}
+
+// refused shows why a change was not made.
+func (q *request) refused(menu string, err error) {
+	v, _ := q.view("Not done", menu)
+	q.ok("error", v, err)
 }
 
 // view begins a view of a page: with the projects to choose from.
@@ -103,6 +136,19 @@ func (q *request) caller() memory.Caller { return memory.Caller{Client: Client} 
 // ask carries out an operation.
 func ask[Request, Response any](q *request, op service.Operation[Request, Response], req Request) (*Response, error) {
 	return op.Do(q.r.Context(), q.site.opts.Service, req)
+}
+
+// decimal reads a number from 0 to most from the address, nil for none.
+func (q *request) decimal(name string, most float64) (*float64, error) {
+	text := q.r.FormValue(name)
+	if text == "" {
+		return nil, nil
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n >= 0 && n <= most) { // NaN is neither
+		return nil, memory.Invalid(name, fmt.Sprintf("a number from 0 to %v", most), "%s is not one", memory.Quote(text))
+	}
+	return &n, nil
 }
 
 // number reads a whole number from the address. What is none, or out of range, is the nearest.

@@ -21,18 +21,17 @@ type sessionTable struct {
 }
 
 // sessions lists the newest sessions of a project.
-func (q *request) sessions() {
-	v, err := q.view("Sessions", "sessions")
+func (q *request) sessions(v *view) error {
 	t := &sessionTable{}
 	v.Data = t
-	if err == nil && len(v.Projects) > 0 {
-		var list *memory.SessionList
-		list, err = ask(q, service.Sessions, memory.SessionsRequest{Project: v.Project, Skip: q.skip(sessionsPerPage), Limit: sessionsPerPage, Caller: q.caller()})
-		if err == nil {
-			t.Sessions, t.pager = list.Sessions, q.pager(sessionsPerPage, list.Total)
-		}
+	if len(v.Projects) == 0 {
+		return nil
 	}
-	q.ok("sessions", v, err)
+	list, err := ask(q, service.Sessions, memory.SessionsRequest{Project: v.Project, Skip: q.skip(sessionsPerPage), Limit: sessionsPerPage, Caller: q.caller()})
+	if err == nil {
+		t.Sessions, t.pager = list.Sessions, q.pager(sessionsPerPage, list.Total)
+	}
+	return err
 }
 
 // sessionPage is the timeline of a session, and what is known of it as a whole.
@@ -66,31 +65,25 @@ type event struct {
 
 // session shows the timeline of a session, newest first, and beside each error the lessons that
 // answered it.
-func (q *request) session() {
-	v, err := q.view("Session", "sessions")
+func (q *request) session(v *view) (err error) {
 	page := &sessionPage{ID: q.r.PathValue("id")}
 	v.Data = page
 	scope := &memory.Scope{Session: page.ID}
-	if err == nil {
-		page.Summary, err = ask(q, service.SummarizeSession, memory.SummarizeRequest{Project: v.Project, Scope: scope, Caller: q.caller()})
-	}
-	var steps *memory.StepList
-	if err == nil {
-		if page.Summary.Goal != "" {
-			v.Title = page.Summary.Goal
-		}
-		page.pager = q.pager(stepsPerPage, page.Summary.StepCount)
-		steps, err = ask(q, service.LastSteps, memory.LastStepsRequest{Project: v.Project, Scope: scope, N: stepsPerPage, Skip: q.skip(stepsPerPage), Caller: q.caller()})
-	}
+	page.Summary, err = ask(q, service.SummarizeSession, memory.SummarizeRequest{Project: v.Project, Scope: scope, Caller: q.caller()})
 	if err != nil {
-		q.ok("session", v, err)
-		return
+		return err
+	}
+	v.Title = cmp.Or(page.Summary.Goal, v.Title)
+	page.pager = q.pager(stepsPerPage, page.Summary.StepCount)
+	steps, err := ask(q, service.LastSteps, memory.LastStepsRequest{Project: v.Project, Scope: scope, N: stepsPerPage, Skip: q.skip(stepsPerPage), Caller: q.caller()})
+	if err != nil {
+		return err
 	}
 	for i := range steps.Steps {
 		page.Events = append(page.Events, event{At: steps.Steps[i].Timestamp, Step: &steps.Steps[i]})
 	}
 	page.beside(q, v.Project)
-	q.ok("session", v, nil)
+	return nil
 }
 
 // beside adds what happened between the steps of the page. What an imported session lacks is

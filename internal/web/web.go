@@ -104,19 +104,34 @@ func New(opts Options) (*Site, error) {
 	}
 	s.mux.HandleFunc("GET "+Root+"login", s.login)
 	s.mux.Handle("GET "+Root+"files/", http.StripPrefix(Root, http.FileServerFS(ownFiles)))
-	for pattern, page := range map[string]func(*request){
-		"GET {$}": (*request).overview, "GET search": (*request).search, "GET events": (*request).events,
-		"GET lessons": (*request).lessons, "GET lessons/{id}": (*request).lesson,
-		"POST lessons/{id}/retract": (*request).retract, "POST lessons/{id}/supersede": (*request).supersede, "POST lessons/{id}/forget": (*request).forget,
-		"POST lessons/{id}/restore": (*request).restore, "POST lessons/{id}/undo": (*request).undo, "POST lessons/{id}/mark": (*request).mark, "POST lessons": (*request).bulk,
-		"GET context": (*request).contexts, "GET context/{id}": (*request).context,
-		"GET sessions": (*request).sessions, "GET sessions/{id}": (*request).session,
-		"GET code": (*request).code, "GET code/{id}": (*request).repo, "GET code/{id}/skipped": (*request).skipped, "POST code/{id}/index": (*request).indexNow, "GET chunks/{id}": (*request).chunk,
-		"GET map": (*request).plot, "GET map/points": (*request).points, "GET map/point": (*request).point, "POST map": (*request).choose,
-		"GET replay": (*request).replay, "GET health": (*request).health, "POST jobs/{id}/requeue": (*request).requeue,
+	for pattern, answer := range map[string]func(*request){
+		"GET {$}":                   page("overview", "Overview", "overview", (*request).overview),
+		"GET search":                page("search", "Search", "search", (*request).search),
+		"GET events":                (*request).events,
+		"GET lessons":               page("lessons", "Lessons", "lessons", (*request).lessons),
+		"POST lessons":              (*request).bulk,
+		"GET lessons/{id}":          page("lesson", "Lesson", "lessons", (*request).lesson),
+		"POST lessons/{id}/retract": ofLesson((*request).retract), "POST lessons/{id}/supersede": ofLesson((*request).supersede), "POST lessons/{id}/forget": ofLesson((*request).forget),
+		"POST lessons/{id}/restore": ofLesson((*request).restore), "POST lessons/{id}/undo": ofLesson((*request).undo), "POST lessons/{id}/mark": ofLesson((*request).mark),
+		"GET context":            page("contexts", "Context used", "context", (*request).contexts),
+		"GET context/{id}":       page("context", "Context", "context", (*request).context),
+		"GET sessions":           page("sessions", "Sessions", "sessions", (*request).sessions),
+		"GET sessions/{id}":      page("session", "Session", "sessions", (*request).session),
+		"GET code":               page("code", "Code", "code", (*request).code),
+		"GET code/{id}":          page("repo", "Files", "code", (*request).repo),
+		"GET code/{id}/skipped":  page("skipped", "Files left out", "code", (*request).skipped),
+		"POST code/{id}/index":   change("code", (*request).indexNow),
+		"GET chunks/{id}":        page("chunk", "Code as it is now", "code", (*request).chunk),
+		"GET map":                page("map", "Map", "map", (*request).plot),
+		"POST map":               page("chosen", "Chosen on the map", "map", (*request).choose),
+		"GET map/points":         (*request).points,
+		"GET map/point":          (*request).point,
+		"GET replay":             page("replay", "Replay", "replay", (*request).replay),
+		"GET health":             page("health", "Health", "health", (*request).health),
+		"POST jobs/{id}/requeue": change("health", (*request).requeue),
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
-		s.mux.HandleFunc(method+" "+Root+path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, page) })
+		s.mux.HandleFunc(method+" "+Root+path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, answer) })
 	}
 	return s, nil
 }
@@ -198,7 +213,7 @@ func (s *Site) visitOf(r *http.Request) *visit {
 }
 
 // serve serves a page to who has a visit, and a change to who bears its token.
-func (s *Site) serve(w http.ResponseWriter, r *http.Request, page func(*request)) {
+func (s *Site) serve(w http.ResponseWriter, r *http.Request, answer func(*request)) {
 	v := s.visitOf(r)
 	if v == nil {
 		s.refuse(w, "This page is for you alone.")
@@ -219,7 +234,7 @@ func (s *Site) serve(w http.ResponseWriter, r *http.Request, page func(*request)
 			return
 		}
 	}
-	page(&request{site: s, visit: v, w: w, r: r})
+	answer(&request{site: s, visit: v, w: w, r: r})
 }
 
 // show writes a page.
