@@ -35,10 +35,10 @@ func (f *Finder) Add(number uint32, hashOf func(number uint32) uint64) {
 	f.len++
 }
 
-// Grow makes room for so many numbers more.
-func (f *Finder) Grow(more int, hashOf func(number uint32) uint64) {
+// Grow makes room for n more numbers.
+func (f *Finder) Grow(n int, hashOf func(number uint32) uint64) {
 	size := max(len(f.slots), minFinder)
-	for 4*(f.len+more) > 3*size {
+	for 4*(f.len+n) > 3*size {
 		size *= 2
 	}
 	if size == len(f.slots) {

@@ -58,7 +58,29 @@ func (x *Indexer) Check(ctx context.Context) error {
 	x.sessions.compare(&fresh.sessions, bad)
 	x.listed.compare(&fresh.listed, bad)
 	x.compareFileNames(fresh, bad)
+	for n := range fresh.owners.allRecords() {
+		want := &fresh.owners.all[n]
+		if have, ok := x.owners.record(want.id); !ok || !sameOwner(&x.owners.all[have], want) {
+			bad("record %s: what filters need of it differs from what is stored", want.id)
+		}
+	}
 	return errors.Join(errs...)
+}
+
+// sameOwner compares all that is kept of two records but the numbers of their documents.
+func sameOwner(a, b *owner) bool {
+	plainly := func(e *owner) owner {
+		x := *e
+		x.details, x.doc = nil, 0
+		return x
+	}
+	rate := func(e *owner) memory.Rate {
+		if e.rate == nil {
+			return memory.Rate{}
+		}
+		return *e.rate
+	}
+	return plainly(a) == plainly(b) && a.turn == b.turn && slices.Equal(a.tags, b.tags) && slices.Equal(a.fingerprints, b.fingerprints) && rate(a) == rate(b)
 }
 
 // compare reports where the session index differs from one that was just loaded.

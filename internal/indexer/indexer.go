@@ -1,6 +1,6 @@
 // Package indexer is the sole writer of the indexes. It maps records and files
 // to documents, applies committed changes in their order, fills the indexes at
-// start, saves words and vectors for the next start, and backfills the vector
+// start, saves most of them for the next start, and backfills the vector
 // collections of models.
 //
 // Vocabulary. A document is one distinct text. An owner is a record, or a file with its

@@ -23,10 +23,9 @@ type owner struct {
 	kind, project, repo, session, lang,
 	screen name
 	*details
-	created int64  // milliseconds since 1970; orders the steps of a session
-	doc     uint32 // of a record: the number of its document
-	// logBytes is that of memory.RecordOutline.
-	logBytes uint32
+	created  int64  // milliseconds since 1970; orders the steps of a session
+	doc      uint32 // of a record: the number of its document
+	logBytes uint32 // the approximate size of its line in a lesson log
 	// withdrawn is set for a lesson that is kept but not recalled.
 	withdrawn bool
 	// pinned is set for a pinned lesson.
@@ -118,10 +117,10 @@ func newOwners() owners {
 	}
 }
 
-// grow makes room for so many records more.
-func (e *owners) grow(records int) {
-	e.all = slices.Grow(e.all, records)
-	e.records.Grow(records, e.hashOf)
+// grow makes room for n more records.
+func (e *owners) grow(n int) {
+	e.all = slices.Grow(e.all, n)
+	e.records.Grow(n, e.hashOf)
 }
 
 func (e *owners) add(x owner) uint32 {

@@ -100,6 +100,13 @@ func (m *world) step(rng *rand.Rand, r *rig) {
 		rec.Tags = []string{fmt.Sprintf("tag%d", rng.IntN(3))}
 		rec.Created = testTime.Add(time.Duration(rng.IntN(5)) * time.Hour)
 		rec.Session = fmt.Sprintf("x-%d", rng.IntN(6))
+		rec.Event.Pinned = rng.IntN(3) == 0
+		if rng.IntN(3) == 0 {
+			rec.Event.Rate = &memory.Rate{Successes: rng.IntN(3), Attempts: 3}
+		}
+		if rng.IntN(3) == 0 {
+			rec.Event.Fingerprints = []string{fmt.Sprintf("%016x", rng.IntN(3))}
+		}
 		r.remember(rec)
 		m.records[id] = rec
 	case 2: // merge: the record keeps its document and its project
@@ -230,6 +237,9 @@ func (m *world) stepSession(rng *rand.Rand, r *rig, text string) {
 	default: // a step in it, perhaps one that was another's
 		rec := stepAt(id, key.ID, rng.IntN(20), onScreen([]string{"", "home", "confirm"}[rng.IntN(3)]))
 		rec.Project, rec.Text, rec.Doc = key.Project, text, memory.DocumentID(text)
+		if rng.IntN(4) == 0 {
+			rec.Step.Fingerprints, rec.Verdicts = []string{fmt.Sprintf("%016x", rng.IntN(3))}, &memory.VerdictCounts{Worked: 1, Failed: rng.IntN(3)}
+		}
 		r.remember(rec)
 		m.records[id] = rec
 	}

@@ -233,6 +233,7 @@ func (r *restored) held() *memory.Held {
 	if r == nil {
 		return nil
 	}
+	r.records, r.found = nil, index.Finder{} // the indexer has them
 	if !r.ready {
 		r.forget()
 		return nil

@@ -298,6 +298,14 @@ func FuzzRestore(f *testing.F) {
 		x.docs.Set(n, document{indexed: true, paths: "a/b.go"})
 		x.index(lexicalFields{doc: uint32(num), text: index.Terms{{Text: text, Count: uint32(num + 1)}, {Text: "zzz", Count: 1}}})
 	}
+	for _, rec := range []memory.Record{lesson("l-1", "p-1", "one two three"), stepAt("t-1", "x-1", 1, onScreen("home"))} {
+		rec.Text, rec.Doc, rec.Tags = "one two three", memory.DocumentID("one two three"), []string{"tag"}
+		rec.Verdicts = &memory.VerdictCounts{Worked: 1}
+		if rec.Event != nil {
+			rec.Event.Rate, rec.Event.Pinned, rec.Event.Fingerprints = &memory.Rate{Successes: 1, Attempts: 2}, true, []string{"0123456789abcdef"}
+		}
+		x.addRecord(&rec)
+	}
 	if err := x.open(context.Background(), "fake/own@4-x", x.opts.Builtin, true); err != nil {
 		f.Fatal(err)
 	}
@@ -316,7 +324,7 @@ func FuzzRestore(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := &restored{x: x, saved: &memory.SavedIndexes{ReadCloser: io.NopCloser(bytes.NewReader(data))}}
 		in := index.NewRestorer(bytes.NewReader(data), int64(len(data)))
-		if r.readDocs(in) != nil {
+		if r.readDocs(in) != nil || r.readRecords(in) != nil {
 			return
 		}
 		words, vectors, err := x.readIndexes(in, len(r.ids))

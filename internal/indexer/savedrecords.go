@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"hash/maphash"
+	"iter"
 
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/internal/memory"
@@ -18,9 +19,22 @@ const (
 // savedNames is how many names a saved record has.
 const savedNames = 5
 
-// isSaved reports whether an owner is saved: it is a lesson or a step. All other records are
-// few, and more is derived from them.
-func (e *owner) isSaved() bool { return e.file == nil && (e.is(memory.Lesson) || e.is(memory.Step)) }
+// savedRecords yields the lessons and steps. All other records are few, and more is derived
+// from them. Of a record whose value was damaged when it was replaced, an owner may be left,
+// which its id does not find.
+func (e *owners) savedRecords() iter.Seq[*owner] {
+	return func(yield func(*owner) bool) {
+		for n := range e.allRecords() {
+			x := &e.all[n]
+			if !x.is(memory.Lesson) && !x.is(memory.Step) {
+				continue
+			}
+			if found, ok := e.record(x.id); ok && found == n && !yield(x) {
+				return
+			}
+		}
+	}
+}
 
 // savedNames are the names that are saved, in their order in the file.
 func (e *owner) savedNames() [savedNames]*name {
@@ -30,11 +44,7 @@ func (e *owner) savedNames() [savedNames]*name {
 // saveRecords saves the lessons and steps. numberOf returns the saved number of a document.
 func (x *Indexer) saveRecords(to *index.Saver, numberOf func(doc uint32) (uint32, bool)) {
 	numbers, names, records := map[name]uint64{}, []name(nil), 0
-	for n := range x.owners.allRecords() {
-		e := &x.owners.all[n]
-		if !e.isSaved() {
-			continue
-		}
+	for e := range x.owners.savedRecords() {
 		records++
 		for _, name := range e.savedNames() {
 			if _, known := numbers[*name]; !known {
@@ -48,11 +58,7 @@ func (x *Indexer) saveRecords(to *index.Saver, numberOf func(doc uint32) (uint32
 		to.String(name.Value())
 	}
 	to.Uint(uint64(records))
-	for n := range x.owners.allRecords() {
-		e := &x.owners.all[n]
-		if !e.isSaved() {
-			continue
-		}
+	for e := range x.owners.savedRecords() {
 		to.String(e.id)
 		doc, _ := numberOf(e.doc) // a record has a document
 		to.Uint(uint64(doc))
@@ -120,12 +126,20 @@ func (r *restored) readRecords(in *index.Restorer) error {
 		if more.rate != nil || len(more.tags)+len(more.fingerprints) > 0 {
 			e.details = &more
 		}
+		if _, twice := r.find([]byte(e.id)); twice {
+			in.Fail("a record is there twice")
+		}
 		if in.Err() != nil {
 			break
 		}
 		r.found.Add(uint32(n), r.hashOf)
 	}
 	return in.Err()
+}
+
+func (r *restored) find(id []byte) (n int, ok bool) {
+	number, ok := r.found.Find(maphash.Bytes(r.x.owners.seed, id), func(n uint32) bool { return r.records[n].id == string(id) })
+	return int(number), ok
 }
 
 func (r *restored) hashOf(n uint32) uint64 { return maphash.String(r.x.owners.seed, r.records[n].id) }
@@ -137,10 +151,7 @@ func (r *restored) savedRecords() *memory.SavedRecords {
 	}
 	return &memory.SavedRecords{
 		Since: r.saved.Since,
-		Find: func(id []byte) (int, bool) {
-			n, ok := r.found.Find(maphash.Bytes(r.x.owners.seed, id), func(n uint32) bool { return r.records[n].id == string(id) })
-			return int(n), ok
-		},
+		Find:  r.find,
 		Load: func(n int) memory.RecordOutline {
 			e := r.records[n]
 			r.x.mu.Lock()

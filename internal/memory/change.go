@@ -153,10 +153,11 @@ type Loader struct {
 	Held func() *Held
 }
 
-// SavedRecords are what a loader has of the records of an earlier state of the store. Of one
-// that was not written since, only the key is read.
+// SavedRecords are what a loader has of the records of an earlier state of the store. One that
+// was not written since is not decoded.
 type SavedRecords struct {
-	// Since is the version of the store's database that they are of, at least.
+	// Since is a version of the store's database. The saved records are of that version or of
+	// a later one.
 	Since uint64
 	// Find returns the number of a record. It may be called beside all other functions.
 	Find func(id []byte) (n int, ok bool)

@@ -17,10 +17,14 @@ type Binding struct {
 // Operation returns the operation that is bound.
 func (b Binding) Operation() *Spec { return b.op }
 
-// Bind binds a handler to an operation.
+// Bind binds a handler to an operation. The handler gets no request that memory.Check refuses.
 func Bind[Request, Response any](op Operation[Request, Response], handle func(context.Context, Request) (*Response, error)) Binding {
 	return Binding{op.Spec, func(ctx context.Context, request any, _ func(any)) (any, error) {
-		return anyOf(handle(ctx, request.(Request)))
+		given := request.(Request)
+		if err := memory.Check(&given); err != nil {
+			return nil, err
+		}
+		return anyOf(handle(ctx, given))
 	}}
 }
 
@@ -29,7 +33,11 @@ func BindStream[Request, Progress, Response any](
 	op Stream[Request, Progress, Response], handle func(context.Context, Request, func(Progress)) (*Response, error),
 ) Binding {
 	return Binding{op.Spec, func(ctx context.Context, request any, progress func(any)) (any, error) {
-		return anyOf(handle(ctx, request.(Request), func(p Progress) {
+		given := request.(Request)
+		if err := memory.Check(&given); err != nil {
+			return nil, err
+		}
+		return anyOf(handle(ctx, given, func(p Progress) {
 			if progress != nil {
 				progress(p)
 			}

@@ -163,19 +163,19 @@ type loadedRecord struct {
 	record memory.Record
 }
 
-// unsavedRecords walks all records, and reads those that were not saved.
+// unsavedRecords walks all records. Of those that were saved it verifies the checksum alone.
 func (v View) unsavedRecords(saved *memory.SavedRecords) iter.Seq2[loadedRecord, error] {
 	return func(yield func(loadedRecord, error) bool) {
 		for item := range v.items(prefixRecord, prefixRecord) {
-			var r loadedRecord
-			var err error
-			if saved != nil && item.Version() <= saved.Since {
-				r.number, r.saved = saved.Find(item.Key()[len(prefixRecord):])
-			}
-			if !r.saved {
-				r.record, err = readItem(item, func(_, b []byte) (memory.Record, error) { return decode[memory.Record](b) })
-			}
-			if !yield(r, err) {
+			if !yield(readItem(item, func(k, b []byte) (r loadedRecord, err error) {
+				if saved != nil && item.Version() <= saved.Since {
+					r.number, r.saved = saved.Find(k[len(prefixRecord):])
+				}
+				if !r.saved {
+					r.record, err = decode[memory.Record](b)
+				}
+				return r, err
+			})) {
 				return
 			}
 		}
@@ -320,9 +320,10 @@ func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[
 }
 
 // loadTerms passes the terms that a loader does not hold. It returns the documents whose
-// vectors it lacks though they may be old: those that it does not hold at all, and those that
-// were written since. The vectors of the latter are dropped from what is held: such a document
-// may have lost its last reference, and with it its vectors, and have been written again.
+// vectors must be read one by one, because they may be older than what is held: those that the
+// loader does not hold at all, and those whose terms it holds and that were written since. Of
+// the latter, the vectors that it holds are dropped: the document may have lost its last
+// reference, and with it its vectors, and have been written again.
 func (s *Store) loadTerms(
 	ctx context.Context, v View, load func(memory.DocID, []byte) error, held *memory.Held, refs map[memory.DocID]int32, o *orphans,
 ) (apart []memory.DocID, err error) {

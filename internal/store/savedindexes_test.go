@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -189,6 +190,33 @@ func TestLoadReadsRecordsThatAreNotSaved(t *testing.T) {
 	}
 	if err := s.Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDamagedRecordIsNotTakenAsSaved: its checksum is verified even if it is held.
+func TestDamagedRecordIsNotTakenAsSaved(t *testing.T) {
+	s := open(t, Options{Logger: slog.New(slog.DiscardHandler)})
+	doc := putLesson(t, s, "l-1", "lost")
+	if err := setRaw(s, key(prefixRecord, "l-1"), []byte("spoilt")); err != nil {
+		t.Fatal(err)
+	}
+	l := readAll()
+	l.Saved = &memory.SavedRecords{
+		Since: 1 << 40,
+		Find:  func([]byte) (int, bool) { return 0, true },
+		Load: func(int) memory.RecordOutline {
+			t.Error("a damaged record is taken as it was saved")
+			return memory.RecordOutline{Doc: doc}
+		},
+	}
+	if _, err := s.Load(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.references(doc); n != 0 {
+		t.Errorf("the document of the damaged record has %d references, want none", n)
+	}
+	if _, err := s.Commit(t.Context(), memory.Batch{DropRecords: []string{"l-1"}}); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,0 +1,83 @@
+package indexer
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/recalld/recalld/embedder/embeddertest"
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// TestSavedRecordsHaveAllFields: rig.check compares each with the stored one.
+func TestSavedRecordsHaveAllFields(t *testing.T) {
+	r := newRig(t, nil)
+	r.index.opts.SaveFrom = 1
+	withdrawn := lesson("l-1", "p-1", "put aside")
+	withdrawn.Event.Withdrawn = &memory.Withdrawal{At: testTime}
+	followed := lesson("l-2", "p-2", "from a file")
+	followed.Provenance.Origin, followed.Repo, followed.Tags = memory.OriginFollowed, "shop", []string{"a", "b"}
+	proven := lesson("l-3", "p-1", "proven")
+	proven.Event.Pinned, proven.Session = true, "x-1"
+	proven.Event.Rate, proven.Event.Fingerprints = &memory.Rate{Successes: 2, Attempts: 3}, []string{"0123456789abcdef"}
+	step := stepAt("t-1", "x-1", 1, onScreen("home"))
+	step.Text, step.Doc, step.Verdicts = "a step", memory.DocumentID("a step"), &memory.VerdictCounts{Worked: 1}
+	r.commit(memory.Batch{Sessions: []memory.Session{session("x-1", 0)}})
+	for _, rec := range []memory.Record{withdrawn, followed, proven, step} {
+		r.remember(rec)
+	}
+	r.save()
+	if restored, warnings := r.restart(); !restored || warnings != "" {
+		t.Errorf("saved indexes are used: %v, with warnings %q", restored, warnings)
+	}
+}
+
+// TestOwnerWithoutIDIsNotSaved: an owner stays when the damaged value of its record is
+// replaced, and must not come back in place of the new one.
+func TestOwnerWithoutIDIsNotSaved(t *testing.T) {
+	x, err := New(Options{Builtin: &embeddertest.Fake{Name: "fake/own", Dim: 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"before", "after"} {
+		rec := lesson("l-1", "p-1", text)
+		x.addRecord(&rec)
+	}
+	var docs []uint32
+	for e := range x.owners.savedRecords() {
+		docs = append(docs, e.doc)
+	}
+	after, _ := x.numbers.Lookup(memory.DocumentID("after"))
+	if len(docs) != 1 || docs[0] != after {
+		t.Errorf("records of the documents %v are saved, want that of %d", docs, after)
+	}
+}
+
+// TestSavedRecordThereTwice refuses the file.
+func TestSavedRecordThereTwice(t *testing.T) {
+	x, err := New(Options{Builtin: &embeddertest.Fake{Name: "fake/own", Dim: 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	to := index.NewSaver(&file)
+	to.Uint(1) // a name
+	to.String("lesson")
+	to.Uint(2) // records
+	for range 2 {
+		to.String("l-1")
+		to.Uint(0)
+		to.Word(0)
+		for range 1 + savedNames + 1 + 2 { // size, names, bits, no tags and fingerprints
+			to.Uint(0)
+		}
+	}
+	if err := to.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	r := &restored{x: x, ids: make([][16]byte, 1)}
+	if err := r.readRecords(index.NewRestorer(&file, int64(file.Len()))); !errors.Is(err, index.ErrSaved) {
+		t.Errorf("a record that is there twice: %v, want %v", err, index.ErrSaved)
+	}
+}
