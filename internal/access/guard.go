@@ -230,7 +230,7 @@ func (g *Guard) wholeIDs(p *Policy, ids []string) ([]string, error) {
 	ids = slices.Clone(ids)
 	for i, id := range ids {
 		if len(id) < minID || strings.HasPrefix(id, "c-") {
-			continue // Validate refuses what is too short
+			continue // memory.Check refuses what is too short
 		}
 		alike, err := g.store.RecordIDs(id, maxAlike)
 		if err != nil {

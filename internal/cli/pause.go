@@ -28,22 +28,6 @@ Existing results stay searchable but may be out of date. Print what is paused no
 	}
 }
 
-// resumeCommand lets indexing go on.
-func resumeCommand(a *App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "resume [PATH]",
-		Short: "Resume indexing",
-		Long: `Resume indexing of the repository containing PATH; without PATH, all background work.
-Changes made meanwhile are indexed. Print what is still paused.`,
-		Example: "  recalld resume ~/src/service\n  recalld resume",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.pause(c, args, true)
-		},
-		ValidArgsFunction: a.completeFolder(),
-	}
-}
-
 // pause pauses or resumes indexing, and prints what is paused then. No path
 // means everything: unlike index, it is not about the folder one is in.
 func (a *App) pause(c *cobra.Command, args []string, resume bool) error {

@@ -26,25 +26,25 @@ func remembered(t *testing.T) *mcpclient.Client {
 			return &memory.TaskWindow{Text: "## Active Blockers\n- t: " + hostile + "\n"}, nil
 		}),
 		service.Bind(service.Recall, func(_ context.Context, r memory.RecallRequest) (*memory.RecallResponse, error) {
-			if !slices.Equal(r.IDs, []string{"l-1"}) {
+			if !slices.Equal(r.IDs, []string{"lesson-1"}) {
 				return nil, none("lesson")
 			}
 			return &memory.RecallResponse{Items: []memory.Item{{}}, Text: "<recalld note=\"data\">\nuse npm ci\n</recalld>\n"}, nil
 		}),
 		service.Bind(service.SummarizeSession, func(_ context.Context, r memory.SummarizeRequest) (*memory.Summary, error) {
-			if r.Scope == nil || r.Scope.Session != "s-1" {
+			if r.Scope == nil || r.Scope.Session != "session-1" {
 				return nil, none("session")
 			}
 			return &memory.Summary{}, nil
 		}),
 		service.Bind(service.ContextOf, func(_ context.Context, r memory.ContextOfRequest) (*memory.TurnContext, error) {
-			if r.SessionID != "s-1" || r.Turn != 1 {
+			if r.SessionID != "session-1" || r.Turn != 1 {
 				return nil, none("turn")
 			}
 			return &memory.TurnContext{Turn: 1}, nil
 		}),
 		service.Bind(service.Sessions, func(context.Context, memory.SessionsRequest) (*memory.SessionList, error) {
-			return &memory.SessionList{Sessions: []memory.SessionView{{SessionID: "s-1"}, {SessionID: "other"}}}, nil
+			return &memory.SessionList{Sessions: []memory.SessionView{{SessionID: "session-1"}, {SessionID: "other"}}}, nil
 		}),
 		service.Bind(service.Lessons, func(context.Context, memory.LessonsRequest) (*memory.LessonList, error) {
 			list := &memory.LessonList{}
@@ -80,14 +80,14 @@ func TestResources(t *testing.T) {
 		return text.Text, nil
 	}
 	for uri, want := range map[string]string{
-		"recalld://project": "no key", "recalld://lesson/l-1": "use npm ci", "recalld://session/s-1": "recalld", "recalld://turn/s-1/1": "",
+		"recalld://project": "no key", "recalld://lesson/lesson-1": "use npm ci", "recalld://session/session-1": "recalld", "recalld://turn/session-1/1": "",
 	} {
 		text, err := read(uri)
 		if err != nil || !strings.Contains(text, want) || strings.Count(text, "</recalld>") > 1 {
 			t.Errorf("%s: %v\n%s", uri, err, text)
 		}
 	}
-	for _, uri := range []string{"recalld://lesson/none", "recalld://session/none", "recalld://lesson/", "recalld://lesson/%zz", "recalld://turn/s-1/x", "recalld://turn/s-1/0", "recalld://", "recalld://other", "file:///etc/passwd", "recalld://lesson/../../etc"} {
+	for _, uri := range []string{"recalld://lesson/none", "recalld://session/none", "recalld://lesson/", "recalld://lesson/%zz", "recalld://turn/session-1/x", "recalld://turn/session-1/0", "recalld://", "recalld://other", "file:///etc/passwd", "recalld://lesson/../../etc"} {
 		text, err := read(uri)
 		if err == nil || text != "" || !errors.Is(err, mcpgo.ErrResourceNotFound) {
 			t.Errorf("%s is read as %q, %v; want that it is not found", uri, text, err)

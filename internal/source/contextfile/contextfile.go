@@ -1,8 +1,8 @@
 // Package contextfile reads the files of a repository that define the contexts of its
 // agents: rules, references, tools, and the names of servers.
 //
-// Vocabulary. A scan reads the paths below, called listed. It returns each file's entries
-// for the catalogue, and problems: what was skipped, and why. Each file is a separate
+// A scan reads the paths below, the listed files. It returns each file's entries for the
+// catalogue, and problems: what was skipped, and why. Each file is a separate
 // source. Of two entries with the same type, name and server the first counts, in the order
 // of the list.
 //
