@@ -7,6 +7,8 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -129,6 +131,8 @@ func needed(t reflect.Type) map[string]any {
 			body[name] = l.Enum[0]
 		case f.Type == reflect.TypeFor[json.RawMessage]():
 			body[name] = map[string]any{"valid": true}
+		case strings.Contains(f.Tag.Get("text"), "absolute"):
+			body[name] = filepath.Join(os.TempDir(), "wxyz")
 		case f.Type.Kind() == reflect.String:
 			body[name] = "wxyz"
 		case f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[time.Time]():
