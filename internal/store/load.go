@@ -131,7 +131,7 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 			return nil, err
 		}
 	}
-	for r, err := range ahead(v.unsavedRecords(l.Saved)) {
+	for r, err := range ahead(v.loadedRecords(l.Saved)) {
 		if s.damaged(err) {
 			continue
 		}
@@ -163,8 +163,8 @@ type loadedRecord struct {
 	record memory.Record
 }
 
-// unsavedRecords walks all records. Of those that were saved it verifies the checksum alone.
-func (v View) unsavedRecords(saved *memory.SavedRecords) iter.Seq2[loadedRecord, error] {
+// loadedRecords walks all records. Of those that were saved it verifies the checksum alone.
+func (v View) loadedRecords(saved *memory.SavedRecords) iter.Seq2[loadedRecord, error] {
 	return func(yield func(loadedRecord, error) bool) {
 		for item := range v.items(prefixRecord, prefixRecord) {
 			if !yield(readItem(item, func(k, b []byte) (r loadedRecord, err error) {
