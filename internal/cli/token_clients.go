@@ -75,8 +75,8 @@ page is never allowed to such a client.`,
 	flags.BoolVar(&p.ReadOnly, "read-only", false, "refuse what changes the memory")
 	flags.StringSliceVar(&projects, "projects", nil, "the only projects that it may see, by name, id or folder (default: all)")
 	flags.StringSliceVar(&tools, "tools", nil, "the only tools that it may call: toolsets or names (default: all)")
-	countFlag(c, &p.Rate, "rate", "most calls a second", 1, access.MaxRate, "as the setting limits.rate says")
-	countFlag(c, &p.Concurrent, "concurrent", "most calls at the same time", 1, access.MaxConcurrent, "as the setting limits.concurrent says")
+	countFlag(c, &p.Rate, "rate", "most calls a second", 1, access.MaxRate, "the setting limits.rate")
+	countFlag(c, &p.Concurrent, "concurrent", "most calls at the same time", 1, access.MaxConcurrent, "the setting limits.concurrent")
 	a.completeProjects(c, "projects")
 	completeWords(c, "tools", config.Toolsets...)
 	return c

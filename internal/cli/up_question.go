@@ -65,7 +65,7 @@ func findQuestions(ctx context.Context, root string, skipDirs []string) ([]quest
 		case !entry.Type().IsRegular():
 			return nil
 		}
-		if !documents(entry.Name()) {
+		if !isAskedAbout(entry.Name()) {
 			return nil
 		}
 		info, err := entry.Info()
@@ -130,9 +130,9 @@ func (r *ranking) best() []question {
 // title, and there is no sentence.
 type declaration struct{ name, sentence string }
 
-// documents says whether questions are asked about a file: about code that is no test, and
+// isAskedAbout says whether questions are asked about a file: about code that is no test, and
 // about documentation.
-func documents(name string) bool {
+func isAskedAbout(name string) bool {
 	return slices.Contains([]string{".go", ".py", ".rb", ".sh", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".java", ".kt", ".rs", ".cs", ".swift", ".php", ".c", ".cc", ".cpp", ".h", ".md", ".mdx", ".markdown"}, path.Ext(name)) &&
 		!strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(name, "test_")
 }

@@ -25,9 +25,6 @@ func (d *Daemon) Lesson(ctx context.Context, req memory.LessonRequest) (*memory.
 
 // Activity carries out service.Activity.
 func (d *Daemon) Activity(ctx context.Context, req memory.ActivityRequest) (*memory.Activity, error) {
-	if err := memory.Check(&req); err != nil {
-		return nil, err
-	}
 	project := ""
 	if req.Project != "" {
 		p, _, err := d.core.Recorder.Resolve(ctx, req.Project, req.Caller)
@@ -47,9 +44,6 @@ func (d *Daemon) Activity(ctx context.Context, req memory.ActivityRequest) (*mem
 
 // RepoFiles carries out service.RepoFiles.
 func (d *Daemon) RepoFiles(ctx context.Context, req memory.RepoFilesRequest) (*memory.RepoFiles, error) {
-	if err := memory.Check(&req); err != nil {
-		return nil, err
-	}
 	repos, err := d.sandboxes.Repos(ctx)
 	if err != nil {
 		return nil, err
@@ -96,9 +90,6 @@ const maxLogRead = 1 << 20
 
 // Log carries out service.Log.
 func (d *Daemon) Log(_ context.Context, req memory.LogRequest) (*memory.LogLines, error) {
-	if err := memory.Check(&req); err != nil {
-		return nil, err
-	}
 	out := &memory.LogLines{Path: d.opts.Config.Paths().Log, Lines: []string{}}
 	f, err := fsx.Open(out.Path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -81,18 +81,8 @@ func (x *Indexer) save(to *index.Saver) {
 		}
 		renumbered.Set(num, uint32(renumbered.Len()))
 		d, _ := x.docs.Get(num)
-		var bits byte
-		if d.indexed {
-			bits |= savedIndexed
-		}
-		if d.declares {
-			bits |= savedDeclares
-		}
-		if d.test {
-			bits |= savedTest
-		}
 		to.Bytes(id[:])
-		to.Uint(uint64(bits))
+		to.Uint(bit(d.indexed, savedIndexed) | bit(d.declares, savedDeclares) | bit(d.test, savedTest))
 		to.Word(d.names)
 		to.String(d.paths)
 	}
@@ -104,6 +94,14 @@ func (x *Indexer) save(to *index.Saver) {
 		to.String(c.name)
 		c.vectors.Save(to, renumbered.Get)
 	}
+}
+
+// bit is a bit that is set or not.
+func bit(set bool, bit uint64) uint64 {
+	if set {
+		return bit
+	}
+	return 0
 }
 
 // restored are indexes as they were saved. Their documents and records are read before

@@ -67,8 +67,7 @@ func (x *Indexer) saveRecords(to *index.Saver, numberOf func(doc uint32) (uint32
 		for _, name := range e.savedNames() {
 			to.Uint(numbers[*name])
 		}
-		bits := bit(e.withdrawn, savedWithdrawn) | bit(e.pinned, savedPinned) | bit(e.followed, savedFollowed) | bit(e.rate != nil, savedRate)
-		to.Uint(bits)
+		to.Uint(bit(e.withdrawn, savedWithdrawn) | bit(e.pinned, savedPinned) | bit(e.followed, savedFollowed) | bit(e.rate != nil, savedRate))
 		if e.rate != nil {
 			to.Uint(uint64(e.rate.Successes))
 			to.Uint(uint64(e.rate.Attempts))
@@ -76,13 +75,6 @@ func (x *Indexer) saveRecords(to *index.Saver, numberOf func(doc uint32) (uint32
 		saveStrings(to, e.tags)
 		saveStrings(to, e.fingerprints)
 	}
-}
-
-func bit(set bool, bit uint64) uint64 {
-	if set {
-		return bit
-	}
-	return 0
 }
 
 func saveStrings(to *index.Saver, texts []string) {

@@ -19,29 +19,35 @@ func (b Binding) Operation() *Spec { return b.op }
 
 // Bind binds a handler to an operation. The handler gets no request that memory.Check refuses.
 func Bind[Request, Response any](op Operation[Request, Response], handle func(context.Context, Request) (*Response, error)) Binding {
-	return Binding{op.Spec, func(ctx context.Context, request any, _ func(any)) (any, error) {
-		given := request.(Request)
-		if err := memory.Check(&given); err != nil {
-			return nil, err
-		}
-		return anyOf(handle(ctx, given))
-	}}
+	return bind(op.Spec, func(ctx context.Context, request Request, _ func(any)) (*Response, error) {
+		return handle(ctx, request)
+	})
 }
 
-// BindStream binds a handler to an operation that reports progress.
+// BindStream binds a handler to an operation that reports progress, as Bind does.
 func BindStream[Request, Progress, Response any](
 	op Stream[Request, Progress, Response], handle func(context.Context, Request, func(Progress)) (*Response, error),
 ) Binding {
-	return Binding{op.Spec, func(ctx context.Context, request any, progress func(any)) (any, error) {
+	return bind(op.Spec, func(ctx context.Context, request Request, progress func(any)) (*Response, error) {
+		return handle(ctx, request, func(p Progress) {
+			if progress != nil {
+				progress(p)
+			}
+		})
+	})
+}
+
+func bind[Request, Response any](op *Spec, handle func(context.Context, Request, func(any)) (*Response, error)) Binding {
+	return Binding{op, func(ctx context.Context, request any, progress func(any)) (any, error) {
 		given := request.(Request)
 		if err := memory.Check(&given); err != nil {
 			return nil, err
 		}
-		return anyOf(handle(ctx, given, func(p Progress) {
-			if progress != nil {
-				progress(p)
-			}
-		}))
+		response, err := handle(ctx, given, progress)
+		if err != nil {
+			return nil, err
+		}
+		return response, nil
 	}}
 }
 
@@ -51,13 +57,6 @@ func BindReporting[Request, Progress, Response any](
 	op Operation[Request, Response], handle func(context.Context, Request, func(Progress)) (*Response, error),
 ) Binding {
 	return BindStream(Stream[Request, Progress, Response](op), handle)
-}
-
-func anyOf[Response any](response *Response, err error) (any, error) {
-	if err != nil {
-		return nil, err
-	}
-	return response, nil
 }
 
 // Handlers carries out operations by the handlers that are bound to them.

@@ -77,7 +77,7 @@ type Queued struct {
 	Dropped string
 }
 
-// SandboxesOptions configure Sandboxes. The fields before MaxSize are required, and Switch.
+// SandboxesOptions configure Sandboxes. The fields before MaxSize are required.
 type SandboxesOptions struct {
 	Store    Store
 	Writer   Writer
@@ -88,6 +88,8 @@ type SandboxesOptions struct {
 	// StaleAfter is the age from which an index counts as stale: the setting
 	// index.stale_after.
 	StaleAfter time.Duration
+	// Switch stores whether everything is paused.
+	Switch Switch
 	// MaxSize limits the size on disk of all code indexes, in bytes; 0 is no limit.
 	MaxSize int64
 	// Watch makes Refresh notice changes as they happen.
@@ -95,8 +97,6 @@ type SandboxesOptions struct {
 	// ReconcileEvery is the interval between full rescans by Refresh; 0 rescans only at
 	// the start and after a stale answer.
 	ReconcileEvery time.Duration
-	// Switch stores whether everything is paused.
-	Switch Switch
 	// Ran, if set, is called with the duration of every run that is counted.
 	Ran func(took time.Duration)
 	// Indexed, if set, is called after a run that brought a sandbox up to date, Forgotten

@@ -2,9 +2,8 @@
 // agents: rules, references, tools, and the names of servers.
 //
 // A scan reads the paths below, the listed files. It returns each file's entries for the
-// catalogue, and problems: what was skipped, and why. Each file is a separate
-// source. Of two entries with the same type, name and server the first counts, in the order
-// of the list.
+// catalogue, and problems: what was skipped, and why. Each file is a separate source. Of two
+// entries with the same type, name and server the first counts, in the order of the list.
 //
 //   - .recalld/context.yaml is our own format; see below.
 //   - AGENTS.md and CLAUDE.md, in the repository's root and in .claude, .cursorrules and
