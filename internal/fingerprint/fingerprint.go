@@ -106,7 +106,7 @@ func lines(text string) func(yield func(string) bool) {
 func quotations(line string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for {
-			start := strings.IndexAny(line, "\"`“")
+			start := strings.IndexFunc(line, func(r rune) bool { return r == '"' || r == '`' || r == '“' })
 			if start < 0 {
 				return
 			}

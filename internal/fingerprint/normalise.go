@@ -196,8 +196,8 @@ func (m *marker) word(w, rest string) int {
 		return len(w)
 	}
 	// The number after an underscore is a counter: tmp_83742.
-	if stem := strings.TrimRight(w, "0123456789"); len(w)-len(stem) >= 3 && strings.HasSuffix(stem, "_") {
-		m.out = append(m.out, stem...)
+	if n := digitsAtEnd(w); n >= 3 && strings.HasSuffix(w[:len(w)-n], "_") {
+		m.out = append(m.out, w[:len(w)-n]...)
 		m.mark(markNumber)
 		return len(w)
 	}
@@ -321,6 +321,13 @@ func ip6Len(s string) int {
 	}
 	if n == 2 || n < len(s) && isWord(s[n]) {
 		return 0
+	}
+	return n
+}
+
+func digitsAtEnd(s string) (n int) {
+	for n < len(s) && isDigit(s[len(s)-1-n]) {
+		n++
 	}
 	return n
 }

@@ -1,9 +1,6 @@
 package fingerprint
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // phrase is a group of words by which tools say that something failed.
 type phrase struct {
@@ -130,59 +127,48 @@ var phrases = [...]phrase{
 	{"x509", specific, true},
 }
 
-// phrasesOf returns the phrases that begin with a word.
-func phrasesOf(w string) []phrase {
-	start, _ := slices.BinarySearchFunc(phrases[:], w, func(p phrase, w string) int { return strings.Compare(p.text, w) })
-	end := start
-	for end < len(phrases) && strings.HasPrefix(phrases[end].text, w) {
-		end++
+// phrasesOf has the phrases by their first word, sorted by text.
+var phrasesOf = func() map[string][]phrase {
+	of := map[string][]phrase{}
+	for _, p := range phrases {
+		w := p.text[:wordLen(p.text)]
+		of[w] = append(of[w], p)
 	}
-	return phrases[start:end]
+	return of
+}()
+
+// wordSet is a set of the words of a text.
+func wordSet(text string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(text) {
+		set[w] = true
+	}
+	return set
 }
 
-// generic words say that something failed, not what; sorted.
-var generic = [...]string{
-	"a", "aborted", "aborting", "after", "all", "also", "an", "and", "any", "are", "assert", "assertionerror", "at", "be", "been", "build", "by",
-	"check", "code", "command", "compilation", "compile", "completed", "could", "did", "does", "due", "e", "elifecycle", "err", "error", "errors",
-	"exception", "execution", "exit", "exited", "exiting", "fail", "failed", "failing", "fails", "failure", "fatal", "file", "finished", "following",
-	"for", "found", "from", "had", "has", "have", "in", "internal", "is", "it", "job", "line", "log", "logs", "make", "more", "no", "non", "nonzero",
-	"not", "npm", "occurred", "of", "on", "one", "or", "output", "panic", "pipeline", "previous", "problem", "process", "program", "recipe", "result",
-	"return", "returned", "run", "runner", "running", "script", "see", "signal", "some", "something", "status", "step", "stop", "stopped", "stopping",
-	"successfully", "target", "task", "tasks", "terminated", "test", "tests", "than", "that", "the", "there", "this", "to", "try", "unknown", "was",
-	"went", "were", "when", "while", "with", "wrong", "you", "your", "zero",
-}
+// isGeneric has the words that say that something failed, not what.
+var isGeneric = wordSet(`
+	a aborted aborting after all also an and any are assert assertionerror at be been build by check code command
+	compilation compile completed could did does due e elifecycle err error errors exception execution exit exited
+	exiting fail failed failing fails failure fatal file finished following for found from had has have in internal is it
+	job line log logs make more no non nonzero not npm occurred of on one or output panic pipeline previous problem
+	process program recipe result return returned run runner running script see signal some something status step stop
+	stopped stopping successfully target task tasks terminated test tests than that the there this to try unknown was
+	went were when while with wrong you your zero`)
 
-func isGeneric(w string) bool {
-	_, ok := slices.BinarySearch(generic[:], w)
-	return ok
-}
+// isErrno has the names of system errors and of npm's errors in the same form.
+var isErrno = wordSet(`
+	e401 e403 e404 e409 eacces eaddrinuse eaddrnotavail eagain eai_again ebadengine ebadf ebadplatform ebusy ecancelled
+	ecompromised econnaborted econnrefused econnreset edquot eexist ehostunreach eintegrity einval einvalidpackagename
+	einvalidtagname eio eisdir ejsonparse elifecycle eloop emfile emissingarg enametoolong eneedauth enetunreach enfile
+	enodev enoent enolocal enolock enomem enospc enosys enotconn enotdir enotempty enotfound enotsup enoversions
+	enoworkspaces eotp eperm epipe eproto epublishconflict eresolve erofs espipe etarget etimedout etxtbsy
+	eunsupportedprotocol eusage eworkspaces exdev`)
 
-// errnos are the names of system errors and of npm's errors in the same form; sorted.
-var errnos = [...]string{
-	"e401", "e403", "e404", "e409", "eacces", "eaddrinuse", "eaddrnotavail", "eagain", "eai_again", "ebadengine", "ebadf", "ebadplatform", "ebusy",
-	"ecancelled", "ecompromised", "econnaborted", "econnrefused", "econnreset", "edquot", "eexist", "ehostunreach", "eintegrity", "einval",
-	"einvalidpackagename", "einvalidtagname", "eio", "eisdir", "ejsonparse", "elifecycle", "eloop", "emfile", "emissingarg", "enametoolong",
-	"eneedauth", "enetunreach", "enfile", "enodev", "enoent", "enolocal", "enolock", "enomem", "enospc", "enosys", "enotconn", "enotdir", "enotempty",
-	"enotfound", "enotsup", "enoversions", "enoworkspaces", "eotp", "eperm", "epipe", "eproto", "epublishconflict", "eresolve", "erofs", "espipe",
-	"etarget", "etimedout", "etxtbsy", "eunsupportedprotocol", "eusage", "eworkspaces", "exdev",
-}
-
-func isErrno(w string) bool {
-	_, ok := slices.BinarySearch(errnos[:], w)
-	return ok
-}
-
-// tools are names that, beside a system error, say whose error it is; sorted.
-var tools = [...]string{
-	"apt", "brew", "bun", "cargo", "composer", "curl", "deno", "docker", "gcc", "git", "go", "gradle", "helm", "java", "kubectl", "make", "maven",
-	"mysql", "nginx", "node", "npm", "npx", "pip", "pnpm", "podman", "poetry", "psql", "pytest", "python", "redis", "rsync", "ruby", "rustc", "ssh",
-	"terraform", "tsc", "uv", "vite", "webpack", "yarn",
-}
-
-func isTool(w string) bool {
-	_, ok := slices.BinarySearch(tools[:], w)
-	return ok
-}
+// isTool has names that, beside a system error, say whose error it is.
+var isTool = wordSet(`
+	apt brew bun cargo composer curl deno docker gcc git go gradle helm java kubectl make maven mysql nginx node npm npx
+	pip pnpm podman poetry psql pytest python redis rsync ruby rustc ssh terraform tsc uv vite webpack yarn`)
 
 // codes returns a finding for each code that a line names, and for each system
 // error together with the tool that the line names.
@@ -200,11 +186,11 @@ func codes(line string) []finding {
 		switch {
 		case w == "ora" && strings.HasPrefix(line[i:], "-") && wordLen(line[i+1:]) == 5:
 			found = append(found, finding{"code ora-" + line[i+1:i+6], specific})
-		case isOwnErrno(w), isCode(w):
+		case isOwnErrno[w], isCode(w):
 			found = append(found, finding{"code " + w, specific})
-		case isTool(w) && tool == "":
+		case isTool[w] && tool == "":
 			tool = w
-		case isErrno(w) && !isGeneric(w) && errno == "":
+		case isErrno[w] && !isGeneric[w] && errno == "":
 			errno = w
 		}
 	}
@@ -214,15 +200,10 @@ func codes(line string) []finding {
 	return found
 }
 
-// isOwnErrno reports whether only npm has such an error.
-func isOwnErrno(w string) bool {
-	switch w {
-	case "ebadengine", "ebadplatform", "eintegrity", "ejsonparse", "eneedauth", "enolock", "enoversions", "eotp", "epublishconflict", "eresolve",
-		"etarget", "eunsupportedprotocol", "eusage":
-		return true
-	}
-	return false
-}
+// isOwnErrno has the errors that only npm has.
+var isOwnErrno = wordSet(`
+	ebadengine ebadplatform eintegrity ejsonparse eneedauth enolock enoversions eotp epublishconflict eresolve etarget
+	eunsupportedprotocol eusage`)
 
 // isCode reports whether a word is a code that one tool documents: letters of the
 // tool with digits (E0382 of rustc, TS2345, MSB3644, P2002 of Prisma), or a
@@ -231,9 +212,8 @@ func isCode(w string) bool {
 	if strings.HasPrefix(w, "err_") && strings.Count(w, "_") >= 2 {
 		return true
 	}
-	stem := strings.TrimRight(w, "0123456789")
-	digits := len(w) - len(stem)
-	switch stem {
+	digits := digitsAtEnd(w)
+	switch w[:len(w)-digits] {
 	case "e", "cs", "lnk", "msb", "nu", "netsdk", "p":
 		return digits == 4
 	case "ts":

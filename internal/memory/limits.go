@@ -120,7 +120,9 @@ type related interface{ relations(at string) error }
 func Check(request any) error { return checkStruct(reflect.ValueOf(request).Elem(), "") }
 
 func checkStruct(v reflect.Value, at string) error {
-	for _, f := range fieldsOf(v.Type()) {
+	fields := fieldsOf(v.Type())
+	for i := range fields {
+		f := &fields[i]
 		if err := f.check(v.FieldByIndex(f.index), at+f.name); err != nil {
 			return err
 		}
@@ -134,9 +136,11 @@ func checkStruct(v reflect.Value, at string) error {
 // field is a field of a struct, or of one that it embeds.
 type field struct {
 	Limits
-	name  string // in JSON
-	index []int
-	tag   reflect.StructTag
+	name     string // in JSON
+	index    []int
+	text     string // the tag of this name
+	standard string // the tag default
+	number   int64  // standard, of a number
 }
 
 var fieldCache sync.Map // of reflect.Type to []field
@@ -149,7 +153,9 @@ func fieldsOf(t reflect.Type) []field {
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.IsExported() && !f.Anonymous && name != "-" && name != "" {
-			fields = append(fields, field{Limits: LimitsOf(f), name: name, index: f.Index, tag: f.Tag})
+			standard := f.Tag.Get("default")
+			number, _ := strconv.ParseInt(standard, 10, 64) // of a text it is not used
+			fields = append(fields, field{LimitsOf(f), name, f.Index, f.Tag.Get("text"), standard, number})
 		}
 	}
 	fieldCache.Store(t, fields)
@@ -163,7 +169,7 @@ var (
 
 func (f *field) check(v reflect.Value, path string) error {
 	switch {
-	case v.Type() == timeType && f.tag.Get("text") == "exact":
+	case v.Type() == timeType && f.text == "exact":
 		return nil
 	case v.Type() == timeType && v.Interface().(time.Time).IsZero() && !f.Optional:
 		return Invalid(path, "a time", "is missing")
@@ -174,18 +180,17 @@ func (f *field) check(v reflect.Value, path string) error {
 	}
 	switch v.Kind() {
 	case reflect.String:
-		if f.tag.Get("text") == "" {
+		if f.text == "" {
 			v.SetString(strings.TrimSpace(v.String()))
 		}
 		if v.String() == "" && f.Optional {
-			v.SetString(f.tag.Get("default"))
+			v.SetString(f.standard)
 			return nil
 		}
-		return f.text(v.String(), path, f.Range)
+		return f.checkText(v.String(), path, f.Range)
 	case reflect.Int, reflect.Int64:
 		if v.Int() == 0 && f.Optional {
-			n, _ := strconv.ParseInt(f.tag.Get("default"), 10, 64)
-			v.SetInt(n)
+			v.SetInt(f.number)
 			return nil
 		}
 		if f.Range != nil && (v.Int() < f.Range.Min || v.Int() > f.Range.Max) {
@@ -213,8 +218,8 @@ func (f *field) check(v reflect.Value, path string) error {
 	return nil
 }
 
-// text checks a text, or an item of a list of texts.
-func (f *field) text(text, path string, limit *Range) error {
+// checkText checks a text, or an item of a list of texts.
+func (f *field) checkText(text, path string, limit *Range) error {
 	switch {
 	case f.Enum != nil && !slices.Contains(f.Enum, text):
 		return Invalid(path, strings.Join(f.Enum, ", "), "unknown %s %s", strings.TrimSuffix(f.name, "s"), Quote(text))
@@ -223,7 +228,7 @@ func (f *field) text(text, path string, limit *Range) error {
 			return err
 		}
 	}
-	switch f.tag.Get("text") {
+	switch f.text {
 	case "id":
 		return ValidSessionID(path, text)
 	case "absolute":
@@ -251,7 +256,7 @@ func (f *field) list(v reflect.Value, path string) error {
 		case isStruct:
 			err = checkStruct(item, at+".")
 		case item.Kind() == reflect.String:
-			err = f.text(item.String(), at, f.Each)
+			err = f.checkText(item.String(), at, f.Each)
 		}
 		if err != nil {
 			return err
@@ -420,14 +425,19 @@ func distinct[T any, K comparable](field string, list []T, keyOf func(T) K) erro
 // Text checks that a field is valid UTF-8 of min to max code points without
 // NUL.
 func Text(field, text string, min, max int) error {
-	limit := Range{int64(min), int64(max)}.Of("characters")
-	switch n := utf8.RuneCountInString(text); {
-	case n < min && n == 0:
-		return Invalid(field, limit, "is empty")
-	case n < min:
-		return Invalid(field, limit, "%d characters are too few", n)
-	case n > max:
-		return Invalid(field, limit, "%d characters are too many", n)
+	n := utf8.RuneCountInString(text)
+	if n < min || n > max {
+		limit := Range{int64(min), int64(max)}.Of("characters")
+		switch {
+		case n == 0:
+			return Invalid(field, limit, "is empty")
+		case n < min:
+			return Invalid(field, limit, "%d characters are too few", n)
+		default:
+			return Invalid(field, limit, "%d characters are too many", n)
+		}
+	}
+	switch {
 	case !utf8.ValidString(text):
 		return Invalid(field, "valid UTF-8", "is not valid UTF-8")
 	case strings.ContainsRune(text, 0):
