@@ -175,7 +175,7 @@ var layers = []layer{
 		"it stands between the server of a team and the write path; what a lesson is, and how shares merge, the write path knows"},
 	{"internal/team/teamtest", nil,
 		"it runs servers; what is stored on them it does not know"},
-	{"internal/repofiles", []string{"internal/fsx", "internal/git", "internal/ingest", "internal/logging", "internal/memory", "internal/project", "internal/redact", "internal/store", "internal/source/contextfile", "internal/source/lessonlog", "internal/source/sessiondir"},
+	{"internal/repofiles", []string{"internal/fsx", "internal/git", "internal/ingest", "internal/logging", "internal/memory", "internal/project", "internal/redact", "internal/store", "internal/source/contextfile", "internal/source/lessonlog", "internal/source/sessiondir", "worker"},
 		"it stands between the files of repositories and the write path, and reads nothing without consent; how lines and folders are written down, the sources know"},
 	{"internal/agentctx", []string{"internal/memory", "internal/recall", "internal/render"},
 		"it keeps tasks and the catalogue and assembles contexts; of recall it uses queries and their results"},

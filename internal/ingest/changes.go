@@ -56,9 +56,10 @@ func (c *change) apply(r memory.Record) (memory.Record, bool) {
 // may change between the two.
 type changes struct {
 	records Records
-	now     map[string]memory.Record // by id, as changed so far, and after the commit as committed
-	byID    map[string][]change      // those that changed something
-	order   []string                 // ids, as they first changed
+	now     map[string]memory.Record    // by id, as changed so far, and after the commit as committed
+	byID    map[string][]change         // those that changed something
+	order   []string                    // ids, as they first changed
+	docs    map[memory.DocID]memory.Doc // documents that are made already
 }
 
 func (s *Service) newChanges() *changes {
@@ -124,7 +125,11 @@ func (s *Service) commitChanges(ctx context.Context, w *changes, b memory.Batch)
 	for _, id := range w.order {
 		r := w.now[id]
 		b.Records = append(b.Records, r)
-		texts = append(texts, memory.Document{ID: r.Doc, Text: r.Text})
+		if doc, ok := w.docs[r.Doc]; ok {
+			b.Docs = append(b.Docs, doc)
+		} else {
+			texts = append(texts, memory.Document{ID: r.Doc, Text: r.Text})
+		}
 	}
 	b.Merge = w.merge
 	return s.commit(ctx, b, texts)

@@ -69,6 +69,8 @@ type Records interface {
 	Record(id string) (memory.Record, error)
 	// Tombstoned says whether a record was forgotten.
 	Tombstoned(id string) (bool, error)
+	// Known returns, of ids, the records that are stored and those that were forgotten.
+	Known(ids []string) (records map[string]memory.Record, forgotten map[string]bool, err error)
 }
 
 // Options configure the write path. The fields up to Held are required.
@@ -244,7 +246,6 @@ func (s *Service) commit(ctx context.Context, b memory.Batch, texts []memory.Doc
 }
 
 func (s *Service) commitWith(ctx context.Context, b memory.Batch, texts []memory.Document, all bool) (memory.Committed, error) {
-	var err error
 	if len(b.Files) > 0 { // files are written in the background
 		for part := range slices.Chunk(texts, gatedTexts) {
 			err := s.opts.Gate.Do(ctx, func() error {
@@ -258,9 +259,11 @@ func (s *Service) commitWith(ctx context.Context, b memory.Batch, texts []memory
 		}
 		return s.opts.Committer.Commit(ctx, b)
 	}
-	if b.Docs, err = s.documents(ctx, texts, all); err != nil {
+	docs, err := s.documents(ctx, texts, all)
+	if err != nil {
 		return memory.Committed{}, err
 	}
+	b.Docs = append(b.Docs, docs...)
 	return s.opts.Committer.Commit(ctx, b)
 }
 

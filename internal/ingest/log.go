@@ -34,22 +34,45 @@ type Problem struct {
 // imported, and their success rates count for nothing; a time that is yet to come
 // becomes now.
 func (s *Service) ImportLessons(ctx context.Context, project memory.Project, from memory.Provenance, lines []memory.LogLine) (Imported, error) {
-	var out Imported
-	var told []importedLine
+	p, err := s.PrepareLessons(ctx, project, from, lines)
+	if err != nil {
+		return Imported{}, err
+	}
+	return s.ImportPrepared(ctx, p)
+}
+
+// PreparedLessons are lines of logs, cleaned, analysed and embedded, that were not imported
+// before.
+type PreparedLessons struct {
+	project memory.Project
+	lines   []importedLine
+	docs    map[memory.DocID]memory.Doc
+	out     Imported
+}
+
+// PrepareLessons does the part of ImportLessons that needs no commit. It is most of the work,
+// and can be done while other lines are imported.
+func (s *Service) PrepareLessons(ctx context.Context, project memory.Project, from memory.Provenance, lines []memory.LogLine) (*PreparedLessons, error) {
+	p := &PreparedLessons{project: project, docs: map[memory.DocID]memory.Doc{}}
+	ids := make([]string, len(lines))
 	for i, line := range lines {
-		read, err := s.isRead(line, project.ID, from)
-		if err != nil {
-			return out, fmt.Errorf("import lessons: %w", err)
-		}
-		if read {
-			out.Known++
+		ids[i] = lessonID(project.ID, line)
+	}
+	stored, _, err := s.opts.Records.Known(ids)
+	if err != nil {
+		return nil, fmt.Errorf("import lessons: %w", err)
+	}
+	var texts []memory.Document
+	for i, line := range lines {
+		if isRead(line, stored[ids[i]], from) {
+			p.out.Known++
 			continue
 		}
 		anchors := s.importedAnchors(&line) // what looks for secrets would take their hashes for some
 		pinned, private := importedMarks(&line)
 		clean, err := s.importedLine(line, project, from)
 		if err != nil {
-			out.Problems = append(out.Problems, Problem{i, err})
+			p.out.Problems = append(p.out.Problems, Problem{i, err})
 			continue
 		}
 		one := s.lessonRecord(clean, project.ID)
@@ -59,16 +82,29 @@ func (s *Service) ImportLessons(ctx context.Context, project memory.Project, fro
 		one.Event.Anchors = anchors
 		// A repository's file pins nothing into the briefs of its readers.
 		one.Event.Pinned, one.Event.Private = pinned && !from.Followed(), private
-		told = append(told, importedLine{clean, one})
+		p.lines = append(p.lines, importedLine{clean, one})
+		texts = append(texts, memory.Document{ID: one.Doc, Text: one.Text})
 	}
 	// By time, so that a lesson exists before another one withdraws it.
-	slices.SortStableFunc(told, func(a, b importedLine) int { return a.line.Timestamp.Compare(b.line.Timestamp) })
-	for _, part := range bySize(told, func(x importedLine) int { return 2 * len(x.one.Text) }) {
-		if err := s.importLines(ctx, project, part, &out); err != nil {
-			return out, fmt.Errorf("import lessons: %w", err)
+	slices.SortStableFunc(p.lines, func(a, b importedLine) int { return a.line.Timestamp.Compare(b.line.Timestamp) })
+	docs, err := s.documents(ctx, texts, false)
+	if err != nil {
+		return nil, fmt.Errorf("import lessons: %w", err)
+	}
+	for _, d := range docs {
+		p.docs[d.ID] = d
+	}
+	return p, nil
+}
+
+// ImportPrepared imports prepared lessons, once.
+func (s *Service) ImportPrepared(ctx context.Context, p *PreparedLessons) (Imported, error) {
+	for _, part := range bySize(p.lines, func(x importedLine) int { return 2 * len(x.one.Text) }) {
+		if err := s.importLines(ctx, p, part); err != nil {
+			return p.out, fmt.Errorf("import lessons: %w", err)
 		}
 	}
-	return out, nil
+	return p.out, nil
 }
 
 // importedLine is a line of a log, cleaned, and the lesson that it tells.
@@ -77,18 +113,15 @@ type importedLine struct {
 	one  memory.Record
 }
 
-// isRead says that a line was imported before, without looking for secrets in it: a log
-// that was rewritten is read again from its start, and most of it is known. A line with
-// secrets, or one that withdraws others, takes the long way.
-func (s *Service) isRead(line memory.LogLine, project string, from memory.Provenance) (bool, error) {
-	if line.Hash.IsZero() || len(line.Supersedes)+len(line.Retracts) > 0 {
-		return false, nil
+// isRead says that a line of a stored lesson was imported before, without looking for secrets
+// in it: a log that was rewritten is read again from its start, and most of it is known. A
+// line with secrets, or one that withdraws others, takes the long way.
+func isRead(line memory.LogLine, stored memory.Record, from memory.Provenance) bool {
+	if line.Hash.IsZero() || len(line.Supersedes)+len(line.Retracts) > 0 ||
+		stored.Event == nil || stored.Provenance.Followed() && !from.Followed() { // it is raised
+		return false
 	}
-	r, known, err := find(s.opts.Records, lessonID(project, line))
-	if err != nil || !known || r.Provenance.Followed() && !from.Followed() { // or it is raised
-		return false, err
-	}
-	return r.Event != nil && slices.ContainsFunc(r.Event.Observations, func(t memory.Observation) bool { return t.Line == line.Hash }), nil
+	return slices.ContainsFunc(stored.Event.Observations, func(t memory.Observation) bool { return t.Line == line.Hash })
 }
 
 // importedLine checks and cleans a line that was read from a file.
@@ -111,19 +144,27 @@ func (s *Service) importedLine(line memory.LogLine, project memory.Project, from
 	return line, err
 }
 
-// importLines writes one part of an import, and adds to what is known of it.
-func (s *Service) importLines(ctx context.Context, project memory.Project, part []importedLine, out *Imported) error {
+// importLines writes one part of an import, and counts it.
+func (s *Service) importLines(ctx context.Context, p *PreparedLessons, part []importedLine) error {
 	s.forgetting.RLock()
 	defer s.forgetting.RUnlock()
 	w := s.newChanges()
+	w.docs = p.docs
+	var ids []string
+	for _, x := range part {
+		ids = append(ids, x.one.ID)
+	}
+	stored, forgotten, err := s.opts.Records.Known(ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		w.now[id] = stored[id]
+	}
 	added := map[string]int{} // by id
 	for _, x := range part {
-		left, err := s.isForgotten(w, x.one.ID)
-		if err != nil {
-			return err
-		}
-		if left {
-			out.Forgotten++
+		if forgotten[x.one.ID] {
+			p.out.Forgotten++
 		} else {
 			isNew, err := w.add(x.one.ID, change{one: &x.one, counted: x.line.Counted})
 			if err != nil {
@@ -134,7 +175,7 @@ func (s *Service) importLines(ctx context.Context, project memory.Project, part 
 			case isNew:
 				added[x.one.ID]++
 			default:
-				out.Known++
+				p.out.Known++
 			}
 		}
 	}
@@ -143,8 +184,8 @@ func (s *Service) importLines(ctx context.Context, project memory.Project, part 
 			return err
 		}
 	}
-	b := memory.Batch{Import: true, Action: "import lessons", Detail: map[string]any{"project": project.ID, "lines": len(part)}}
-	if err := s.addProject(&b, project); err != nil {
+	b := memory.Batch{Import: true, Action: "import lessons", Detail: map[string]any{"project": p.project.ID, "lines": len(part)}}
+	if err := s.addProject(&b, p.project); err != nil {
 		return err
 	}
 	c, err := s.commitChanges(ctx, w, b)
@@ -153,9 +194,9 @@ func (s *Service) importLines(ctx context.Context, project memory.Project, part 
 	}
 	for id, n := range added {
 		if slices.Contains(c.Left, id) { // forgotten meanwhile
-			out.Forgotten += n
+			p.out.Forgotten += n
 		} else {
-			out.Added += n
+			p.out.Added += n
 		}
 	}
 	return nil
@@ -179,4 +220,11 @@ func (s *Service) addProject(b *memory.Batch, project memory.Project) error {
 		b.Projects = []memory.Project{project}
 	}
 	return nil
+}
+
+func idsOf(records []memory.Record) (ids []string) {
+	for _, r := range records {
+		ids = append(ids, r.ID)
+	}
+	return ids
 }

@@ -217,6 +217,45 @@ func TestImportPassesOverWhatIsNotValid(t *testing.T) {
 	}
 }
 
+// TestImportPreparedLater prepares lines while others are not yet imported, and imports them
+// when the store has changed: they are added, known or forgotten by what is stored then.
+func TestImportPreparedLater(t *testing.T) {
+	r := newRig(t)
+	prepare := func(lines ...memory.LogLine) *PreparedLessons {
+		t.Helper()
+		p, err := r.ingest.PrepareLessons(t.Context(), r.project(), memory.Provenance{Origin: memory.OriginImported}, lines)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	r.importLines(lineAt(0, "held by another lesson", ""), lineAt(1, "forgotten", ""))
+	same := lineAt(2, "held by another lesson", "")
+	same.Repo = "another" // another lesson of the same text
+	first := prepare(lineAt(3, "twice", ""), lineAt(4, "once", ""))
+	second := prepare(lineAt(3, "twice", ""), lineAt(5, "twice", ""), same, lineAt(6, "forgotten", ""))
+	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: idsOf(r.lessons())}, r.store); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []Imported{{Added: 2}, {Added: 2, Known: 1, Forgotten: 1}} {
+		got, err := r.ingest.ImportPrepared(t.Context(), []*PreparedLessons{first, second}[i])
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("import %d: %v (-want +got):\n%s", i, err, diff)
+		}
+	}
+	for _, rec := range r.lessons() {
+		if seen := rec.Event.Seen; seen != map[string]int{"twice": 2, "once": 1, "held by another lesson": 1}[rec.Event.Lesson] {
+			t.Errorf("the lesson %q was told %d times", rec.Event.Lesson, seen)
+		}
+		if !r.index.Held(memory.Document{ID: rec.Doc, Text: rec.Text}) {
+			t.Errorf("the lesson %q is stored without its document", rec.Event.Lesson)
+		}
+	}
+	if n := len(r.lessons()); n != 3 {
+		t.Errorf("%d lessons are stored, want 3", n)
+	}
+}
+
 // BenchmarkImportKnown reads a log again that has not changed.
 func BenchmarkImportKnown(b *testing.B) {
 	r := newRig(b, func(_ *rig, o *Options) { o.Redact = redact.Redact })

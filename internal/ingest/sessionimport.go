@@ -107,22 +107,31 @@ func (in *sessionImport) part(ctx context.Context, steps []memory.Record, out *I
 	if err := in.settle(); err != nil {
 		return err
 	}
+	stored, forgotten, err := in.s.opts.Records.Known(idsOf(steps))
+	if err != nil {
+		return err
+	}
 	var records []memory.Record
 	for _, r := range steps {
-		found, err := in.step(r)
-		if err != nil {
-			return err
-		}
+		old, known := stored[r.ID]
+		write := true
 		switch {
-		case found.known || in.seen[r.ID]:
+		case in.seen[r.ID]:
 			out.Known++
-		case found.left:
+			continue
+		case known:
+			out.Known++
+			r, write = in.again(r, old)
+		case forgotten[r.ID]:
 			out.Forgotten++
-		}
-		if found.write && !in.seen[r.ID] {
-			records = append(records, found.Record)
+			write = false
+		default:
+			setStepText(&r, in.session)
 		}
 		in.seen[r.ID] = true
+		if write {
+			records = append(records, r)
+		}
 	}
 	if len(records) == 0 && !in.changed {
 		return nil
@@ -173,36 +182,17 @@ func mergeImported(old, new memory.Session) memory.Session {
 	return new
 }
 
-// importedStep is a step that was read: known if it is stored, left if it was forgotten;
-// write says that it must be written.
-type importedStep struct {
-	memory.Record
-	known, left, write bool
-}
-
-// step looks up a step that was read, and sets the text that it is searched by.
-func (in *sessionImport) step(read memory.Record) (importedStep, error) {
-	old, known, err := find(in.s.opts.Records, read.ID)
-	if err != nil {
-		return importedStep{}, err
+// again returns a step that was read again as it must be written, and whether it must be.
+func (in *sessionImport) again(read, old memory.Record) (memory.Record, bool) {
+	if old.Provenance.Followed() && !read.Provenance.Followed() {
+		setStepText(&read, in.session)
+		return read, true
 	}
-	if known {
-		x := importedStep{Record: old, known: true}
-		if old.Provenance.Followed() && !read.Provenance.Followed() {
-			setStepText(&read, in.session)
-			return importedStep{Record: read, known: true, write: true}, nil
-		}
-		if in.told && old.Session == in.session.ID { // a step is searched by its session's goal and flow tags
-			setStepText(&x.Record, in.session)
-			x.write = x.Doc != old.Doc
-		}
-		return x, nil
+	doc := old.Doc
+	if in.told && old.Session == in.session.ID { // a step is searched by its session's goal and flow tags
+		setStepText(&old, in.session)
 	}
-	if left, err := in.s.opts.Records.Tombstoned(read.ID); err != nil || left {
-		return importedStep{left: left}, err
-	}
-	setStepText(&read, in.session)
-	return importedStep{Record: read, write: true}, nil
+	return old, old.Doc != doc
 }
 
 // write commits the session, if it has changed or has new steps, and the steps.

@@ -13,9 +13,11 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/fsx"
+	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/source/lessonlog"
 	"github.com/recalld/recalld/internal/source/sessiondir"
+	"github.com/recalld/recalld/worker"
 )
 
 // The folders of an export.
@@ -102,14 +104,30 @@ func (i *importer) path(ctx context.Context, path string) (found bool, err error
 	return found, nil
 }
 
+// log imports a log. While one part is committed, the next is read and prepared.
 func (i *importer) log(ctx context.Context, file string) error {
-	for part, err := range lessonlog.ReadFile(file) {
+	from := memory.Provenance{Origin: memory.OriginImported, Path: file}
+	type prepared struct {
+		lessonlog.FileLines
+		lessons *ingest.PreparedLessons
+	}
+	parts := func(yield func(prepared, error) bool) {
+		for part, err := range lessonlog.ReadFile(file) {
+			p := prepared{FileLines: part}
+			if err == nil {
+				p.lessons, err = i.opts.Ingest.PrepareLessons(ctx, i.project, from, part.Lines)
+			}
+			if !yield(p, err) {
+				return
+			}
+		}
+	}
+	for part, err := range worker.Ahead(parts, 1) {
 		if err != nil {
 			return err
 		}
 		i.problems(part.Problems)
-		from := memory.Provenance{Origin: memory.OriginImported, Path: part.File}
-		taken, err := i.opts.Ingest.ImportLessons(ctx, i.project, from, part.Lines)
+		taken, err := i.opts.Ingest.ImportPrepared(ctx, part.lessons)
 		if err != nil {
 			return err
 		}

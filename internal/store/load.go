@@ -7,12 +7,12 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/dgraph-io/badger/v4"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/worker"
 )
 
 // contents is what Load learns about the store.
@@ -115,6 +115,9 @@ func (s *Store) Read(ctx context.Context, l memory.Loader) (uint64, error) {
 	})
 }
 
+// loadedBatch is how many values are read ahead at once.
+const loadedBatch = 128
+
 // walk passes everything that a view holds to a loader.
 func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, error) {
 	c := &contents{
@@ -131,7 +134,7 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 			return nil, err
 		}
 	}
-	for r, err := range ahead(v.loadedRecords(l.Saved)) {
+	for r, err := range worker.Ahead(v.loadedRecords(l.Saved), loadedBatch) {
 		if s.damaged(err) {
 			continue
 		}
@@ -192,7 +195,7 @@ func (s *Store) walkFiles(ctx context.Context, v View, l memory.Loader, c *conte
 		}
 		return found, nil
 	}
-	for f, err := range ahead(v.files("", find)) {
+	for f, err := range worker.Ahead(v.files("", find), loadedBatch) {
 		if f.chunkSet != (chunkSetID{}) {
 			c.chunkSets[f.chunkSet]++
 		}
@@ -223,50 +226,6 @@ func (s *Store) walkFiles(ctx context.Context, v View, l memory.Loader, c *conte
 		}
 	}
 	return nil
-}
-
-// aheadBatch is how many values are passed on at once.
-const aheadBatch = 128
-
-// ahead yields what seq yields, in its order, and lets seq go on in a goroutine meanwhile:
-// reading and decoding is half the work of a start.
-func ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
-	type result struct {
-		value T
-		err   error
-	}
-	return func(yield func(T, error) bool) {
-		batches, stop := make(chan []result, 4), make(chan struct{})
-		var reader sync.WaitGroup
-		defer reader.Wait()
-		defer close(stop)
-		reader.Go(func() {
-			defer close(batches)
-			var batch []result
-			send := func() bool {
-				select {
-				case batches <- batch:
-					batch = make([]result, 0, aheadBatch)
-					return true
-				case <-stop:
-					return false
-				}
-			}
-			for value, err := range seq {
-				if batch = append(batch, result{value, err}); len(batch) == aheadBatch && !send() {
-					return
-				}
-			}
-			send()
-		})
-		for batch := range batches {
-			for _, r := range batch {
-				if !yield(r.value, r.err) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // orphans are documents and chunk sets without a reference. Terms and vectors are loaded
