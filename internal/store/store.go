@@ -349,7 +349,7 @@ const maxValue = 16 << 20
 // badgerOptions keep memory small and every value beside its key: values have some
 // kilobytes, so a value log would only add files to collect.
 func badgerOptions(o Options) badger.Options {
-	return badger.DefaultOptions(o.Dir).
+	opts := badger.DefaultOptions(o.Dir).
 		WithLogger(badgerLogger{o.Logger}).
 		WithSyncWrites(!o.NoSync).
 		WithDetectConflicts(false). // one writer
@@ -364,6 +364,11 @@ func badgerOptions(o Options) badger.Options {
 		WithCompression(options.Snappy).
 		WithNumCompactors(2).
 		WithMetricsEnabled(false)
+	// Badger keeps the buffers of eight tables that compactions wrote, each several times as
+	// large as the largest table: 1.5 GB at a million lessons, if a level's tables are twice
+	// as large as those of the level above, as by default.
+	opts.TableSizeMultiplier = 1
+	return opts
 }
 
 // isLocked reports whether Badger found the folder in use. It has no error value for
