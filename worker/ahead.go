@@ -7,20 +7,20 @@ import (
 	"sync"
 )
 
-// maxAhead is how many batches Ahead keeps ready.
-const maxAhead = 4
-
 // Ahead yields what seq yields, in its order, and lets seq go on in a goroutine meanwhile:
 // reading is often half of the work. Values are passed on in batches of a size, since waking
-// a goroutine for each small one costs more than it gains. The goroutine ends before the
-// loop over Ahead does, and if seq panics, so does the loop, whose caller may recover.
-func Ahead[T any](seq iter.Seq2[T, error], size int) iter.Seq2[T, error] {
+// a goroutine for each small one costs more than it gains. So many batches wait, beside the
+// one being made and the one in use.
+//
+// The goroutine ends before the loop over Ahead does. If seq panics, so does the loop, whose
+// caller may recover; what seq yielded for an unfinished batch is lost then.
+func Ahead[T any](seq iter.Seq2[T, error], size, waiting int) iter.Seq2[T, error] {
 	type result struct {
 		value T
 		err   error
 	}
 	return func(yield func(T, error) bool) {
-		batches, stop := make(chan []result, maxAhead), make(chan struct{})
+		batches, stop := make(chan []result, waiting), make(chan struct{})
 		var failure error // of a panic; it is set before batches is closed
 		var reader sync.WaitGroup
 		defer reader.Wait()

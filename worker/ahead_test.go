@@ -26,7 +26,7 @@ func TestAhead(t *testing.T) {
 			}
 		}
 		var got []int
-		for i, err := range worker.Ahead(numbers, size) {
+		for i, err := range worker.Ahead(numbers, size, 2) {
 			if (err != nil) != (i == 7) {
 				t.Errorf("%d in batches of %d came with the error %v", i, size, err)
 			}
@@ -49,10 +49,10 @@ func TestAheadGoesOn(t *testing.T) {
 				made++
 			}
 		}
-		for i := range worker.Ahead(endless, 1) {
+		for i := range worker.Ahead(endless, 1, 2) {
 			synctest.Wait()
-			if i == 0 && (made < 2 || made > 10) {
-				t.Errorf("%d values are made when the first is used", made)
+			if i == 0 && made != 4-1 { // one is in use, two wait, and one is held
+				t.Errorf("%d values are passed on when the first is used", made)
 			}
 			if i == 20 {
 				break
@@ -75,7 +75,7 @@ func TestAheadPanics(t *testing.T) {
 			t.Errorf("the loop ends with %v", p)
 		}
 	}()
-	for range worker.Ahead(broken, 1) {
+	for range worker.Ahead(broken, 1, 2) {
 	}
 	t.Error("the loop ends as if all were well")
 }

@@ -1,4 +1,5 @@
-// Package worker runs jobs from a durable queue.
+// Package worker runs jobs from a durable queue, and has what other background work is
+// regulated with: Gate and Ahead.
 //
 // Vocabulary. A job is an event to be handled once: index this sandbox, embed
 // what is missing. Jobs with the same kind and key coalesce while they wait. A

@@ -261,3 +261,47 @@ func TestImportTellsOfBadLines(t *testing.T) {
 		t.Errorf("recall answers %+v, want the lesson of demo", a.Items)
 	}
 }
+
+// A log of several parts, which are prepared beside one another, is imported as one.
+func TestImportOfALongLog(t *testing.T) {
+	s, dir := serve(t, newConfig(t)), shop(t)
+	line := func(n, minute int) string {
+		at := time.Date(2026, 1, 2, 0, minute, 0, 0, time.UTC).Format(time.RFC3339)
+		return fmt.Sprintf(`{"timestamp":%q,"event_type":"pattern","lesson":"Step %d of the release is done by hand"}`+"\n", at, n)
+	}
+	const all = 2500
+	var log strings.Builder
+	for i := range all {
+		switch n := i + 1; n {
+		case 1500, 2100:
+			log.WriteString("torn\n")
+		case 2200: // the same line again
+			log.WriteString(line(10, 10))
+		case 2300: // the same lesson, told again
+			log.WriteString(line(20, all))
+		default:
+			log.WriteString(line(n, n))
+		}
+	}
+	place(t, dir, "demo.jsonl", log.String())
+	take := func() *memory.Imported {
+		t.Helper()
+		i, err := service.Import.Do(t.Context(), s, memory.ImportRequest{Path: filepath.Join(dir, "demo.jsonl"), Caller: memory.Caller{Dir: dir}})
+		must(t, err)
+		if i.Skipped != 2 || len(i.Problems) != 2 || i.Problems[0].Line != 1500 || i.Problems[1].Line != 2100 {
+			t.Errorf("the problems are %+v, want lines 1500 and 2100", i.Problems)
+		}
+		return i
+	}
+	if i := take(); i.Lessons != all-3 || i.Known != 1 {
+		t.Errorf("%d lines are new and %d known, want %d and 1", i.Lessons, i.Known, all-3)
+	}
+	status, err := service.Status.Do(t.Context(), s, service.None{})
+	must(t, err)
+	if n := status.Records[memory.Lesson]; n != all-4 {
+		t.Errorf("%d lessons are stored, want %d", n, all-4)
+	}
+	if i := take(); i.Lessons != 0 || i.Known != all-2 {
+		t.Errorf("again, %d lines are new and %d known, want none and %d", i.Lessons, i.Known, all-2)
+	}
+}

@@ -106,6 +106,7 @@ func lines(text string) func(yield func(string) bool) {
 func quotations(line string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for {
+			// IndexAny looks up each character among several that are not all ASCII: three times as slow.
 			start := strings.IndexFunc(line, func(r rune) bool { return r == '"' || r == '`' || r == '“' })
 			if start < 0 {
 				return

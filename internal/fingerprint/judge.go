@@ -84,14 +84,14 @@ func sign(line string, i, end int) (start, weight int) {
 	if isException(w) && (strings.HasPrefix(rest, ": ") || rest == "" && i == 0 || strings.HasPrefix(rest, " [")) {
 		return i, decisive
 	}
-	if isErrno[w] && strings.HasPrefix(rest, ":") {
+	if isErrno(w) && strings.HasPrefix(rest, ":") {
 		return i, decisive
 	}
-	if isErrno[w] && !isGeneric[w] {
+	if isErrno(w) && !isGeneric(w) {
 		return 0, specific
 	}
 	// The longest phrase is last.
-	for _, p := range slices.Backward(phrasesOf[w]) {
+	for _, p := range slices.Backward(phrasesOf()[w]) {
 		behind, ok := strings.CutPrefix(line[i:], p.text)
 		if !ok || behind != "" && isWord(behind[0]) && isWord(p.text[len(p.text)-1]) {
 			continue
@@ -201,9 +201,9 @@ func tells(core string) bool {
 			continue
 		}
 		words++
-		if !isGeneric[w] && len(w) > 1 && !isDigit(w[0]) {
+		if !isGeneric(w) && len(w) > 1 && !isDigit(w[0]) {
 			own++
-			if len(w) >= 12 || isErrno[w] || isCode(w) || isException(w) {
+			if len(w) >= 12 || isErrno(w) || isCode(w) || isException(w) {
 				own++
 			}
 		}

@@ -95,15 +95,22 @@ func isFileName(token string) bool {
 	if dot < 0 || dot == 0 || !isWord(token[dot-1]) {
 		return false
 	}
-	return isExtension[token[dot+1:]]
+	return isExtension(token[dot+1:])
 }
 
-// isExtension has the extensions of files that tools mention.
-var isExtension = wordSet(`
-	a bat c cc cfg cjs class clj conf cpp cs csproj css csv cts cxx dart db dll dockerfile dylib env ex exe exs gemspec
-	go gradle gz h hh hpp hs html ini ipynb jar java jl js json jsonl jsx kt kts less lock log lua m md mjs mm mod mts
-	node o obj pem php pid pl png proto ps1 py pyc pyi pyx r rb rs sass scala scss sh sln so sock sql sqlite sum svelte
-	svg swift tar tf tgz tmp toml ts tsx txt vue war whl xml yaml yml zig zip`)
+// isExtension reports whether files that tools mention have an extension.
+func isExtension(w string) bool {
+	switch w {
+	case "a", "bat", "c", "cc", "cfg", "cjs", "class", "clj", "conf", "cpp", "cs", "csproj", "css", "csv", "cts", "cxx", "dart", "db", "dll",
+		"dockerfile", "dylib", "env", "ex", "exe", "exs", "gemspec", "go", "gradle", "gz", "h", "hh", "hpp", "hs", "html", "ini", "ipynb", "jar",
+		"java", "jl", "js", "json", "jsonl", "jsx", "kt", "kts", "less", "lock", "log", "lua", "m", "md", "mjs", "mm", "mod", "mts", "node", "o",
+		"obj", "pem", "php", "pid", "pl", "png", "proto", "ps1", "py", "pyc", "pyi", "pyx", "r", "rb", "rs", "sass", "scala", "scss", "sh",
+		"sln", "so", "sock", "sql", "sqlite", "sum", "svelte", "svg", "swift", "tar", "tf", "tgz", "tmp", "toml", "ts", "tsx", "txt", "vue",
+		"war", "whl", "xml", "yaml", "yml", "zig", "zip":
+		return true
+	}
+	return false
+}
 
 // positionLen returns the length of the position within a file at the front of s: ":10:5",
 // "(10,5)" or "+0x1d".

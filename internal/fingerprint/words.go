@@ -1,6 +1,9 @@
 package fingerprint
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // phrase is a group of words by which tools say that something failed.
 type phrase struct {
@@ -127,48 +130,59 @@ var phrases = [...]phrase{
 	{"x509", specific, true},
 }
 
-// phrasesOf has the phrases by their first word, sorted by text.
-var phrasesOf = func() map[string][]phrase {
+// phrasesOf returns the phrases by their first word, sorted by text.
+var phrasesOf = sync.OnceValue(func() map[string][]phrase {
 	of := map[string][]phrase{}
 	for _, p := range phrases {
 		w := p.text[:wordLen(p.text)]
 		of[w] = append(of[w], p)
 	}
 	return of
-}()
+})
 
-// wordSet is a set of the words of a text.
-func wordSet(text string) map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(text) {
-		set[w] = true
+// isGeneric reports whether a word says that something failed, not what.
+func isGeneric(w string) bool {
+	switch w {
+	case "a", "aborted", "aborting", "after", "all", "also", "an", "and", "any", "are", "assert", "assertionerror", "at", "be", "been",
+		"build", "by", "check", "code", "command", "compilation", "compile", "completed", "could", "did", "does", "due", "e", "elifecycle",
+		"err", "error", "errors", "exception", "execution", "exit", "exited", "exiting", "fail", "failed", "failing", "fails", "failure",
+		"fatal", "file", "finished", "following", "for", "found", "from", "had", "has", "have", "in", "internal", "is", "it", "job", "line",
+		"log", "logs", "make", "more", "no", "non", "nonzero", "not", "npm", "occurred", "of", "on", "one", "or", "output", "panic", "pipeline",
+		"previous", "problem", "process", "program", "recipe", "result", "return", "returned", "run", "runner", "running", "script", "see",
+		"signal", "some", "something", "status", "step", "stop", "stopped", "stopping", "successfully", "target", "task", "tasks", "terminated",
+		"test", "tests", "than", "that", "the", "there", "this", "to", "try", "unknown", "was", "went", "were", "when", "while", "with", "wrong",
+		"you", "your", "zero":
+		return true
 	}
-	return set
+	return false
 }
 
-// isGeneric has the words that say that something failed, not what.
-var isGeneric = wordSet(`
-	a aborted aborting after all also an and any are assert assertionerror at be been build by check code command
-	compilation compile completed could did does due e elifecycle err error errors exception execution exit exited
-	exiting fail failed failing fails failure fatal file finished following for found from had has have in internal is it
-	job line log logs make more no non nonzero not npm occurred of on one or output panic pipeline previous problem
-	process program recipe result return returned run runner running script see signal some something status step stop
-	stopped stopping successfully target task tasks terminated test tests than that the there this to try unknown was
-	went were when while with wrong you your zero`)
+// isErrno reports whether a word is the name of a system error, or of an error of npm in the same
+// form.
+func isErrno(w string) bool {
+	switch w {
+	case "e401", "e403", "e404", "e409", "eacces", "eaddrinuse", "eaddrnotavail", "eagain", "eai_again", "ebadengine", "ebadf",
+		"ebadplatform", "ebusy", "ecancelled", "ecompromised", "econnaborted", "econnrefused", "econnreset", "edquot", "eexist", "ehostunreach",
+		"eintegrity", "einval", "einvalidpackagename", "einvalidtagname", "eio", "eisdir", "ejsonparse", "elifecycle", "eloop", "emfile",
+		"emissingarg", "enametoolong", "eneedauth", "enetunreach", "enfile", "enodev", "enoent", "enolocal", "enolock", "enomem", "enospc",
+		"enosys", "enotconn", "enotdir", "enotempty", "enotfound", "enotsup", "enoversions", "enoworkspaces", "eotp", "eperm", "epipe", "eproto",
+		"epublishconflict", "eresolve", "erofs", "espipe", "etarget", "etimedout", "etxtbsy", "eunsupportedprotocol", "eusage", "eworkspaces",
+		"exdev":
+		return true
+	}
+	return false
+}
 
-// isErrno has the names of system errors and of npm's errors in the same form.
-var isErrno = wordSet(`
-	e401 e403 e404 e409 eacces eaddrinuse eaddrnotavail eagain eai_again ebadengine ebadf ebadplatform ebusy ecancelled
-	ecompromised econnaborted econnrefused econnreset edquot eexist ehostunreach eintegrity einval einvalidpackagename
-	einvalidtagname eio eisdir ejsonparse elifecycle eloop emfile emissingarg enametoolong eneedauth enetunreach enfile
-	enodev enoent enolocal enolock enomem enospc enosys enotconn enotdir enotempty enotfound enotsup enoversions
-	enoworkspaces eotp eperm epipe eproto epublishconflict eresolve erofs espipe etarget etimedout etxtbsy
-	eunsupportedprotocol eusage eworkspaces exdev`)
-
-// isTool has names that, beside a system error, say whose error it is.
-var isTool = wordSet(`
-	apt brew bun cargo composer curl deno docker gcc git go gradle helm java kubectl make maven mysql nginx node npm npx
-	pip pnpm podman poetry psql pytest python redis rsync ruby rustc ssh terraform tsc uv vite webpack yarn`)
+// isTool reports whether a name, beside a system error, says whose error it is.
+func isTool(w string) bool {
+	switch w {
+	case "apt", "brew", "bun", "cargo", "composer", "curl", "deno", "docker", "gcc", "git", "go", "gradle", "helm", "java", "kubectl", "make",
+		"maven", "mysql", "nginx", "node", "npm", "npx", "pip", "pnpm", "podman", "poetry", "psql", "pytest", "python", "redis", "rsync", "ruby",
+		"rustc", "ssh", "terraform", "tsc", "uv", "vite", "webpack", "yarn":
+		return true
+	}
+	return false
+}
 
 // codes returns a finding for each code that a line names, and for each system
 // error together with the tool that the line names.
@@ -186,11 +200,11 @@ func codes(line string) []finding {
 		switch {
 		case w == "ora" && strings.HasPrefix(line[i:], "-") && wordLen(line[i+1:]) == 5:
 			found = append(found, finding{"code ora-" + line[i+1:i+6], specific})
-		case isOwnErrno[w], isCode(w):
+		case isOwnErrno(w), isCode(w):
 			found = append(found, finding{"code " + w, specific})
-		case isTool[w] && tool == "":
+		case isTool(w) && tool == "":
 			tool = w
-		case isErrno[w] && !isGeneric[w] && errno == "":
+		case isErrno(w) && !isGeneric(w) && errno == "":
 			errno = w
 		}
 	}
@@ -200,10 +214,15 @@ func codes(line string) []finding {
 	return found
 }
 
-// isOwnErrno has the errors that only npm has.
-var isOwnErrno = wordSet(`
-	ebadengine ebadplatform eintegrity ejsonparse eneedauth enolock enoversions eotp epublishconflict eresolve etarget
-	eunsupportedprotocol eusage`)
+// isOwnErrno reports whether only npm has such an error.
+func isOwnErrno(w string) bool {
+	switch w {
+	case "ebadengine", "ebadplatform", "eintegrity", "ejsonparse", "eneedauth", "enolock", "enoversions", "eotp", "epublishconflict",
+		"eresolve", "etarget", "eunsupportedprotocol", "eusage":
+		return true
+	}
+	return false
+}
 
 // isCode reports whether a word is a code that one tool documents: letters of the
 // tool with digits (E0382 of rustc, TS2345, MSB3644, P2002 of Prisma), or a

@@ -122,13 +122,16 @@ func (s *Service) commitChanges(ctx context.Context, w *changes, b memory.Batch)
 		return memory.Committed{}, nil
 	}
 	texts := make([]memory.Document, 0, len(w.order))
+	put := map[memory.DocID]bool{} // two lessons may have one text
 	for _, id := range w.order {
 		r := w.now[id]
 		b.Records = append(b.Records, r)
-		if doc, ok := w.docs[r.Doc]; ok {
-			b.Docs = append(b.Docs, doc)
-		} else {
+		switch doc, made := w.docs[r.Doc]; {
+		case !made:
 			texts = append(texts, memory.Document{ID: r.Doc, Text: r.Text})
+		case !put[r.Doc]:
+			put[r.Doc] = true
+			b.Docs = append(b.Docs, doc)
 		}
 	}
 	b.Merge = w.merge

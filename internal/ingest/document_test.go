@@ -93,6 +93,15 @@ func TestStoredDocumentsAreNotEmbeddedAgain(t *testing.T) {
 	if texts != 4 {
 		t.Fatalf("%d texts were embedded, want 4", texts)
 	}
+	forgotten := lineAt(0, "forgotten", "")
+	r.importLines(forgotten)
+	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{lessonID(r.project().ID, forgotten)}}, r.store); err != nil {
+		t.Fatal(err)
+	}
+	texts = 4
+	if out := r.importLines(forgotten); out.Forgotten != 1 || texts != 4 {
+		t.Errorf("import = %+v with %d texts embedded, want what was forgotten left out and nothing embedded", out, texts-4)
+	}
 	doc := memory.Document{ID: memory.DocumentID("func file0() {}"), Text: "func file0() {}"}
 	renamed := memory.File{Project: id, Sandbox: "s-1", Path: "renamed.go", Chunks: []memory.FileChunk{{Doc: doc.ID}, {Doc: doc.ID}}}
 	if err := r.ingest.PutFile(t.Context(), renamed, []memory.Document{doc, doc}); err != nil {

@@ -41,24 +41,23 @@ func (s *Service) ImportLessons(ctx context.Context, project memory.Project, fro
 	return s.ImportPrepared(ctx, p)
 }
 
-// PreparedLessons are lines of logs, cleaned, analysed and embedded, that were not imported
-// before.
+// PreparedLessons are lines of logs that can be imported, once.
 type PreparedLessons struct {
 	project memory.Project
-	lines   []importedLine
-	docs    map[memory.DocID]memory.Doc
-	out     Imported
+	lines   []importedLine              // those that were not imported before, by time
+	docs    map[memory.DocID]memory.Doc // of new lessons, analysed and embedded
+	out     Imported                    // so far: problems, and lines that were imported before
 }
 
-// PrepareLessons does the part of ImportLessons that needs no commit. It is most of the work,
-// and can be done while other lines are imported.
+// PrepareLessons does the part of ImportLessons that needs no commit, with its errors. It is
+// most of the work, and can be done while other lines are imported.
 func (s *Service) PrepareLessons(ctx context.Context, project memory.Project, from memory.Provenance, lines []memory.LogLine) (*PreparedLessons, error) {
 	p := &PreparedLessons{project: project, docs: map[memory.DocID]memory.Doc{}}
 	ids := make([]string, len(lines))
 	for i, line := range lines {
 		ids[i] = lessonID(project.ID, line)
 	}
-	stored, _, err := s.opts.Records.Known(ids)
+	stored, forgotten, err := s.opts.Records.Known(ids)
 	if err != nil {
 		return nil, fmt.Errorf("import lessons: %w", err)
 	}
@@ -83,7 +82,9 @@ func (s *Service) PrepareLessons(ctx context.Context, project memory.Project, fr
 		// A repository's file pins nothing into the briefs of its readers.
 		one.Event.Pinned, one.Event.Private = pinned && !from.Followed(), private
 		p.lines = append(p.lines, importedLine{clean, one})
-		texts = append(texts, memory.Document{ID: one.Doc, Text: one.Text})
+		if stored[one.ID].ID == "" && !forgotten[one.ID] { // as a rule no other line writes a document
+			texts = append(texts, memory.Document{ID: one.Doc, Text: one.Text})
+		}
 	}
 	// By time, so that a lesson exists before another one withdraws it.
 	slices.SortStableFunc(p.lines, func(a, b importedLine) int { return a.line.Timestamp.Compare(b.line.Timestamp) })
@@ -97,7 +98,7 @@ func (s *Service) PrepareLessons(ctx context.Context, project memory.Project, fr
 	return p, nil
 }
 
-// ImportPrepared imports prepared lessons, once.
+// ImportPrepared imports prepared lessons as ImportLessons does.
 func (s *Service) ImportPrepared(ctx context.Context, p *PreparedLessons) (Imported, error) {
 	for _, part := range bySize(p.lines, func(x importedLine) int { return 2 * len(x.one.Text) }) {
 		if err := s.importLines(ctx, p, part); err != nil {
@@ -113,9 +114,9 @@ type importedLine struct {
 	one  memory.Record
 }
 
-// isRead says that a line of a stored lesson was imported before, without looking for secrets
-// in it: a log that was rewritten is read again from its start, and most of it is known. A
-// line with secrets, or one that withdraws others, takes the long way.
+// isRead says that a line was imported before, without looking for secrets in it: a log that
+// was rewritten is read again from its start, and most of it is known. stored is its lesson,
+// zero if there is none. A line with secrets, or one that withdraws others, takes the long way.
 func isRead(line memory.LogLine, stored memory.Record, from memory.Provenance) bool {
 	if line.Hash.IsZero() || len(line.Supersedes)+len(line.Retracts) > 0 ||
 		stored.Event == nil || stored.Provenance.Followed() && !from.Followed() { // it is raised
@@ -202,14 +203,6 @@ func (s *Service) importLines(ctx context.Context, p *PreparedLessons, part []im
 	return nil
 }
 
-// isForgotten says that a record is not there because it was forgotten.
-func (s *Service) isForgotten(w *changes, id string) (bool, error) {
-	if r, err := w.record(id); err != nil || r.ID != "" {
-		return false, err
-	}
-	return s.opts.Records.Tombstoned(id)
-}
-
 // addProject adds a project to a batch unless it is stored with all its names.
 func (s *Service) addProject(b *memory.Batch, project memory.Project) error {
 	stored, err := s.opts.Projects.Stored(project)
@@ -220,11 +213,4 @@ func (s *Service) addProject(b *memory.Batch, project memory.Project) error {
 		b.Projects = []memory.Project{project}
 	}
 	return nil
-}
-
-func idsOf(records []memory.Record) (ids []string) {
-	for _, r := range records {
-		ids = append(ids, r.ID)
-	}
-	return ids
 }

@@ -232,12 +232,17 @@ func TestImportPreparedLater(t *testing.T) {
 	r.importLines(lineAt(0, "held by another lesson", ""), lineAt(1, "forgotten", ""))
 	same := lineAt(2, "held by another lesson", "")
 	same.Repo = "another" // another lesson of the same text
+	third := same
+	third.Repo = "third"
+	if !r.index.Held(memory.Document{ID: memory.DocumentID(same.Lesson), Text: same.Lesson}) {
+		t.Fatal("the text of the other lesson is not stored")
+	}
 	first := prepare(lineAt(3, "twice", ""), lineAt(4, "once", ""))
-	second := prepare(lineAt(3, "twice", ""), lineAt(5, "twice", ""), same, lineAt(6, "forgotten", ""))
+	second := prepare(lineAt(3, "twice", ""), lineAt(5, "twice", ""), same, third, lineAt(6, "forgotten", ""))
 	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: idsOf(r.lessons())}, r.store); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []Imported{{Added: 2}, {Added: 2, Known: 1, Forgotten: 1}} {
+	for i, want := range []Imported{{Added: 2}, {Added: 3, Known: 1, Forgotten: 1}} {
 		got, err := r.ingest.ImportPrepared(t.Context(), []*PreparedLessons{first, second}[i])
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("import %d: %v (-want +got):\n%s", i, err, diff)
@@ -251,8 +256,8 @@ func TestImportPreparedLater(t *testing.T) {
 			t.Errorf("the lesson %q is stored without its document", rec.Event.Lesson)
 		}
 	}
-	if n := len(r.lessons()); n != 3 {
-		t.Errorf("%d lessons are stored, want 3", n)
+	if n := len(r.lessons()); n != 4 {
+		t.Errorf("%d lessons are stored, want 4", n)
 	}
 }
 

@@ -107,29 +107,29 @@ func (in *sessionImport) part(ctx context.Context, steps []memory.Record, out *I
 	if err := in.settle(); err != nil {
 		return err
 	}
-	stored, forgotten, err := in.s.opts.Records.Known(idsOf(steps))
+	known, forgotten, err := in.s.opts.Records.Known(idsOf(steps))
 	if err != nil {
 		return err
 	}
 	var records []memory.Record
 	for _, r := range steps {
-		old, known := stored[r.ID]
-		write := true
+		old, again := known[r.ID]
+		changed := true
 		switch {
 		case in.seen[r.ID]:
 			out.Known++
 			continue
-		case known:
+		case again:
 			out.Known++
-			r, write = in.again(r, old)
+			r, changed = in.again(r, old)
 		case forgotten[r.ID]:
 			out.Forgotten++
-			write = false
+			changed = false
 		default:
 			setStepText(&r, in.session)
 		}
 		in.seen[r.ID] = true
-		if write {
+		if changed {
 			records = append(records, r)
 		}
 	}
@@ -137,6 +137,13 @@ func (in *sessionImport) part(ctx context.Context, steps []memory.Record, out *I
 		return nil
 	}
 	return in.write(ctx, records, out)
+}
+
+func idsOf(records []memory.Record) (ids []string) {
+	for _, r := range records {
+		ids = append(ids, r.ID)
+	}
+	return ids
 }
 
 // settle compares the session with the one stored.
@@ -182,7 +189,8 @@ func mergeImported(old, new memory.Session) memory.Session {
 	return new
 }
 
-// again returns a step that was read again as it must be written, and whether it must be.
+// again returns what is to be stored of a step that was read and is stored, and whether that
+// changes it.
 func (in *sessionImport) again(read, old memory.Record) (memory.Record, bool) {
 	if old.Provenance.Followed() && !read.Provenance.Followed() {
 		setStepText(&read, in.session)

@@ -147,6 +147,14 @@ func (s *Service) takeShares(ctx context.Context, project memory.Project, teamPr
 	return err
 }
 
+// isForgotten says that a record is not there because it was forgotten.
+func (s *Service) isForgotten(w *changes, id string) (bool, error) {
+	if r, err := w.record(id); err != nil || r.ID != "" {
+		return false, err
+	}
+	return s.opts.Records.Tombstoned(id)
+}
+
 // sharedRecord checks and cleans the lesson of a share as if it were read from a file.
 func (s *Service) sharedRecord(x Shared, project memory.Project, teamProject string) (one memory.Record, share memory.TeamShare, err error) {
 	l := x.Lesson

@@ -120,9 +120,7 @@ type related interface{ relations(at string) error }
 func Check(request any) error { return checkStruct(reflect.ValueOf(request).Elem(), "") }
 
 func checkStruct(v reflect.Value, at string) error {
-	fields := fieldsOf(v.Type())
-	for i := range fields {
-		f := &fields[i]
+	for _, f := range fieldsOf(v.Type()) {
 		if err := f.check(v.FieldByIndex(f.index), at+f.name); err != nil {
 			return err
 		}
@@ -136,26 +134,27 @@ func checkStruct(v reflect.Value, at string) error {
 // field is a field of a struct, or of one that it embeds.
 type field struct {
 	Limits
-	name     string // in JSON
-	index    []int
-	text     string // the tag of this name
-	standard string // the tag default
-	number   int64  // standard, of a number
+	name  string // in JSON
+	index []int
+	// text and preset are the tags text and default; number is the preset of a number. They
+	// are read once: to look up a tag takes longer than to check most fields.
+	text, preset string
+	number       int64
 }
 
-var fieldCache sync.Map // of reflect.Type to []field
+var fieldCache sync.Map // of reflect.Type to []*field
 
-func fieldsOf(t reflect.Type) []field {
+func fieldsOf(t reflect.Type) []*field {
 	if known, ok := fieldCache.Load(t); ok {
-		return known.([]field)
+		return known.([]*field)
 	}
-	var fields []field
+	var fields []*field
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.IsExported() && !f.Anonymous && name != "-" && name != "" {
-			standard := f.Tag.Get("default")
-			number, _ := strconv.ParseInt(standard, 10, 64) // of a text it is not used
-			fields = append(fields, field{LimitsOf(f), name, f.Index, f.Tag.Get("text"), standard, number})
+			preset := f.Tag.Get("default")
+			number, _ := strconv.ParseInt(preset, 10, 64) // a text has none
+			fields = append(fields, &field{Limits: LimitsOf(f), name: name, index: f.Index, text: f.Tag.Get("text"), preset: preset, number: number})
 		}
 	}
 	fieldCache.Store(t, fields)
@@ -184,7 +183,7 @@ func (f *field) check(v reflect.Value, path string) error {
 			v.SetString(strings.TrimSpace(v.String()))
 		}
 		if v.String() == "" && f.Optional {
-			v.SetString(f.standard)
+			v.SetString(f.preset)
 			return nil
 		}
 		return f.checkText(v.String(), path, f.Range)

@@ -104,7 +104,7 @@ func (i *importer) path(ctx context.Context, path string) (found bool, err error
 	return found, nil
 }
 
-// log imports a log. While one part is committed, the next is read and prepared.
+// log imports a log. While one part is committed, the next two are read and prepared.
 func (i *importer) log(ctx context.Context, file string) error {
 	from := memory.Provenance{Origin: memory.OriginImported, Path: file}
 	type prepared struct {
@@ -122,7 +122,7 @@ func (i *importer) log(ctx context.Context, file string) error {
 			}
 		}
 	}
-	for part, err := range worker.Ahead(parts, 1) {
+	for part, err := range worker.Ahead(parts, 1, 1) {
 		if err != nil {
 			return err
 		}

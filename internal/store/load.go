@@ -115,8 +115,8 @@ func (s *Store) Read(ctx context.Context, l memory.Loader) (uint64, error) {
 	})
 }
 
-// loadedBatch is how many values are read ahead at once.
-const loadedBatch = 128
+// loadedBatch is how many values are read ahead at once, loadedBatches how many batches wait.
+const loadedBatch, loadedBatches = 128, 4
 
 // walk passes everything that a view holds to a loader.
 func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, error) {
@@ -134,7 +134,7 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 			return nil, err
 		}
 	}
-	for r, err := range worker.Ahead(v.loadedRecords(l.Saved), loadedBatch) {
+	for r, err := range worker.Ahead(v.loadedRecords(l.Saved), loadedBatch, loadedBatches) {
 		if s.damaged(err) {
 			continue
 		}
@@ -195,7 +195,7 @@ func (s *Store) walkFiles(ctx context.Context, v View, l memory.Loader, c *conte
 		}
 		return found, nil
 	}
-	for f, err := range worker.Ahead(v.files("", find), loadedBatch) {
+	for f, err := range worker.Ahead(v.files("", find), loadedBatch, loadedBatches) {
 		if f.chunkSet != (chunkSetID{}) {
 			c.chunkSets[f.chunkSet]++
 		}

@@ -15,6 +15,31 @@ func (s *Store) Record(id string) (memory.Record, error) {
 	return read(s, func(v View) (memory.Record, error) { return v.Record(id) })
 }
 
+// Known returns, of ids, the records that are stored, and which of the others were forgotten.
+// It reads one state: each view by itself waits for Badger's goroutines.
+func (s *Store) Known(ids []string) (records map[string]memory.Record, forgotten map[string]bool, err error) {
+	records, forgotten = map[string]memory.Record{}, map[string]bool{}
+	err = s.View(func(v View) (err error) {
+		for _, id := range ids {
+			if _, known := records[id]; known {
+				continue
+			}
+			var r memory.Record
+			switch r, err = v.Record(id); {
+			case err == nil:
+				records[id] = r
+			case memory.CodeOf(err) == memory.CodeNotFound:
+				forgotten[id], err = v.Tombstoned(id)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return records, forgotten, err
+}
+
 // RecordIDs returns the ids of records that begin with a prefix, sorted, at most `most`.
 // It reads keys only.
 func (s *Store) RecordIDs(prefix string, most int) ([]string, error) {

@@ -75,3 +75,34 @@ func TestProjectsBesideWriters(t *testing.T) {
 	}
 	all.Wait()
 }
+
+func TestKnown(t *testing.T) {
+	s := open(t, Options{})
+	kept, keptDoc := lesson("l-kept", "kept")
+	again, againDoc := lesson("l-again", "forgotten and told again")
+	commit(t, s, memory.Batch{Tombstones: []string{"l-again", "l-gone"}})
+	put(t, s, kept, keptDoc)
+	put(t, s, again, againDoc)
+	records, forgotten, err := s.Known([]string{"l-kept", "l-again", "l-gone", "l-never", "l-kept", ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(records) != 2 || records["l-kept"].Text != "kept" || records["l-again"].ID != "l-again" {
+		t.Errorf("the records are %+v, want those that are stored", records)
+	}
+	if !forgotten["l-gone"] || forgotten["l-again"] || forgotten["l-kept"] || forgotten["l-never"] {
+		t.Errorf("forgotten are %v, want l-gone alone", forgotten)
+	}
+	if err := setRaw(s, key(prefixRecord, "l-kept"), []byte("spoilt")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Known([]string{"l-kept"}); memory.CodeOf(err) != memory.CodeCorrupt {
+		t.Errorf("of a damaged record: %v, want %s", err, memory.CodeCorrupt)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Known([]string{"l-kept"}); err == nil {
+		t.Error("a closed store knows records")
+	}
+}

@@ -364,9 +364,10 @@ func badgerOptions(o Options) badger.Options {
 		WithCompression(options.Snappy).
 		WithNumCompactors(2).
 		WithMetricsEnabled(false)
-	// Badger keeps the buffers of eight tables that compactions wrote, each several times as
-	// large as the largest table: 1.5 GB at a million lessons, if a level's tables are twice
-	// as large as those of the level above, as by default.
+	// Badger keeps up to eight buffers of tables that it wrote, each several times as large as
+	// its table. Tables that are as large on all levels, and not twice as large as those of the
+	// level above (the default), take 650 MB less while a million lessons are imported. They
+	// are 115 files then.
 	opts.TableSizeMultiplier = 1
 	return opts
 }

@@ -27,29 +27,6 @@ func (s *Store) Tombstoned(id string) (bool, error) {
 	return read(s, func(v View) (bool, error) { return v.Tombstoned(id) })
 }
 
-// Known returns, of ids, the records that are stored and those that were forgotten. It reads
-// one state: a lookup of each by itself waits for the committer each time.
-func (s *Store) Known(ids []string) (records map[string]memory.Record, forgotten map[string]bool, err error) {
-	records, forgotten = map[string]memory.Record{}, map[string]bool{}
-	err = s.View(func(v View) error {
-		for _, id := range ids {
-			err := get(v.txn, key(prefixRecord, id), func(b []byte) error {
-				r, err := decode[memory.Record](b)
-				records[id] = r
-				return err
-			})
-			if errors.Is(err, badger.ErrKeyNotFound) {
-				forgotten[id], err = v.Tombstoned(id)
-			}
-			if err != nil {
-				return fmt.Errorf("read record: %w", err)
-			}
-		}
-		return nil
-	})
-	return records, forgotten, err
-}
-
 // withoutForgotten returns an import without records that have a tombstone, and without
 // documents that only these records reference. Tombstones that the batch removes are
 // ignored.
