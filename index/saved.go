@@ -67,9 +67,15 @@ func (s *Saver) Bytes(b []byte) {
 
 // Small writes signed bytes, whose number the reader must know.
 func (s *Saver) Small(row []int8) {
-	for _, c := range row {
+	for len(row) > 0 {
 		s.space(1)
-		s.room = append(s.room, byte(c))
+		held := len(s.room)
+		n := min(len(row), cap(s.room)-held)
+		s.room = s.room[:held+n]
+		for i, c := range row[:n] {
+			s.room[held+i] = byte(c)
+		}
+		row = row[n:]
 	}
 }
 

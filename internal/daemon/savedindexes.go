@@ -9,9 +9,10 @@ const (
 	// saveLook is how often it is looked whether the indexes should be saved. They are saved
 	// when nothing was committed since the last look, because commits wait meanwhile.
 	saveLook = time.Minute
-	// saveTimeout is how long that may take when the daemon ends: half of closeTimeout. The
-	// next start takes the indexes that were saved before, or builds them anew.
-	saveTimeout = closeTimeout / 2
+	// saveTimeout is how long that may take when the daemon ends: a million lessons take 3 to 5 s.
+	// The rest of closeTimeout is for the store. The next start takes the indexes that were
+	// saved before, or builds them anew.
+	saveTimeout = closeTimeout * 3 / 4
 )
 
 // keepIndexesSaved saves the indexes now and then, so that the start after a kill need not

@@ -43,9 +43,9 @@ func (e *owner) savedNames() [savedNames]*name {
 
 // saveRecords saves the lessons and steps. numberOf returns the saved number of a document.
 func (x *Indexer) saveRecords(to *index.Saver, numberOf func(doc uint32) (uint32, bool)) {
-	numbers, names, records := map[name]uint64{}, []name(nil), 0
+	numbers, names, records := map[name]uint64{}, []name(nil), []*owner(nil)
 	for e := range x.owners.savedRecords() {
-		records++
+		records = append(records, e)
 		for _, name := range e.savedNames() {
 			if _, known := numbers[*name]; !known {
 				numbers[*name] = uint64(len(names))
@@ -57,8 +57,8 @@ func (x *Indexer) saveRecords(to *index.Saver, numberOf func(doc uint32) (uint32
 	for _, name := range names {
 		to.String(name.Value())
 	}
-	to.Uint(uint64(records))
-	for e := range x.owners.savedRecords() {
+	to.Uint(uint64(len(records)))
+	for _, e := range records {
 		to.String(e.id)
 		doc, _ := numberOf(e.doc) // a record has a document
 		to.Uint(uint64(doc))
