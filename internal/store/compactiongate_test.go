@@ -2,14 +2,10 @@ package store
 
 import (
 	"context"
-	"errors"
-	"io"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/recalld/recalld/internal/memory"
 )
 
 // A compaction waits while there is no room, begins when there is, and never does in a
@@ -49,35 +45,4 @@ func TestGateHoldsCompactions(t *testing.T) {
 			t.Errorf("in a store that closes without room a compaction began (%v), want it to end (%v)", began.Load(), over.Load())
 		}
 	})
-}
-
-// Compactions wait while the indexes are loaded or saved, and not afterwards, whatever became
-// of it.
-func TestGateHoldsCompactionsWhileCallersWait(t *testing.T) {
-	s := open(t, Options{})
-	r, d := lesson("l-1", "a lesson")
-	put(t, s, r, d)
-	broken := errors.New("broken")
-	for _, result := range []error{broken, nil} {
-		loaded, saved := false, false
-		loader := readAll()
-		loader.Record = func(memory.Record) error {
-			loaded, _ = theGate.held()
-			return result
-		}
-		_, err := s.Load(t.Context(), loader)
-		if !errors.Is(err, result) || !loaded {
-			t.Errorf("load: %v, compactions held %v", err, loaded)
-		}
-		err = s.SaveIndexes(t.Context(), func(io.Writer) error {
-			saved, _ = theGate.held()
-			return result
-		})
-		if !errors.Is(err, result) || !saved {
-			t.Errorf("save: %v, compactions held %v", err, saved)
-		}
-		if held, _ := theGate.held(); held {
-			t.Errorf("compactions are held after %v", result)
-		}
-	}
 }

@@ -59,11 +59,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 	}
 	defer done()
 	defer txn.Discard()
-	// After an import Badger has much to compact, for which it takes two processors and much
-	// memory. That waits while callers do; writes go on, into its buffers.
-	release := theGate.hold()
 	c, err := s.walk(ctx, View{txn}, l)
-	release()
 	if err != nil {
 		return 0, err
 	}

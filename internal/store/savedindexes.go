@@ -126,8 +126,6 @@ func (s *Store) SaveIndexes(ctx context.Context, write func(io.Writer) error) er
 	forgets := s.forgets.Load()
 	nonce := make([]byte, nonceSize)
 	_, _ = rand.Read(nonce) // it never fails
-
-	release := theGate.hold() // as in Load
 	// Not synced: what a power loss tears fails its checksum, and indexes are built anew.
 	err := fsx.WriteUnsynced(s.savedPath(), 0o600, func(w io.Writer) error {
 		head := append(append([]byte(savedMagic), nonce...), binary.LittleEndian.AppendUint64(nil, since)...)
@@ -140,7 +138,6 @@ func (s *Store) SaveIndexes(ctx context.Context, write func(io.Writer) error) er
 		}
 		return b.end()
 	})
-	release()
 	if err != nil {
 		return fmt.Errorf("save indexes: %w", err)
 	}
