@@ -82,6 +82,9 @@ func (s *Saver) Small(row []int8) {
 // Float writes a number.
 func (s *Saver) Float(f float64) { s.Word(math.Float64bits(f)) }
 
+// Err returns the first error: of many things none need be written after it.
+func (s *Saver) Err() error { return s.err }
+
 // Fail ends the writing with an error.
 func (s *Saver) Fail(err error) {
 	if s.err == nil {

@@ -23,6 +23,9 @@ func (x *Index) Save(to *index.Saver, number func(doc uint32) (uint32, bool)) {
 	}
 	to.Uint(uint64(count))
 	for slot, doc := range s.docs {
+		if to.Err() != nil {
+			return
+		}
 		if n, saved := number(doc); saved && !s.dead.has(uint32(slot)) {
 			slots++
 			renumbered[slot] = slots
@@ -31,6 +34,9 @@ func (x *Index) Save(to *index.Saver, number func(doc uint32) (uint32, bool)) {
 		}
 	}
 	for _, term := range s.dictionary.slots {
+		if to.Err() != nil {
+			return
+		}
 		if term.number > 0 {
 			s.save(to, term, renumbered)
 		}

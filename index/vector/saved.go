@@ -28,6 +28,9 @@ func (s *Collection) Save(to *index.Saver, number func(doc uint32) (uint32, bool
 		}
 	}
 	for slot, doc := range s.docs {
+		if to.Err() != nil {
+			return
+		}
 		n, known := number(doc)
 		if !known {
 			to.Fail(errors.New("a vector has no document"))

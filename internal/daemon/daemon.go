@@ -339,7 +339,7 @@ func (d *Daemon) close() error {
 	closed := make(chan error, 1)
 	go func() {
 		saving, done := context.WithTimeout(context.Background(), saveTimeout)
-		if err := d.saveIndexes(saving); err != nil {
+		if err := errors.Join(d.core.Store.StopCompactions(), d.saveIndexes(saving)); err != nil {
 			d.log.Warn("the indexes were not saved", attrPart, "daemon", attrError, err)
 		}
 		done()

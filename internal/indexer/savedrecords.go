@@ -59,6 +59,9 @@ func (x *Indexer) saveRecords(to *index.Saver, numberOf func(doc uint32) (uint32
 	}
 	to.Uint(uint64(len(records)))
 	for _, e := range records {
+		if to.Err() != nil {
+			return
+		}
 		to.String(e.id)
 		doc, _ := numberOf(e.doc) // a record has a document
 		to.Uint(uint64(doc))

@@ -53,13 +53,16 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		clear(s.sandboxSizes)
 		clear(s.totals)
 		s.fileDocs = 0
+		s.stopCompactions() // callers wait for the indexes
 	})
 	if err != nil {
 		return 0, err
 	}
-	defer done()
-	defer txn.Discard()
-	c, err := s.walk(ctx, View{txn}, l)
+	c, err := func() (*contents, error) {
+		defer done() // before the committer is waited for, which may wait for this
+		defer txn.Discard()
+		return s.walk(ctx, View{txn}, l)
+	}()
 	if err != nil {
 		return 0, err
 	}
@@ -90,6 +93,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		s.loaded = true
 		s.totals.add(c.totals)
 		s.compare()
+		s.wake()
 	})
 	if err != nil {
 		return 0, err

@@ -22,21 +22,38 @@ func stopCompactions(db *badger.DB)
 //go:linkname startCompactions github.com/dgraph-io/badger/v4.(*DB).startCompactions
 func startCompactions(db *badger.DB)
 
+// StopCompactions lets no compaction begin until something is written, and waits for those
+// that run: after an import they take all of two processors for minutes.
+func (s *Store) StopCompactions() error { return s.betweenCommits(s.stopCompactions) }
+
+// stopCompactions is called by the committer.
+func (s *Store) stopCompactions() {
+	if s.compactable() {
+		stopCompactions(s.db.DB)
+		s.resting = true
+	}
+}
+
+// compactable reports whether compactions can run. One that is due may wait at the gate, and
+// stopping would wait for it.
+func (s *Store) compactable() bool {
+	held, _ := theGate.held()
+	return !s.db.readOnly && !held
+}
+
 // rest stops compactions if none was due twice in a row: one that runs makes its level look
 // as if it were not due, and stopping would wait for it. It reports whether they are stopped,
 // and is called by the committer.
 func (s *Store) rest() bool {
-	// A compaction that is due without room waits at the gate, and stopping would wait for it.
-	due := s.db.readOnly || s.guard != nil && !s.guard.compactable() ||
+	due := !s.compactable() ||
 		slices.ContainsFunc(s.db.Levels(), func(level badger.LevelInfo) bool { return level.Score > 0 })
 	calm := s.calm
 	s.calm = !due
 	if due || !calm {
 		return false
 	}
-	stopCompactions(s.db.DB)
-	s.resting = true
-	return true
+	s.stopCompactions()
+	return s.resting
 }
 
 // wake begins compactions again, before something is written. It is called by the committer.

@@ -12,16 +12,7 @@ import (
 // TestCompactionsRest: compactions are stopped while nothing is written and run during each
 // commit. Thousands of writes with rests between are compacted and stored.
 func TestCompactionsRest(t *testing.T) {
-	// Stores that other tests left open without a folder hold all compactions of the process.
-	theGate.mu.Lock()
-	left := theGate.guards
-	theGate.guards = map[*guard]bool{}
-	theGate.mu.Unlock()
-	t.Cleanup(func() {
-		theGate.mu.Lock()
-		defer theGate.mu.Unlock()
-		theGate.guards = left
-	})
+	withoutOtherGuards(t)
 	var s *Store
 	opts := Options{MemTableSize: 1 << 20, NoSync: true, restAfter: 20 * time.Millisecond}
 	opts.Apply = func([]memory.Change) { // in the committer
@@ -67,4 +58,57 @@ func TestCompactionsRest(t *testing.T) {
 	if got := s.Counts(); got[memory.Lesson] != stored {
 		t.Errorf("%d of %d lessons are stored", got[memory.Lesson], stored)
 	}
+}
+
+// withoutOtherGuards lets compactions run: stores that other tests left open without a folder
+// hold all of the process.
+func withoutOtherGuards(t *testing.T) {
+	t.Helper()
+	theGate.mu.Lock()
+	left := theGate.guards
+	theGate.guards = map[*guard]bool{}
+	theGate.mu.Unlock()
+	t.Cleanup(func() {
+		theGate.mu.Lock()
+		defer theGate.mu.Unlock()
+		theGate.guards = left
+	})
+}
+
+// Compactions are stopped while a store is loaded and before it closes, and a commit wakes
+// them.
+func TestCompactionsStopForCallers(t *testing.T) {
+	withoutOtherGuards(t)
+	s := open(t, Options{})
+	r, d := lesson("l-1", "a lesson")
+	put(t, s, r, d)
+	check := func(when string, want bool) {
+		t.Helper()
+		resting := !want
+		if err := s.betweenCommits(func() { resting = s.resting }); err != nil || resting != want {
+			t.Errorf("%s: compactions are stopped %v, %v; want %v", when, resting, err, want)
+		}
+	}
+	check("after a commit", false)
+	loader := readAll()
+	loader.Record = func(memory.Record) error {
+		check("during a load", true)
+		return nil
+	}
+	if _, err := s.Load(t.Context(), loader); err != nil {
+		t.Fatal(err)
+	}
+	check("after a load", false)
+	if err := s.StopCompactions(); err != nil {
+		t.Fatal(err)
+	}
+	check("when told so", true)
+	commit(t, s, memory.Batch{DropRecords: []string{"l-1"}})
+	check("after another commit", false)
+	hold := theGate.hold()
+	defer hold()
+	if err := s.StopCompactions(); err != nil {
+		t.Fatal(err)
+	}
+	check("while one may wait at the gate", false)
 }
