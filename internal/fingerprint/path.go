@@ -98,7 +98,7 @@ func isFileName(token string) bool {
 	return isExtension(token[dot+1:])
 }
 
-// isExtension reports whether files that tools mention have an extension.
+// isExtension reports whether a word is the extension of a file that tools mention.
 func isExtension(w string) bool {
 	switch w {
 	case "a", "bat", "c", "cc", "cfg", "cjs", "class", "clj", "conf", "cpp", "cs", "csproj", "css", "csv", "cts", "cxx", "dart", "db", "dll",
