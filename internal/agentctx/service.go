@@ -92,7 +92,7 @@ func (o *ContextOptions) validate() error {
 // Contexts keeps the contexts of sessions. It is safe for concurrent use.
 type Contexts struct {
 	opts   ContextOptions
-	shares map[memory.Kind]float64 // defaultShares, but in tests
+	shares map[memory.Kind]float64 // defaultShares, except in tests
 }
 
 // NewContexts returns Contexts.

@@ -82,7 +82,8 @@ func (s *Service) PrepareLessons(ctx context.Context, project memory.Project, fr
 		// A repository's file pins nothing into the briefs of its readers.
 		one.Event.Pinned, one.Event.Private = pinned && !from.Followed(), private
 		p.lines = append(p.lines, importedLine{clean, one})
-		if stored[one.ID].ID == "" && !forgotten[one.ID] { // as a rule no other line writes a document
+		// Lines of other lessons seldom write a document; it is made when they do.
+		if stored[one.ID].ID == "" && !forgotten[one.ID] {
 			texts = append(texts, memory.Document{ID: one.Doc, Text: one.Text})
 		}
 	}

@@ -70,8 +70,8 @@ func (w *writer) AppendLesson(ctx context.Context, caller memory.Caller, kept *m
 	kept.Log, kept.Warning = path, w.warning("write lesson log", err)
 }
 
-// sessionRoot is root for the files of sessions. It is not ok, too, where the caller's sessions
-// are not written.
+// sessionRoot is root for the files of sessions. It is also not ok where the caller's
+// sessions are not written.
 func (w *writer) sessionRoot(caller memory.Caller, project string) (root string, ok bool) {
 	root, ok = w.root(caller, project, w.opts.SessionDir)
 	if !ok || !w.opts.WriteSessions || caller.Hook && !w.opts.WriteHooked {

@@ -53,7 +53,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		clear(s.sandboxSizes)
 		clear(s.totals)
 		s.fileDocs = 0
-		s.stopCompactions() // callers wait for the indexes
+		s.stopCompactions() // until the end, or a commit: callers wait for the indexes
 	})
 	if err != nil {
 		return 0, err

@@ -23,10 +23,10 @@ func stopCompactions(db *badger.DB)
 func startCompactions(db *badger.DB)
 
 // StopCompactions lets no compaction begin until something is written, and waits for those
-// that run: after an import they take all of two processors for minutes.
+// that run. After an import they take two processors.
 func (s *Store) StopCompactions() error { return s.betweenCommits(s.stopCompactions) }
 
-// stopCompactions is called by the committer.
+// stopCompactions does nothing where compactions cannot run. It is called by the committer.
 func (s *Store) stopCompactions() {
 	if s.compactable() {
 		stopCompactions(s.db.DB)

@@ -365,8 +365,8 @@ func badgerOptions(o Options) badger.Options {
 		WithNumCompactors(2).
 		WithMetricsEnabled(false)
 	// Badger keeps up to eight buffers of tables that it wrote, each several times as large as
-	// its table. By default tables are twice as large on each level; as large as on the first
-	// they take 650 MB less memory while a million lessons are imported, and are 115 files.
+	// its table. By default tables are twice as large on each level. Tables of one size are more
+	// files, and take 650 MB less memory while a million lessons are imported.
 	opts.TableSizeMultiplier = 1
 	return opts
 }
