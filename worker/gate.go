@@ -18,6 +18,8 @@ const (
 	// longest is how long a request counts as one that a client waits for: streams
 	// stay open for hours.
 	longest = 2 * time.Second
+	// pause is how long after a request work may begin that takes long.
+	pause = 2 * time.Second
 )
 
 // Gate keeps background work out of the way of requests. While there are no requests,
@@ -63,6 +65,17 @@ func (g *Gate) Ask() (done func()) {
 		timer.Stop()
 		end()
 	}
+}
+
+// Asked reports whether a request is served, or was in the last two seconds. It is for work
+// that takes long once it has begun.
+func (g *Gate) Asked() bool {
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.asking > 0 || time.Since(g.asked) < pause
 }
 
 // Do runs a piece of background work when there is room for it. A piece should take

@@ -50,6 +50,28 @@ func TestGateYields(t *testing.T) {
 	})
 }
 
+// TestGateAsked: a request counts while it is served and for two seconds more.
+func TestGateAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate()
+		check := func(when string, want bool) {
+			t.Helper()
+			if g.Asked() != want {
+				t.Errorf("%s Asked is %v, want %v", when, !want, want)
+			}
+		}
+		check("before the first request", false)
+		done := g.Ask()
+		check("during a request", true)
+		time.Sleep(time.Second)
+		done()
+		time.Sleep(pause - time.Millisecond)
+		check("soon after a request", true)
+		time.Sleep(time.Millisecond)
+		check("two seconds after a request", false)
+	})
+}
+
 // TestGateForgetsStreams: a request that does not end holds work up for 2 s only.
 func TestGateForgetsStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

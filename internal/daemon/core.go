@@ -115,7 +115,7 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	}
 	c.Store, err = store.Open(store.Options{
 		Dir: opts.Dir, NoSync: opts.NoSync, ReadDamaged: opts.ReadDamaged, Analyze: analyzeRecord, Logger: opts.Logger,
-		Apply: c.apply(opts.Committed), Follow: c.Indexer.Follow,
+		Apply: c.apply(opts.Committed), Follow: c.Indexer.Follow, Asked: c.Gate.Asked,
 		KeepReceipts: cmp.Or(opts.KeepReceipts, time.Duration(opts.Config.Receipts.RetentionDays)*24*time.Hour),
 		Queue: worker.ScheduleOptions{
 			Depth: opts.Config.Queue.Depth, Merge: mergePayloads,

@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,9 +22,10 @@ import (
 // A process has one gate, because the tracer does not get the store whose compaction
 // starts. A daemon has one store.
 type compactionGate struct {
-	mu     sync.Mutex // guards the fields below
-	shut   int        // number of holds, see hold
-	guards map[*guard]bool
+	mu       sync.Mutex // guards the fields below
+	shut     int        // number of holds, see hold
+	stopping int        // number of calls of without
+	guards   map[*guard]bool
 }
 
 var theGate = compactionGate{guards: map[*guard]bool{}}
@@ -59,37 +62,39 @@ func (g *compactionGate) hold() func() {
 	}
 }
 
-// pass returns when a compaction may start. If it never may, because its store closes
-// without room, pass ends the goroutine, for which Close waits.
+// pass returns when a compaction may start, or ends its goroutine if compactions are being
+// stopped. What Badger chose before, the level, it checks again afterwards.
 func (g *compactionGate) pass() {
 	for {
-		held, closing := g.held()
+		held, stopping := g.held()
 		if !held {
 			return
 		}
-		if closing {
+		if stopping {
 			runtime.Goexit()
 		}
 		time.Sleep(gatePause)
 	}
 }
 
-func (g *compactionGate) held() (held, closing bool) {
+func (g *compactionGate) held() (held, stopping bool) {
 	g.mu.Lock()
-	held = g.shut > 0
-	guards := make([]*guard, 0, len(g.guards))
-	for x := range g.guards {
-		guards = append(guards, x)
-	}
+	held, stopping = g.shut > 0, g.stopping > 0
+	guards := slices.Collect(maps.Keys(g.guards))
 	g.mu.Unlock()
-	for _, x := range guards {
-		if x.compactable() {
-			continue
-		}
-		held = true
-		closing = closing || x.closes()
-	}
-	return held, closing
+	return held || slices.ContainsFunc(guards, func(x *guard) bool { return !x.compactable() }), stopping
+}
+
+// without calls a function that waits until compactions have ended. Those that wait at the gate
+// end meanwhile.
+func (g *compactionGate) without(stop func()) {
+	g.mu.Lock()
+	g.stopping++
+	g.mu.Unlock()
+	stop()
+	g.mu.Lock()
+	g.stopping--
+	g.mu.Unlock()
 }
 
 // compaction is the name of a compaction in calls of the tracer.

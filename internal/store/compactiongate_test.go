@@ -40,9 +40,48 @@ func TestGateHoldsCompactions(t *testing.T) {
 			t.Error("with room again the compaction did not begin")
 		}
 		free.Store(0)
-		g.closing = true
-		if began, over := compact(); began.Load() || !over.Load() {
-			t.Errorf("in a store that closes without room a compaction began (%v), want it to end (%v)", began.Load(), over.Load())
-		}
+		theGate.without(func() {
+			if began, over := compact(); began.Load() || !over.Load() {
+				t.Errorf("in a store that closes without room a compaction began (%v), want it to end (%v)", began.Load(), over.Load())
+			}
+		})
 	})
+}
+
+// Compactions wait for requests, unless a level is far too full, and begin when there are none.
+func TestCompactionsYield(t *testing.T) {
+	withoutOtherGuards(t)
+	var asked atomic.Bool
+	asked.Store(true)
+	s := open(t, Options{MemTableSize: 1 << 20, Asked: asked.Load})
+	tables := func() int { return s.db.Levels()[0].NumTables }
+	await := func(what string, atMost int) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); tables() > atMost; time.Sleep(gatePause) {
+			if time.Now().After(end) {
+				t.Fatalf("want that %s; level 0 has %d tables after a minute", what, tables())
+			}
+		}
+	}
+	w := newFiller(s)
+	for range 1000 { // 5 tables would be compacted
+		if w.commit(t); tables() > 6 {
+			break
+		}
+	}
+	time.Sleep(2 * time.Second) // Badger looks for work 20 times a second, after a second at most
+	if n := tables(); n < 7 {
+		t.Errorf("while requests are served, %d tables are in level 0, want the 7 that were written", n)
+	}
+	asked.Store(false)
+	await("tables are compacted after the last request", 4)
+	asked.Store(true)
+	for range 1000 { // some 40 tables: 15 would stop the writer
+		w.commit(t)
+	}
+	await("tables are compacted during requests, too", 5*yieldUntil)
+	if err := s.StopCompactions(); err != nil { // though some wait
+		t.Error(err)
+	}
+	w.check(t)
 }

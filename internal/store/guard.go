@@ -51,12 +51,13 @@ type guard struct {
 	disk func(dir string) (diskState, error)
 	// own identifies the store's folder as it was opened.
 	own fs.FileInfo
+	// yields, if set, reports whether compactions wait for requests.
+	yields func() bool
 
 	mu      sync.Mutex // guards the fields below
 	trouble *memory.Error
 	tables  int64 // bytes of the tables, when last measured
 	reserve bool  // the reserve file exists
-	closing bool
 }
 
 // diskState is what the guard needs to know of a disk.
@@ -121,13 +122,9 @@ func (g *guard) refuse(trouble *memory.Error) *memory.Error {
 	return trouble
 }
 
-// compactable reports whether a compaction has room and a folder.
-func (g *guard) compactable() bool { return g.there() == nil && g.room() == nil }
-
-func (g *guard) closes() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.closing
+// compactable reports whether a compaction has room and a folder, and waits for no request.
+func (g *guard) compactable() bool {
+	return (g.yields == nil || !g.yields()) && g.there() == nil && g.room() == nil
 }
 
 // last returns the result of the last check.
@@ -294,6 +291,7 @@ func (s *Store) openGuard() (err error) {
 	if s.guard, err = newGuard(s.opts.Dir); err != nil {
 		return fmt.Errorf("look at store: %w", err)
 	}
+	s.guard.yields = s.yields
 	theGate.add(s.guard)
 	if s.db.readOnly {
 		trouble := s.guard.check()
@@ -386,7 +384,7 @@ func (s *Store) awaitTable(log string) {
 
 // closeDB closes the database. Without room for the last table, or without a folder, it
 // does not: every commit is in the log, and the next start reads it from there.
-func (s *Store) closeDB() error {
+func (s *Store) closeDB() (err error) {
 	s.retired.Wait()
 	db := s.db
 	if s.guard == nil {
@@ -401,9 +399,6 @@ func (s *Store) closeDB() error {
 		return db.Close()
 	}
 	s.preallocator.close()
-	s.guard.mu.Lock()
-	s.guard.closing = true
-	s.guard.mu.Unlock()
 	trouble := s.guard.there()
 	if trouble == nil {
 		if disk, err := s.guard.disk(s.opts.Dir); err == nil && disk.free < reserveSize {
@@ -418,7 +413,8 @@ func (s *Store) closeDB() error {
 		return nil
 	}
 	defer theGate.remove(s.guard)
-	return db.Close()
+	theGate.without(func() { err = db.Close() })
+	return err
 }
 
 // closeRoom is what must be free for the current log to be written as a table, in bytes.

@@ -26,27 +26,20 @@ func startCompactions(db *badger.DB)
 // that run. After an import they take two processors.
 func (s *Store) StopCompactions() error { return s.betweenCommits(s.stopCompactions) }
 
-// stopCompactions does nothing where compactions cannot run. It is called by the committer.
+// stopCompactions is called by the committer.
 func (s *Store) stopCompactions() {
-	if s.compactable() {
-		stopCompactions(s.db.DB)
-		s.resting = true
+	if s.db.readOnly {
+		return
 	}
-}
-
-// compactable reports whether compactions can run. One that is due may wait at the gate, and
-// stopping would wait for it.
-func (s *Store) compactable() bool {
-	held, _ := theGate.held()
-	return !s.db.readOnly && !held
+	theGate.without(func() { stopCompactions(s.db.DB) })
+	s.resting = true
 }
 
 // rest stops compactions if none was due twice in a row: one that runs makes its level look
 // as if it were not due, and stopping would wait for it. It reports whether they are stopped,
 // and is called by the committer.
 func (s *Store) rest() bool {
-	due := !s.compactable() ||
-		slices.ContainsFunc(s.db.Levels(), func(level badger.LevelInfo) bool { return level.Score > 0 })
+	due := s.overdue(0)
 	calm := s.calm
 	s.calm = !due
 	if due || !calm {
@@ -62,4 +55,22 @@ func (s *Store) wake() {
 		startCompactions(s.db.DB)
 	}
 	s.resting, s.calm = false, false
+}
+
+// overdue reports whether a level is fuller than some times its target: Badger compacts one
+// from its target on.
+func (s *Store) overdue(times float64) bool {
+	db, done := s.use()
+	defer done()
+	return slices.ContainsFunc(db.Levels(), func(level badger.LevelInfo) bool { return level.Score > times })
+}
+
+// yieldUntil is how full a level may be, as a multiple of its target, while compactions wait for
+// requests. For level 0 the target is 5 tables; at 15 Badger takes no more writes.
+const yieldUntil = 2
+
+// yields reports whether compactions wait because requests are served: Go has no priorities,
+// and a compaction keeps all processors busy.
+func (s *Store) yields() bool {
+	return s.opts.Asked != nil && s.opts.Asked() && !s.overdue(yieldUntil)
 }

@@ -21,8 +21,7 @@ func TestCompactionsRest(t *testing.T) {
 		}
 	}
 	s = open(t, opts)
-	chance := rand.New(rand.NewPCG(1, 71))
-	stored := 0
+	w := newFiller(s)
 	for round := range 12 {
 		for end := time.Now().Add(30 * time.Second); ; {
 			resting := false
@@ -37,26 +36,45 @@ func TestCompactionsRest(t *testing.T) {
 			}
 		}
 		for range 20 {
-			var b memory.Batch
-			for range 20 {
-				text := make([]byte, 2000)
-				for i := range text {
-					text[i] = byte('a' + chance.IntN(26))
-				}
-				stored++
-				r := memory.Record{ID: fmt.Sprintf("l-%06d", stored), Kind: memory.Lesson, Project: "p", Created: time.Now(), Text: string(text), Doc: memory.DocumentID(string(text)), Event: &memory.Event{Type: memory.EventError, Lesson: string(text)}}
-				b.Records, b.Docs = append(b.Records, r), append(b.Docs, memory.Doc{ID: r.Doc})
-			}
-			if _, err := s.Commit(t.Context(), b); err != nil {
-				t.Fatalf("round %d: %v", round, err)
-			}
+			w.commit(t)
 		}
 	}
 	if n := s.db.Levels()[0].NumTables; n >= 15 { // at which Badger takes no more writes
 		t.Errorf("%d tables lie in level 0: nothing was compacted", n)
 	}
-	if got := s.Counts(); got[memory.Lesson] != stored {
-		t.Errorf("%d of %d lessons are stored", got[memory.Lesson], stored)
+	w.check(t)
+}
+
+// filler stores lessons of random letters, which fill tables soon.
+type filler struct {
+	s      *Store
+	chance *rand.Rand
+	stored int
+}
+
+func newFiller(s *Store) *filler { return &filler{s: s, chance: rand.New(rand.NewPCG(1, 71))} }
+
+// commit stores 20 lessons of 2 kB.
+func (f *filler) commit(t *testing.T) {
+	t.Helper()
+	var b memory.Batch
+	for range 20 {
+		text := make([]byte, 2000)
+		for i := range text {
+			text[i] = byte('a' + f.chance.IntN(26))
+		}
+		f.stored++
+		r, d := lesson(fmt.Sprintf("l-%06d", f.stored), string(text))
+		b.Records, b.Docs = append(b.Records, r), append(b.Docs, d)
+	}
+	commit(t, f.s, b)
+}
+
+// check finds everything stored.
+func (f *filler) check(t *testing.T) {
+	t.Helper()
+	if got := f.s.Counts(); got[memory.Lesson] != f.stored {
+		t.Errorf("%d of %d lessons are stored", got[memory.Lesson], f.stored)
 	}
 }
 
@@ -110,5 +128,5 @@ func TestCompactionsStopForCallers(t *testing.T) {
 	if err := s.StopCompactions(); err != nil {
 		t.Fatal(err)
 	}
-	check("while one may wait at the gate", false)
+	check("when told so while the gate is closed", true)
 }

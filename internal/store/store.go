@@ -64,6 +64,9 @@ type Options struct {
 	// Follow returns the jobs that follow from an update; they are enqueued in the
 	// same commit. Optional.
 	Follow func(memory.Change) []worker.Job
+	// Asked reports whether requests are served now, or were a moment ago: compactions wait
+	// then while they can. Optional, and not used with NoSync.
+	Asked func() bool
 	// KeepReceipts is how long a receipt is kept; 0 means forever. A receipt of a
 	// session is kept as long as the session.
 	KeepReceipts time.Duration
