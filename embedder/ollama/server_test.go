@@ -172,6 +172,18 @@ func newServer(t *testing.T, f *ollamatest.Fake) *ollama.Server {
 	return s
 }
 
+// TestPrefixesInAnotherCase: an entry that differs from a default in case replaces it.
+func TestPrefixesInAnotherCase(t *testing.T) {
+	table := ollama.DefaultPrefixes()
+	want := ollama.Prefix{Query: "mine: "}
+	table["Nomic-embed-text"] = want
+	for range 50 {
+		if got := table.For("nomic-embed-text:v1.5"); got != want {
+			t.Fatalf("the prefixes are %+v, want %+v", got, want)
+		}
+	}
+}
+
 func TestPrefixesFor(t *testing.T) {
 	table := ollama.DefaultPrefixes()
 	for _, c := range []struct{ model, query, document string }{
