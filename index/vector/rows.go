@@ -84,8 +84,8 @@ type roundedQuery struct {
 	unit       float32
 }
 
-// set rounds a query, which must not be zero. A cosine is off by √dim/65,534 at most for it,
-// and by a hundredth of that as a rule.
+// set rounds a query, which must not be zero. The rounding changes a cosine by √dim/65,534 at
+// most, usually by a hundredth of that.
 func (r *roundedQuery) set(query []float32) {
 	most := largest(query)
 	r.components = r.components[:0]
