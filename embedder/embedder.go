@@ -11,6 +11,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 var (
@@ -121,9 +123,5 @@ func (e *PartialError) Error() string {
 
 // Unwrap returns the errors of all failed texts.
 func (e *PartialError) Unwrap() []error {
-	errs := make([]error, 0, len(e.Failed))
-	for _, err := range e.Failed {
-		errs = append(errs, err)
-	}
-	return errs
+	return slices.Collect(maps.Values(e.Failed))
 }

@@ -39,8 +39,8 @@ type Attributes struct {
 	mu sync.RWMutex // guards all below
 	// all are the documents known, with attributes or without.
 	all *roaring.Bitmap
-	// keys hold the documents of each value. A value whose last document has gone
-	// is removed, and a key without values.
+	// keys hold the documents of each value. A value without documents is removed, and a
+	// key without values and patterns.
 	keys   map[string]*values
 	nextID uint32
 	// sets are the distinct combinations of attributes, by the ids of their postings. The

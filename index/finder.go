@@ -1,9 +1,9 @@
 package index
 
-// Finder finds numbers by what they stand for, which others keep: of each number it holds
-// some 6 bytes, where a map would hold what it stands for a second time. It uses open
-// addressing, at most 3/4 full. The zero Finder is empty and ready. It is not safe for
-// concurrent changes: its owner locks.
+// Finder is a hash table of numbers that stand for keys. Its owner has the keys and gives
+// their hashes, so that a number takes some 6 bytes; a map would hold each key a second time.
+// It uses open addressing, at most 3/4 full. The zero Finder is empty and ready. It is not
+// safe for concurrent changes: its owner locks.
 type Finder struct {
 	slots []uint32 // number plus one; 0 is free
 	len   int
@@ -14,7 +14,7 @@ const minFinder = 16
 // Len is how many numbers there are.
 func (f *Finder) Len() int { return f.len }
 
-// Find returns the number that is what is sought, given its hash.
+// Find returns the number whose key has the hash and for which is returns true.
 func (f *Finder) Find(hash uint64, is func(number uint32) bool) (number uint32, ok bool) {
 	if f.len == 0 {
 		return 0, false
@@ -28,7 +28,7 @@ func (f *Finder) Find(hash uint64, is func(number uint32) bool) (number uint32, 
 	return 0, false
 }
 
-// Add adds a number that is not there. hashOf returns the hash of what a number stands for.
+// Add adds a number that is not there. hashOf returns the hash of a number's key.
 func (f *Finder) Add(number uint32, hashOf func(number uint32) uint64) {
 	f.Grow(1, hashOf)
 	f.place(number+1, hashOf(number))
@@ -62,8 +62,7 @@ func (f *Finder) place(slot uint32, hash uint64) {
 	f.slots[i] = slot
 }
 
-// Remove removes a number, of which hashOf must still know what it stands for. An unknown
-// number is a no-op.
+// Remove removes a number. hashOf must still have its key. An unknown number is a no-op.
 func (f *Finder) Remove(number uint32, hashOf func(number uint32) uint64) {
 	if f.len == 0 {
 		return
@@ -77,7 +76,7 @@ func (f *Finder) Remove(number uint32, hashOf func(number uint32) uint64) {
 		free = (free + 1) & mask
 	}
 	f.len--
-	// What was placed behind it for want of this slot moves up.
+	// Numbers that found this slot taken move up.
 	for i := (free + 1) & mask; f.slots[i] != 0; i = (i + 1) & mask {
 		if home := hashOf(f.slots[i]-1) & mask; (i-home)&mask >= (i-free)&mask {
 			f.slots[free] = f.slots[i]

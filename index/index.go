@@ -74,9 +74,9 @@ type Retriever interface {
 	// Name identifies the retriever in receipts and settings: "lexical" or
 	// "vector/<model>".
 	Name() string
-	// Retrieve returns at most q.Limit + q.Further hits, all of them in q.Allow. It returns ctx's error
-	// when the deadline passes first, and ErrNotReady when the retriever cannot answer yet.
-	// If nothing is found, the result is empty and the error nil.
+	// Retrieve returns at most q.Limit + q.Further hits, all of them in q.Allow. It returns
+	// ctx's error when the deadline passes first, and ErrNotReady when the retriever cannot
+	// answer yet. If nothing is found, the result is empty and the error nil.
 	Retrieve(ctx context.Context, q Query) (Result, error)
 }
 

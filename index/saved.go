@@ -82,7 +82,7 @@ func (s *Saver) Small(row []int8) {
 // Float writes a number.
 func (s *Saver) Float(f float64) { s.Word(math.Float64bits(f)) }
 
-// Err returns the first error: of many things none need be written after it.
+// Err returns the first error, so that a loop over many things can end early.
 func (s *Saver) Err() error { return s.err }
 
 // Fail ends the writing with an error.
@@ -103,7 +103,7 @@ func (s *Saver) String(text string) {
 // read from then on is zero; see Err.
 type Restorer struct {
 	r    io.Reader
-	left int64 // at most as many bytes of r are not in room
+	left int64 // the most bytes of r that are not in room
 	room []byte
 	at   int
 	err  error
@@ -161,7 +161,8 @@ func (r *Restorer) Uint() uint64 {
 	return n
 }
 
-// Count reads a number of things that have at least some bytes each, as many as there can be.
+// Count reads a number of things of at least so many bytes each. It fails if there are more
+// of them than bytes left to read.
 func (r *Restorer) Count(each int) int {
 	n := r.Uint()
 	if n > uint64(r.left+int64(len(r.room)-r.at))/uint64(each) {

@@ -23,9 +23,10 @@ func random() (*table.Model, error) {
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	s := table.Spec{Name: "random", Vocabulary: v, Widths: []int{256, 128}}
-	for t := range v.Size() {
+	silent, _ := v.Token([]byte("silent"))
+	for t := range uint32(v.Size()) {
 		weight := rng.Float32()
-		if t < v.Pieces() && v.Piece(uint32(t)) == "silent" {
+		if t == silent {
 			weight = 0
 		}
 		s.Weights = append(s.Weights, weight)

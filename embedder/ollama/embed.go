@@ -111,7 +111,7 @@ func (e *Embedder) all(caller context.Context, purpose embedder.Purpose, items [
 		items = items[n:]
 		batches.Go(func() {
 			defer func() { <-slots }()
-			err := e.resolve(ctx, purpose, batch)
+			err := e.resolve(ctx, batch)
 			if purpose == embedder.Document {
 				e.pace(err)
 			}
@@ -152,7 +152,7 @@ func cut(items []*item, most int) int {
 
 // resolve gives every item of a batch a vector or an error. A refused batch is halved until
 // the bad item is alone. resolve returns the error of the whole call.
-func (e *Embedder) resolve(ctx context.Context, purpose embedder.Purpose, batch []*item) error {
+func (e *Embedder) resolve(ctx context.Context, batch []*item) error {
 	inputs := make([]string, len(batch))
 	for i, it := range batch {
 		inputs[i] = it.input
@@ -175,12 +175,12 @@ func (e *Embedder) resolve(ctx context.Context, purpose embedder.Purpose, batch 
 	switch {
 	case len(batch) > 1:
 		half := len(batch) / 2
-		if err := e.resolve(ctx, purpose, batch[:half]); err != nil {
+		if err := e.resolve(ctx, batch[:half]); err != nil {
 			return err
 		}
-		return e.resolve(ctx, purpose, batch[half:])
+		return e.resolve(ctx, batch[half:])
 	case errors.Is(err, errTooLong):
-		return e.split(ctx, purpose, batch[0], err)
+		return e.split(ctx, batch[0], err)
 	}
 	batch[0].err = err
 	return nil
@@ -201,7 +201,7 @@ func (e *Embedder) blame(ctx context.Context) error {
 
 // split embeds the halves of an item that is too long for the model, and sets its vector to
 // their mean.
-func (e *Embedder) split(ctx context.Context, purpose embedder.Purpose, it *item, tooLong error) error {
+func (e *Embedder) split(ctx context.Context, it *item, tooLong error) error {
 	prefix, text := it.input[:len(it.input)-it.weight], it.input[len(it.input)-it.weight:]
 	parts, ok := halve(text)
 	if !ok || len(text) < minWindow {
@@ -212,24 +212,40 @@ func (e *Embedder) split(ctx context.Context, purpose embedder.Purpose, it *item
 	for i, part := range parts {
 		halves[i] = &item{text: it.text, input: prefix + part, weight: len(part)}
 	}
-	if err := e.resolve(ctx, purpose, halves); err != nil {
+	if err := e.resolve(ctx, halves); err != nil {
 		return err
 	}
 	it.vector, it.err = combine(halves)
 	return nil
 }
 
-// combine returns the mean vector of the items of one text, or the error of the first that
-// failed: the vector of half a text must not stand for the whole.
+// combine returns the weighted mean of the vectors of one text's items, scaled to unit
+// length, or the error of the first that failed: the vector of half a text must not stand
+// for the whole. If the vectors differ in width, the error is ErrModelChanged.
 func combine(items []*item) ([]float32, error) {
-	vectors, weights := make([][]float32, len(items)), make([]int, len(items))
-	for i, it := range items {
+	for _, it := range items {
 		if it.err != nil {
 			return nil, it.err
 		}
-		vectors[i], weights[i] = it.vector, it.weight
+		if first := len(items[0].vector); len(it.vector) != first {
+			return nil, fmt.Errorf("the server sent vectors of width %d and %d for one text: %w", first, len(it.vector), ErrModelChanged)
+		}
 	}
-	return mean(vectors, weights)
+	if len(items) == 1 {
+		return items[0].vector, nil
+	}
+	sums, total := make([]float64, len(items[0].vector)), 0
+	for _, it := range items {
+		total += it.weight
+		for j, x := range it.vector {
+			sums[j] += float64(it.weight) * float64(x)
+		}
+	}
+	mean := make([]float32, len(sums))
+	for j, s := range sums {
+		mean[j] = float32(s / float64(total))
+	}
+	return mean, normalise(mean)
 }
 
 // fail sets the error of all unfinished items, and reports whether some are finished.
@@ -246,7 +262,7 @@ func fail(items []*item, err error) bool {
 }
 
 // assemble combines the vectors of the windows of each text, and writes the errors to
-// failed. If the width differs from the model's, it returns ErrModelChanged.
+// failed. If a width differs from the model's, it returns ErrModelChanged.
 func assemble(n int, items []*item, failed map[int]error, dim int) ([][]float32, error) {
 	vectors := make([][]float32, n)
 	for len(items) > 0 {
@@ -256,6 +272,8 @@ func assemble(n int, items []*item, failed map[int]error, dim int) ([][]float32,
 		}
 		v, err := combine(items[:k])
 		switch {
+		case errors.Is(err, ErrModelChanged):
+			return nil, err
 		case err != nil:
 			failed[first] = fmt.Errorf("embed text: %w", err)
 		case len(v) != dim:

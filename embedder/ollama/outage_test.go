@@ -3,6 +3,7 @@ package ollama_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ollama/ollama/api"
 
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/embedder/ollama"
@@ -107,6 +110,23 @@ func TestWidthChangesWithoutOutage(t *testing.T) {
 			t.Errorf("error %v, want %v", err, ollama.ErrModelChanged)
 		}
 	})
+}
+
+// TestWidthChangesWithinText: the windows of one text come from several requests.
+func TestWidthChangesWithinText(t *testing.T) {
+	for _, width := range []int{2 * ollamatest.Dim, 32} {
+		inBubble(t, ollama.Options{BatchSize: 1, MaxConcurrency: 1}, func(t *testing.T, f *ollamatest.Fake, e *ollama.Embedder) {
+			replace := func(http.ResponseWriter, *http.Request, api.EmbedRequest) bool {
+				f.SetModel(ollamatest.Model, ollamatest.FakeModel{Arch: "bert", Dim: width, Context: ollamatest.Context})
+				return false
+			}
+			keep := func(http.ResponseWriter, *http.Request, api.EmbedRequest) bool { return false }
+			f.Fail(keep, replace)
+			if _, err := embed(t, e, strings.Repeat("word ", 300)); !errors.Is(err, ollama.ErrModelChanged) {
+				t.Errorf("width %d: %v, want %v", width, err, ollama.ErrModelChanged)
+			}
+		})
+	}
 }
 
 func TestTimeout(t *testing.T) {

@@ -1,7 +1,9 @@
 package ollama
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -12,7 +14,9 @@ type Prefix struct {
 }
 
 // Prefixes maps families of models to their prefixes. A family is a prefix of a model's
-// name, without namespace and tag; the longest match counts.
+// name, in any case, without namespace and tag; the longest match counts. If two families
+// differ only in case, the one with the earlier capital counts: those of DefaultPrefixes
+// have none, so that an added family replaces one of them.
 type Prefixes map[string]Prefix
 
 // Prompts as their model cards print them.
@@ -60,7 +64,7 @@ func DefaultPrefixes() Prefixes {
 func (p Prefixes) For(model string) Prefix {
 	name, _, _ := strings.Cut(path.Base(strings.ToLower(model)), ":")
 	best := ""
-	for family := range p {
+	for _, family := range slices.Sorted(maps.Keys(p)) {
 		if strings.HasPrefix(name, strings.ToLower(family)) && len(family) > len(best) {
 			best = family
 		}

@@ -118,9 +118,9 @@ func newTransport(remote bool) http.RoundTripper {
 // Server is a client of an Ollama server: its list of models, and fetching one.
 // It is safe for concurrent use.
 type Server struct {
-	api       *api.Client
-	transport http.RoundTripper
-	remote    bool
+	api    *api.Client
+	http   *http.Client
+	remote bool
 }
 
 // NewServer returns a client. No connection is made yet.
@@ -136,7 +136,7 @@ func NewServer(o ServerOptions) (*Server, error) {
 			return fmt.Errorf("redirected to %s: %w", r.URL.Host, ErrRemote)
 		},
 	}
-	return &Server{api: api.NewClient(base, hc), transport: o.Transport, remote: o.AllowRemote}, nil
+	return &Server{api: api.NewClient(base, hc), http: hc, remote: o.AllowRemote}, nil
 }
 
 // ModelInfo is a model that the server has and that can embed.
@@ -145,14 +145,8 @@ type ModelInfo struct {
 	Name string
 	// Digest identifies its files: it changes when the model is replaced.
 	Digest string
-	// Size is its size on the server's disk, in bytes.
-	Size int64
 	// Dim is the width of its vectors, 0 if the server does not say.
 	Dim int
-	// ContextTokens is the number of tokens that it reads.
-	ContextTokens int
-	// Parameters and Quantization are as the server writes them ("137M", "F16").
-	Parameters, Quantization string
 }
 
 // List returns the models that can embed, ordered by name. The error is
@@ -164,17 +158,14 @@ func (s *Server) List(ctx context.Context) ([]ModelInfo, error) {
 	}
 	var infos []ModelInfo
 	for _, m := range list.Models {
-		dim, size, err := s.describe(ctx, m.Name)
+		dim, _, err := s.describe(ctx, m.Name)
 		switch {
 		case errors.Is(err, embedder.ErrNotEmbedding), errors.Is(err, embedder.ErrModelNotFound), errors.Is(err, ErrRemote):
 			continue // another kind of model, one just removed, or one that is not allowed
 		case err != nil:
 			return nil, err
 		}
-		infos = append(infos, ModelInfo{
-			Name: shortName(m.Name), Digest: m.Digest, Size: m.Size, Dim: dim, ContextTokens: size,
-			Parameters: m.Details.ParameterSize, Quantization: m.Details.QuantizationLevel,
-		})
+		infos = append(infos, ModelInfo{Name: shortName(m.Name), Digest: m.Digest, Dim: dim})
 	}
 	slices.SortFunc(infos, func(a, b ModelInfo) int { return cmp.Compare(a.Name, b.Name) })
 	return infos, nil
@@ -212,11 +203,7 @@ func (s *Server) Pull(ctx context.Context, name string, progress func(status str
 }
 
 // Close closes idle connections.
-func (s *Server) Close() {
-	if t, ok := s.transport.(interface{ CloseIdleConnections() }); ok {
-		t.CloseIdleConnections()
-	}
-}
+func (s *Server) Close() { s.http.CloseIdleConnections() }
 
 // describe asks the server for the width of a model's vectors and for its context. It returns
 // ErrNotEmbedding, ErrModelNotFound, ErrRemote or ErrUnavailable.
@@ -258,16 +245,16 @@ func contextOf(show *api.ShowResponse) int {
 	return size
 }
 
+// number returns a number of the server's answer, 0 if it is missing or out of range.
 func number(v any) int {
-	f, ok := v.(float64)
-	if !ok || f < 0 || f > 1<<24 {
+	f, _ := v.(float64)
+	if f < 0 || f > 1<<24 {
 		return 0
 	}
 	return int(f)
 }
 
-// numCtx finds "num_ctx 512" among the parameters of a Modelfile, 0 if it is
-// not there.
+// numCtx finds "num_ctx 512" among the parameters of a Modelfile, 0 if it is not there.
 func numCtx(parameters string) int {
 	for line := range strings.Lines(parameters) {
 		var n int

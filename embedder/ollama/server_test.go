@@ -106,8 +106,8 @@ func TestList(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []ollama.ModelInfo{
-		{Name: "b:v2", Digest: "d", Size: 1000, Dim: 16, ContextTokens: 50, Parameters: "2.53M", Quantization: "F32"},
-		{Name: "tiny", Digest: "d", Size: 1000, Dim: 64, ContextTokens: 128, Parameters: "2.53M", Quantization: "F32"},
+		{Name: "b:v2", Digest: "d", Dim: 16},
+		{Name: "tiny", Digest: "d", Dim: 64},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the list differs (-want +got):\n%s", diff)
@@ -170,6 +170,18 @@ func newServer(t *testing.T, f *ollamatest.Fake) *ollama.Server {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// TestPrefixesInAnotherCase: an entry that differs from a default in case replaces it.
+func TestPrefixesInAnotherCase(t *testing.T) {
+	table := ollama.DefaultPrefixes()
+	want := ollama.Prefix{Query: "mine: "}
+	table["Nomic-embed-text"] = want
+	for range 50 {
+		if got := table.For("nomic-embed-text:v1.5"); got != want {
+			t.Fatalf("the prefixes are %+v, want %+v", got, want)
+		}
+	}
 }
 
 func TestPrefixesFor(t *testing.T) {

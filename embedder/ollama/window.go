@@ -1,7 +1,6 @@
 package ollama
 
 import (
-	"math"
 	"strings"
 	"sync"
 	"unicode"
@@ -125,26 +124,4 @@ func cutNear(text string, at int) int {
 		return size
 	}
 	return cut
-}
-
-// mean returns the weighted mean of unit vectors, scaled to unit length.
-func mean(vectors [][]float32, weights []int) ([]float32, error) {
-	if len(vectors) == 1 {
-		return vectors[0], nil
-	}
-	sums := make([]float64, len(vectors[0]))
-	for i, v := range vectors {
-		for j, x := range v {
-			sums[j] += float64(weights[i]) * float64(x)
-		}
-	}
-	total := 0
-	for _, w := range weights {
-		total += w
-	}
-	out := make([]float32, len(sums))
-	for j, s := range sums {
-		out[j] = float32(s / math.Max(float64(total), 1))
-	}
-	return out, normalise(out)
 }

@@ -102,11 +102,11 @@ func TestRatioLearns(t *testing.T) {
 }
 
 func TestMean(t *testing.T) {
-	v, err := mean([][]float32{{1, 0}, {0, 1}}, []int{3, 4})
+	v, err := combine([]*item{{vector: []float32{1, 0}, weight: 3}, {vector: []float32{0, 1}, weight: 4}})
 	if err != nil || v[0] < 0.59 || v[0] > 0.61 || v[1] < 0.79 || v[1] > 0.81 {
 		t.Errorf("the mean is %v, %v, want [0.6 0.8]", v, err)
 	}
-	if _, err := mean([][]float32{{1, 0}, {-1, 0}}, []int{1, 1}); err == nil {
+	if _, err := combine([]*item{{vector: []float32{1, 0}, weight: 1}, {vector: []float32{-1, 0}, weight: 1}}); err == nil {
 		t.Error("opposite vectors have a mean with a direction")
 	}
 }

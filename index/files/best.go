@@ -12,8 +12,9 @@ type hit struct {
 	share float64
 }
 
-// better is the order of results: by rank, then by path, then by number.
-func (a hit) better(b hit) int {
+// compare is the order of results: by rank, then by length of the path, then by path, then
+// by number.
+func (a hit) compare(b hit) int {
 	switch {
 	case a.rank != b.rank:
 		return cmp.Compare(a.rank, b.rank)
@@ -37,7 +38,7 @@ type best struct {
 func newBest(limit int) *best { return &best{limit: max(limit, 0)} }
 
 func (b *best) offer(h hit) {
-	if b.limit == 0 || b.last != nil && h.better(*b.last) > 0 {
+	if b.limit == 0 || b.last != nil && h.compare(*b.last) > 0 {
 		return
 	}
 	if b.hits = append(b.hits, h); len(b.hits) >= 4*b.limit+64 {
@@ -46,7 +47,7 @@ func (b *best) offer(h hit) {
 }
 
 func (b *best) cut() {
-	slices.SortFunc(b.hits, hit.better)
+	slices.SortFunc(b.hits, hit.compare)
 	if len(b.hits) > b.limit {
 		clear(b.hits[b.limit:])
 		b.hits = b.hits[:b.limit]

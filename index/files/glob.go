@@ -31,10 +31,6 @@ type piece struct {
 	size int  // in characters
 }
 
-func newPiece(text string) piece {
-	return piece{text: text, wild: strings.Contains(text, "?"), size: utf8.RuneCountInString(text)}
-}
-
 // newGlob reads a folded glob. Every string is a valid glob.
 func newGlob(pattern string) glob {
 	pattern = strings.TrimPrefix(pattern, "./")
@@ -47,7 +43,7 @@ func newGlob(pattern string) glob {
 		}
 		var s segment
 		for p := range strings.SplitSeq(text, "*") {
-			s.pieces = append(s.pieces, newPiece(p))
+			s.pieces = append(s.pieces, piece{text: p, wild: strings.Contains(p, "?"), size: utf8.RuneCountInString(p)})
 		}
 		g.segments = append(g.segments, s)
 		g.literals = append(g.literals, strings.FieldsFunc(text, func(r rune) bool { return r == '*' || r == '?' })...)

@@ -29,7 +29,7 @@
 // rounded down and a frequency of 65,535 units stands for any above it, for which f is taken as
 // its limit, 1.
 //
-// How a search uses the bounds is told at its scan. Document frequencies of a universe are
+// search.scan says how a search uses the bounds. Document frequencies of a universe are
 // exact, too: those of a set of slots that was counted before, plus the difference.
 //
 // Documents and queries are analysed by the same function. A query is never an AND of its
@@ -37,6 +37,7 @@
 package lexical
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -78,15 +79,9 @@ const tfUnit = 4
 
 // withDefaults replaces zero fields by their defaults.
 func (o Options) withDefaults() Options {
-	if o.K1 == 0 {
-		o.K1 = DefaultK1
-	}
-	if o.B == 0 {
-		o.B = DefaultB
-	}
-	if o.ExtraWeight == 0 {
-		o.ExtraWeight = DefaultExtraWeight
-	}
+	o.K1 = cmp.Or(o.K1, DefaultK1)
+	o.B = cmp.Or(o.B, DefaultB)
+	o.ExtraWeight = cmp.Or(o.ExtraWeight, DefaultExtraWeight)
 	return o
 }
 

@@ -40,7 +40,7 @@ type list struct {
 }
 
 // block is the directory's entry of 128 sealed postings: where they are, and what bounds
-// their scores whatever the mean length is that a query counts (see search.most).
+// their scores whatever the mean length is that a query counts (see scanning.mostOf).
 type block struct {
 	last   uint32 // slot of the last posting
 	offset uint32 // in postings.sealed

@@ -3,7 +3,6 @@ package lexical
 import (
 	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/recalld/recalld/index"
@@ -42,7 +41,7 @@ var (
 
 func termsOf(words string) map[string]bool {
 	terms := make(map[string]bool)
-	for _, t := range Analyze(strings.TrimSpace(words)) {
+	for _, t := range Analyze(words) {
 		terms[t.Text] = true
 	}
 	return terms

@@ -72,11 +72,8 @@ func (s *scanning) adds(bound, tf, length float32) float32 {
 	return bound * tf / (tf + s.flat + s.perLength*length)
 }
 
-// mostOf is the most that a term adds to the score of a document of a block. The mean
-// length is the query's, and what a block states does not depend on it: what a term adds
-// grows with the frequency and falls with the length, whatever the mean. So no posting of
-// one occurrence at most adds more than one occurrence in the shortest such document, and
-// no other posting more than the highest frequency in the shortest of the others.
+// mostOf is the most that a term adds to the score of a document of a block. The package
+// doc says why this holds for every mean length.
 func (s *scanning) mostOf(b *block, bound float32) float32 {
 	if b.tf == saturated {
 		return bound

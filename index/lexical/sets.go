@@ -12,13 +12,39 @@ import (
 // maxSets is how many sets of each sort are remembered: those of a few projects.
 const maxSets = 8
 
-// sets remembers sets that queries named of late. The questions of a project name the same
-// documents again, but for what was written meanwhile, so only the difference is computed.
-// It belongs to one numbering of slots.
+// sets remembers sets of recent queries. The questions of a project name the same documents
+// again, except for what was written meanwhile, so only the difference is computed. It
+// belongs to one numbering of slots.
 type sets struct {
-	mu      sync.Mutex
-	named   []*namedSet // the newest first
-	counted []*countedSet
+	named   remembered[namedSet]
+	counted remembered[countedSet]
+}
+
+// remembered are the sets of one sort.
+type remembered[T any] struct {
+	mu   sync.Mutex // guards sets
+	sets []*T       // the newest first
+}
+
+func (r *remembered[T]) add(set *T) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sets = slices.Insert(r.sets, 0, set)
+	r.sets = r.sets[:min(len(r.sets), maxSets)]
+}
+
+// nearest returns the set with the least distance, at most limit; nil if there is none.
+// distance may return any number above the limit that it is given instead of a larger one.
+func (r *remembered[T]) nearest(limit int, distance func(set *T, limit int) int) (nearest *T) {
+	r.mu.Lock()
+	known := slices.Clone(r.sets)
+	r.mu.Unlock()
+	for _, set := range known {
+		if d := distance(set, limit); d <= limit {
+			nearest, limit = set, d-1
+		}
+	}
+	return nearest
 }
 
 // namedSet is a set of documents and its slots when there were n.
@@ -34,33 +60,12 @@ type countedSet struct {
 	size   int
 	length uint64 // sum of the lengths
 
-	mu sync.Mutex
+	mu sync.Mutex        // guards df
 	df map[uint32]uint32 // by number of the term
 }
 
 // maxCounted bounds the terms of one set whose documents are remembered.
 const maxCounted = 1 << 14
-
-// nearestNamed returns the remembered set that differs in the fewest documents, at most
-// limit of them.
-func (s *sets) nearestNamed(docs bitset, limit int) (nearest *namedSet) {
-	s.mu.Lock()
-	known := slices.Clone(s.named)
-	s.mu.Unlock()
-	for _, k := range known {
-		if d := k.docs.distance(docs, limit); d <= limit {
-			nearest, limit = k, d-1
-		}
-	}
-	return nearest
-}
-
-func (s *sets) remember(n *namedSet) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.named = slices.Insert(s.named, 0, n)
-	s.named = s.named[:min(len(s.named), maxSets)]
-}
 
 // slotsOf returns the live slots of a set of documents, nil for all. It reuses the memory
 // of set and of s. It is called with the index's mu held.
@@ -94,7 +99,7 @@ func (s *search) slotsOf(state *state, set bitset, docs *roaring.Bitmap) bitset 
 	docs.WriteDenseTo(s.docSet)
 	// Beyond this difference it is as cheap to look at every slot.
 	limit := slots / 16
-	near := state.sets.nearestNamed(s.docSet, limit)
+	near := state.sets.named.nearest(limit, func(k *namedSet, limit int) int { return k.docs.distance(s.docSet, limit) })
 	first := uint32(0)
 	if near != nil && slots-near.n <= limit {
 		first = uint32(near.n)
@@ -120,7 +125,7 @@ func (s *search) slotsOf(state *state, set bitset, docs *roaring.Bitmap) bitset 
 		set[i] &^= dead
 	}
 	if near == nil || first == 0 || len(s.members)+slots-near.n > slots/128+64 {
-		state.sets.remember(&namedSet{docs: slices.Clone(s.docSet), slots: slices.Clone(set), n: slots})
+		state.sets.named.add(&namedSet{docs: slices.Clone(s.docSet), slots: slices.Clone(set), n: slots})
 	}
 	return set
 }
@@ -135,10 +140,15 @@ func (s *search) countUniverse(known *sets, total uint64) {
 	s.base, s.differ = nil, s.differ[:0]
 	length := total
 	if slots-s.size > limit {
-		s.base = known.nearestCounted(s.universe, slots, limit)
+		s.base = known.counted.nearest(limit, func(k *countedSet, limit int) int {
+			if k.n > slots { // of a later search: the lists of this one lack its newest slots
+				return limit + 1
+			}
+			return k.slots.distance(s.universe, limit)
+		})
 		if s.base == nil {
 			s.base = s.newCounted()
-			known.add(s.base)
+			known.counted.add(s.base)
 		}
 		length = s.base.length
 	}
@@ -169,31 +179,6 @@ func (s *search) countUniverse(known *sets, total uint64) {
 	if length > 0 {
 		s.mean = float64(length) / float64(s.size)
 	}
-}
-
-// nearestCounted returns the remembered set that differs in the fewest of n slots, at most
-// limit of them. A search that began earlier does not know the slots of a newer set, nor do
-// its lists.
-func (s *sets) nearestCounted(slots bitset, n, limit int) (nearest *countedSet) {
-	s.mu.Lock()
-	known := slices.Clone(s.counted)
-	s.mu.Unlock()
-	for _, k := range known {
-		if k.n > n {
-			continue
-		}
-		if d := k.slots.distance(slots, limit); d <= limit {
-			nearest, limit = k, d-1
-		}
-	}
-	return nearest
-}
-
-func (s *sets) add(c *countedSet) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.counted = slices.Insert(s.counted, 0, c)
-	s.counted = s.counted[:min(len(s.counted), maxSets)]
 }
 
 // newCounted returns a set of the slots of the universe.

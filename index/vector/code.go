@@ -119,11 +119,11 @@ func (c *coder) rotate(vec, out []float32) {
 // distances writes for each slot how far its code is from the query: the best possible
 // agreement minus the actual one, which is never negative.
 func (c *coder) distances(codes []uint64, slots []uint32, planes []uint64, out []uint32) {
-	most := 1 << (queryBits - 1) * c.width
 	if c.words == 4 {
 		distances256(codes, slots, (*[4 * queryBits]uint64)(planes), out)
 		return
 	}
+	most := 1 << (queryBits - 1) * c.width
 	for i, slot := range slots {
 		at := int(slot) * c.words
 		out[i] = uint32(most - product(codes[at:at+c.words], planes))

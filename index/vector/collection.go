@@ -92,17 +92,13 @@ func (s *Collection) Upsert(doc uint32, vec []float32) error {
 	slot, replaces := s.slots.Get(doc)
 	if replaces {
 		s.addToSum(slot, -1, room)
-		s.rows.set(slot, vec)
 	} else {
-		slot = uint32(len(s.docs))
-		s.docs = append(s.docs, doc)
-		s.rows.append(vec)
-		s.slots.Set(doc, slot)
-		s.held.Add(doc)
+		slot = s.grow(doc)
 		if s.codes != nil {
 			s.codes = append(s.codes, make([]uint64, s.coder.words)...)
 		}
 	}
+	s.rows.set(slot, vec)
 	s.addToSum(slot, 1, room)
 	s.changes++
 	if !s.recode(room) && s.codes != nil {
@@ -119,6 +115,16 @@ func (s *Collection) Upsert(doc uint32, vec []float32) error {
 		return fmt.Errorf("add vector: %w", err)
 	}
 	return nil
+}
+
+// grow gives a new document the next slot, whose row must be set.
+func (s *Collection) grow(doc uint32) uint32 {
+	slot := uint32(len(s.docs))
+	s.docs = append(s.docs, doc)
+	s.slots.Set(doc, slot)
+	s.held.Add(doc)
+	s.rows.grow()
+	return slot
 }
 
 // Delete removes the vector of doc, in constant time. Deleting an unknown document is
@@ -152,14 +158,6 @@ func (s *Collection) Delete(doc uint32) {
 	s.slots.Delete(doc)
 	s.held.Remove(doc)
 	s.docs = s.docs[:last]
-}
-
-// Has says whether doc has a vector.
-func (s *Collection) Has(doc uint32) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	_, ok := s.slots.Get(doc)
-	return ok
 }
 
 // Len is the number of vectors.

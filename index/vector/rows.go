@@ -17,28 +17,21 @@ const pageBytes = 1 << 18
 
 func newRows(dim int) rows { return rows{dim: dim, perPage: max(1, pageBytes/dim)} }
 
-// append adds the row of a vector, which must not be zero.
-func (r *rows) append(vec []float32) {
-	r.set(r.next(), vec)
-}
-
-// appendRow adds a row, which must not be zero.
-func (r *rows) appendRow(row []int8) {
-	slot := r.next()
-	copy(r.row(slot), row)
-	r.scales[slot] = float32(1 / norm(row))
-}
-
-// next adds an empty row and returns its slot.
-func (r *rows) next() uint32 {
+// grow adds a slot, whose row must be set.
+func (r *rows) grow() {
 	if len(r.scales)%r.perPage == 0 {
 		r.pages = append(r.pages, make([]int8, r.perPage*r.dim))
 	}
 	r.scales = append(r.scales, 0)
-	return uint32(len(r.scales) - 1)
 }
 
-// set replaces a row. Rounding what was rounded changes nothing, and the store rounds in the
+// setRow sets a row, which must not be zero.
+func (r *rows) setRow(slot uint32, row []int8) {
+	copy(r.row(slot), row)
+	r.scales[slot] = float32(1 / norm(row))
+}
+
+// set makes a row of a vector, which must not be zero. Rounding what was rounded changes nothing, and the store rounds in the
 // same way (internal/store/codec.go, which must not depend on an index), so nothing is lost.
 func (r *rows) set(slot uint32, vec []float32) {
 	most, row := largest(vec), r.row(slot)
@@ -91,8 +84,8 @@ type roundedQuery struct {
 	unit       float32
 }
 
-// set rounds a query, which must not be zero. A cosine is off by √dim/65,534 at most for it,
-// and by a hundredth of that as a rule.
+// set rounds a query, which must not be zero. The rounding changes a cosine by √dim/65,534 at
+// most, usually by a hundredth of that.
 func (r *roundedQuery) set(query []float32) {
 	most := largest(query)
 	r.components = r.components[:0]

@@ -29,7 +29,8 @@ func TestRowsOverPages(t *testing.T) {
 	}
 	for range 2*r.perPage + 50 {
 		vec := c.vector()
-		r.append(vec)
+		r.grow()
+		r.set(uint32(len(model)), vec)
 		model = append(model, rounded(vec))
 	}
 	compare()

@@ -106,10 +106,7 @@ func Restore(options Options, from *index.Restorer, docs int) (*Collection, erro
 				break
 			}
 		} else {
-			s.slots.Set(doc, uint32(len(s.docs)))
-			s.docs = append(s.docs, doc)
-			s.held.Add(doc)
-			s.rows.appendRow(row)
+			s.rows.setRow(s.grow(doc), row)
 		}
 		if coded {
 			for range s.coder.words {

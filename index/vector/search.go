@@ -20,8 +20,9 @@ const (
 	// estimated from when not all are scored. The deviation then has a standard error of 4
 	// % (1/√(2n)).
 	sampleSize = 256
-	// To score so many vectors inOrder of their slots took about as long as to score so many
-	// anywhere among them, where the processor waits for memory, before both became faster.
+	// Scoring inOrder vectors in the order of their slots took about as long as scoring
+	// anywhere vectors of a shortlist, where the processor waits for memory. Both have become
+	// faster since.
 	inOrder, anywhere = 5, 2
 	// scoredAtOnce is how many rows of the shortlist are read together.
 	scoredAtOnce = 16
@@ -60,21 +61,16 @@ func newScratch(c *coder) *scratch {
 	}
 }
 
-// Search returns the k documents with the highest cosine to query, of those in allow (nil
-// allows all), best first and ties by document number. The query need not have unit length
-// and is not modified. Scores are cosines, -1 to 1.
+// search returns the k documents with the highest cosine to query, of those in allow (nil
+// allows all), best first and ties by document number, and up to further more that it has at
+// hand. The query need not have unit length and is not modified. Scores are cosines, -1 to 1.
 //
 // Results are exact for vectors as rows keep them and the rounded query, up to
 // Options.ExactUpTo allowed documents, and beyond while a shortlist would save nothing. Else a
 // hit whose code is far from the query may be missing, but scores and order are exact, and
 // equal searches of an unchanged collection give equal results.
 //
-// Search returns ctx's error if ctx ends first, and a *RefusedError for an unusable query.
-func (s *Collection) Search(ctx context.Context, query []float32, allow *roaring.Bitmap, k int) ([]index.Hit, error) {
-	a, err := s.search(ctx, query, allow, k, 0)
-	return a.hits, err
-}
-
+// search returns ctx's error if ctx ends first, and a *RefusedError for an unusable query.
 func (s *Collection) search(ctx context.Context, query []float32, allow *roaring.Bitmap, k, further int) (answer, error) {
 	if err := ctx.Err(); err != nil {
 		return answer{}, err

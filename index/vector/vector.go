@@ -16,6 +16,7 @@
 package vector
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -116,20 +117,11 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	for _, d := range []struct {
-		option *int
-		value  int
-	}{
-		{&o.CollectionUpTo, 256},
-		{&o.ExactUpTo, 2_000},
-		{&o.Shortlist, 1_600},
-		{&o.ShortlistPerHit, 8},
-		{&o.QueryCache, 2_000},
-	} {
-		if *d.option == 0 {
-			*d.option = d.value
-		}
-	}
+	o.CollectionUpTo = cmp.Or(o.CollectionUpTo, 256)
+	o.ExactUpTo = cmp.Or(o.ExactUpTo, 2_000)
+	o.Shortlist = cmp.Or(o.Shortlist, 1_600)
+	o.ShortlistPerHit = cmp.Or(o.ShortlistPerHit, 8)
+	o.QueryCache = cmp.Or(o.QueryCache, 2_000)
 	return o
 }
 

@@ -1,6 +1,7 @@
 package contrast
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 )
@@ -53,6 +54,6 @@ func (b *Bags) UnmarshalBinary(data []byte) error {
 	for i := range b.tokens {
 		b.tokens[i] = binary.LittleEndian.Uint32(data[4*i:])
 	}
-	b.counts = append([]uint8(nil), data[4*tokens:]...)
+	b.counts = bytes.Clone(data[4*tokens:])
 	return nil
 }

@@ -216,10 +216,10 @@ func turn(dst, src []float32, rows, columns int) {
 	}
 }
 
-// grown returns a slice of n numbers, reusing buf's memory if it is large enough.
-func grown(buf []float32, n int) []float32 {
+// grown returns a slice of n values, reusing buf's memory if it is large enough.
+func grown[T any](buf []T, n int) []T {
 	if cap(buf) < n {
-		return make([]float32, n)
+		return make([]T, n)
 	}
 	return buf[:n]
 }

@@ -1,6 +1,7 @@
 package contrast
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -45,17 +46,10 @@ func (o Options) withDefaults(width int) Options {
 	if len(o.Widths) == 0 {
 		o.Widths = []int{width}
 	}
-	o.Temperature = or(o.Temperature, .05)
-	o.RowRate = or(o.RowRate, .02)
-	o.WeightRate = or(o.WeightRate, .02)
+	o.Temperature = cmp.Or(o.Temperature, .05)
+	o.RowRate = cmp.Or(o.RowRate, .02)
+	o.WeightRate = cmp.Or(o.WeightRate, .02)
 	return o
-}
-
-func or(value, otherwise float64) float64 {
-	if value == 0 {
-		return otherwise
-	}
-	return value
 }
 
 func (o Options) validate(width int) error {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/viterin/vek/vek32"
 )
@@ -40,7 +41,7 @@ func NewTrainer(m *Model, o Options) (*Trainer, error) {
 		weight: make([]float32, m.Tokens()), seen: occurrences{first: make([]int, m.Tokens())},
 	}
 	if o.Anchor > 0 {
-		t.start = append([]float32(nil), m.Rows...)
+		t.start = slices.Clone(m.Rows)
 	}
 	return t, nil
 }
@@ -155,10 +156,7 @@ func (o *occurrences) index(b *batch) {
 		o.ends[i] = at
 		at += n
 	}
-	if cap(o.in) < at {
-		o.in = make([]occurrence, at)
-	}
-	o.in = o.in[:at]
+	o.in = grown(o.in, at)
 	for i := range b.ends {
 		for _, u := range b.text(i) {
 			end := &o.ends[o.first[u.token]-1]

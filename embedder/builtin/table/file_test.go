@@ -43,7 +43,7 @@ func TestFile(t *testing.T) {
 			}
 		}
 		for tok := range uint32(len(words)) {
-			if diff := cmp.Diff(m.Vocabulary().Piece(tok), again.Vocabulary().Piece(tok)); diff != "" {
+			if diff := cmp.Diff(string(m.vocabulary.piece(tok)), string(again.vocabulary.piece(tok))); diff != "" {
 				t.Error(diff)
 			}
 		}

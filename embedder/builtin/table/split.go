@@ -120,11 +120,7 @@ func (s *Splitter) add(r rune, c class) {
 		s.upper = 0
 	}
 	before := len(s.buf)
-	if r < utf8.RuneSelf {
-		s.buf = append(s.buf, byte(r))
-	} else {
-		s.buf = utf8.AppendRune(s.buf, r)
-	}
+	s.buf = utf8.AppendRune(s.buf, r)
 	s.last = len(s.buf) - before
 	s.n++
 }

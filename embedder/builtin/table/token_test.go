@@ -68,7 +68,7 @@ func names(t *testing.T, v *Vocabulary, text string) []string {
 		case int(token) >= v.Size():
 			t.Fatalf("%q has token %d of %d", text, token, v.Size())
 		case int(token) < v.Pieces():
-			got = append(got, v.Piece(token))
+			got = append(got, string(v.piece(token)))
 		default:
 			got = append(got, "?")
 		}
@@ -115,7 +115,7 @@ func TestVocabulary(t *testing.T) {
 		t.Errorf("%d pieces, %d buckets, size %d, want 6, 7 and 13", v.Pieces(), v.Buckets(), v.Size())
 	}
 	for i, p := range slices.Sorted(slices.Values(list)) {
-		if token, ok := v.Token([]byte(p)); !ok || int(token) != i || v.Piece(token) != p {
+		if token, ok := v.Token([]byte(p)); !ok || int(token) != i || string(v.piece(token)) != p {
 			t.Errorf("%q is token %d, %v, want %d", p, token, ok, i)
 		}
 	}

@@ -106,9 +106,7 @@ func (v *Vocabulary) Buckets() int { return int(v.buckets) }
 // Size is the number of tokens: pieces and buckets.
 func (v *Vocabulary) Size() int { return len(v.ends) + int(v.buckets) }
 
-// Piece returns the piece of a token below Pieces.
-func (v *Vocabulary) Piece(token uint32) string { return string(v.piece(token)) }
-
+// piece returns the piece of a token below Pieces.
 func (v *Vocabulary) piece(token uint32) []byte {
 	start := uint32(0)
 	if token > 0 {

@@ -67,8 +67,8 @@ func FuzzParseVocabulary(f *testing.F) {
 			t.Errorf("%d pieces and %d buckets, want %d and %d", v.Pieces(), v.Buckets(), pieces, buckets)
 		}
 		for i := range uint32(pieces) {
-			if got, ok := v.Token([]byte(v.Piece(i))); !ok || got != i {
-				t.Errorf("%q is token %d, %v, want %d", v.Piece(i), got, ok, i)
+			if got, ok := v.Token(v.piece(i)); !ok || got != i {
+				t.Errorf("%q is token %d, %v, want %d", v.piece(i), got, ok, i)
 			}
 		}
 	})
