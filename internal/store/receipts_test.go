@@ -2,9 +2,11 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -329,6 +331,34 @@ func TestSessionWithMoreThanATransactionHolds(t *testing.T) {
 	commit(t, s, memory.Batch{DropProjects: []string{"p-1"}})
 	wantReceipts(t, s, memory.ReceiptFilter{})
 	wantNoKeys(t, s, prefixTurn)
+}
+
+// onLook is a context that calls a function when it is first looked at.
+type onLook struct {
+	context.Context
+	first func()
+}
+
+func (c onLook) Err() error {
+	c.first()
+	return c.Context.Err()
+}
+
+// TestProjectReceiptsBesideAWriter: a receipt that is written while they are listed is listed
+// once.
+func TestProjectReceiptsBesideAWriter(t *testing.T) {
+	s := open(t, Options{})
+	commit(t, s, memory.Batch{Receipts: []memory.Receipt{receipt(1)}})
+	s.mu.Lock() // as EnqueueReceipt does, but nothing asks for a commit
+	s.pending = append(s.pending, receipt(2))
+	s.mu.Unlock()
+	write := sync.OnceFunc(func() { commit(t, s, memory.Batch{Receipts: []memory.Receipt{receipt(3, ofProject("p-2"))}}) })
+	for _, when := range []string{"meanwhile", "before"} {
+		got, err := s.ProjectReceipts(onLook{t.Context(), write}, "p-1")
+		if diff := cmp.Diff([]string{"rc-0001", "rc-0002"}, got); diff != "" || err != nil {
+			t.Errorf("written %s: %v (-want +got):\n%s", when, err, diff)
+		}
+	}
 }
 
 func TestReceiptThatCannotBeNamed(t *testing.T) {
