@@ -115,6 +115,8 @@ func (s *Store) SaveIndexes(ctx context.Context, write func(io.Writer) error) er
 	if err := roomFor(s.opts.Dir, s.DiskSize()+reserveSize); err != nil {
 		return fmt.Errorf("save indexes: %w", err)
 	}
+	// Before the version is known: what is forgotten from here on may still be in the indexes.
+	forgets := s.forgets.Load()
 	var since uint64
 	if err := s.betweenCommits(func() {
 		txn := s.db.NewTransaction(false)
@@ -123,7 +125,6 @@ func (s *Store) SaveIndexes(ctx context.Context, write func(io.Writer) error) er
 	}); err != nil {
 		return fmt.Errorf("save indexes: %w", err)
 	}
-	forgets := s.forgets.Load()
 	nonce := make([]byte, nonceSize)
 	_, _ = rand.Read(nonce) // it never fails
 	// Not synced: what a power loss tears fails its checksum, and indexes are built anew.
