@@ -43,7 +43,15 @@ func (s *Store) Known(ids []string) (records map[string]memory.Record, forgotten
 // RecordIDs returns the ids of records that begin with a prefix, sorted, at most `most`.
 // It reads keys only.
 func (s *Store) RecordIDs(prefix string, most int) ([]string, error) {
-	return read(s, func(v View) ([]string, error) { return v.recordIDs(prefix, most), nil })
+	return read(s, func(v View) (ids []string, _ error) {
+		for k := range v.keys(key(prefixRecord, prefix)) {
+			if len(ids) >= most {
+				break
+			}
+			ids = append(ids, string(k[len(prefixRecord):]))
+		}
+		return ids, nil
+	})
 }
 
 // File returns an indexed file, or CodeNotFound.

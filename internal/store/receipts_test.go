@@ -464,7 +464,7 @@ func TestJoinedWritesShareATransaction(t *testing.T) {
 	one := writes[0].size().bytes
 	for n := range int64(12) {
 		for limit, name := range map[batchSize]string{{100 * one, n}: "entries", {n * one, 100}: "bytes"} {
-			got := fitting(writes, limit)
+			got, _ := fitting(writes, limit)
 			want := min(2*max((int(n)+1)/2, 1), len(writes)) // whole pairs, one at least
 			if got != want {
 				t.Errorf("room for %d %s: the first transaction has %d writes, want %d", n, name, got, want)
