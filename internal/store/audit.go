@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"iter"
-	"math"
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
@@ -16,9 +15,12 @@ func (tx *Tx) Audit(action string, detail any, about ...string) {
 	tx.audit = append(tx.audit, memory.AuditEntry{Action: action, Detail: detail, About: about})
 }
 
-// Audit walks the audit log, oldest first.
-func (v View) Audit() iter.Seq2[[]memory.AuditEntry, error] {
-	return scan(v, prefixAudit, func(_, b []byte) ([]memory.AuditEntry, error) { return decode[[]memory.AuditEntry](b) })
+// Audit walks the audit log, oldest first, the lines of one update at a time.
+func (v View) Audit() iter.Seq2[[]memory.AuditEntry, error] { return v.auditFrom(0) }
+
+// auditFrom walks the audit log beginning at a sequence number.
+func (v View) auditFrom(seq uint64) iter.Seq2[[]memory.AuditEntry, error] {
+	return scanFrom(v, prefixAudit, keyAudit(seq), decodeValue[[]memory.AuditEntry])
 }
 
 // AuditBack walks the audit log backwards, the lines of one update at a time. It begins
@@ -29,22 +31,9 @@ func (s *Store) AuditBack(before uint64) iter.Seq2[[]memory.AuditEntry, error] {
 		err := s.View(func(v View) error {
 			it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefixAudit, Reverse: true})
 			defer it.Close()
-			// A reverse Seek stops at the key or at the one before it.
-			from := keyAudit(before - 1)
-			if before == 0 {
-				from = keyAudit(math.MaxUint64)
-			}
-			for it.Seek(from); before != 1 && it.Valid(); it.Next() {
-				var lines []memory.AuditEntry
-				item := it.Item()
-				err := item.Value(func(value []byte) error {
-					payload, err := unseal(item.Key(), value)
-					if err != nil {
-						return err
-					}
-					lines, err = decode[[]memory.AuditEntry](payload)
-					return err
-				})
+			// A reverse Seek stops at the key or at the one before it. 0 wraps to the largest number.
+			for it.Seek(keyAudit(before - 1)); it.Valid(); it.Next() {
+				lines, err := readItem(it.Item(), decodeValue[[]memory.AuditEntry])
 				if !s.damaged(err) && !yield(lines, nil) {
 					return nil
 				}
@@ -112,23 +101,15 @@ func (tx *Tx) eraseDetails(a *about) error {
 		if err != nil {
 			return err
 		}
-		k := keyAudit(lines[0].Seq)
-		// There may be more lines than fit a transaction.
-		tx.add(&tx.preWrites, write{key: k, value: seal(k, b)})
+		tx.prePut(keyAudit(lines[0].Seq), b) // there may be more lines than fit a transaction
 		return nil
 	}
 	for _, k := range a.lines {
-		var lines []memory.AuditEntry
-		err := get(tx.txn, k, func(b []byte) (err error) {
-			lines, err = decode[[]memory.AuditEntry](b)
-			return err
-		})
-		if err == nil {
-			err = erase(lines)
-		} else if errors.Is(err, badger.ErrKeyNotFound) || tx.s.damaged(err) {
-			err = nil
+		lines, err := getValue[[]memory.AuditEntry](tx.View, k)
+		if errors.Is(err, badger.ErrKeyNotFound) || tx.s.damaged(err) {
+			continue
 		}
-		if err != nil {
+		if err := erase(lines); err != nil {
 			return err
 		}
 	}
@@ -141,9 +122,4 @@ func (tx *Tx) eraseDetails(a *about) error {
 		}
 	}
 	return nil
-}
-
-// auditFrom walks the audit log beginning at a sequence number.
-func (v View) auditFrom(seq uint64) iter.Seq2[[]memory.AuditEntry, error] {
-	return scanFrom(v, prefixAudit, keyAudit(seq), func(_, b []byte) ([]memory.AuditEntry, error) { return decode[[]memory.AuditEntry](b) })
 }

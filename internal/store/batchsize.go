@@ -92,11 +92,7 @@ func apply(txn *badger.Txn, lists ...[]write) error {
 // inBatches commits writes in as many transactions as they need.
 func (s *Store) inBatches(writes []write) error {
 	for len(writes) > 0 {
-		n := fitting(writes, s.whole())
-		var size batchSize
-		for _, w := range writes[:n] {
-			size = size.plus(w.size())
-		}
+		n, size := fitting(writes, s.whole())
 		if err := s.makeRoom(size); err != nil {
 			return err
 		}
@@ -112,13 +108,13 @@ func (s *Store) inBatches(writes []write) error {
 	return nil
 }
 
-// fitting returns how many of the writes fit into the next transaction, at least one. It
-// may exceed the limit by joined writes, of which there is at most one in a row.
-func fitting(writes []write, limit batchSize) int {
-	n, size := 1, writes[0].size()
+// fitting returns how many of the writes fit into the next transaction, at least one, and
+// their size. It may exceed the limit by joined writes, of which there is at most one in a row.
+func fitting(writes []write, limit batchSize) (n int, size batchSize) {
+	n, size = 1, writes[0].size()
 	for n < len(writes) && (writes[n].joined || size.plus(writes[n].size()).within(limit)) {
 		size = size.plus(writes[n].size())
 		n++
 	}
-	return n
+	return n, size
 }

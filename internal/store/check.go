@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -74,7 +72,10 @@ func (s *Store) Check() error {
 		}
 		s.checkVectors(v, terms, bad)
 		s.checkSandboxes(v, bad)
-		return s.checkValues(v, bad)
+		for _, err := range v.damagedValues() {
+			errs = append(errs, err)
+		}
+		return nil
 	})
 	if err != nil {
 		errs = append(errs, err)
@@ -107,22 +108,6 @@ func (s *Store) checkVectors(v View, terms map[memory.DocID]bool, bad func(strin
 			bad("document %s: it has a vector in %s and no terms", doc, name)
 		}
 	}
-}
-
-// checkValues verifies the checksum of every value.
-func (s *Store) checkValues(v View, bad func(string, ...any)) error {
-	it := v.txn.NewIterator(badger.DefaultIteratorOptions)
-	defer it.Close()
-	for it.Rewind(); it.Valid(); it.Next() {
-		item := it.Item()
-		if err := item.Value(func(value []byte) error {
-			_, err := unseal(item.Key(), value)
-			return err
-		}); err != nil {
-			bad("%w", err)
-		}
-	}
-	return nil
 }
 
 func (s *Store) checkCounts(refs map[memory.DocID]int32, stored totals, logs logSizes, bad func(string, ...any)) {

@@ -34,7 +34,7 @@ type findChunkSet func(chunkSetID) (chunkSet, error)
 
 // chunkSet reads a file's chunk set. One that is missing is an error of CodeCorrupt.
 func (v View) chunkSet(id chunkSetID) (chunkSet, error) {
-	in, err := v.storedChunkSet(id)
+	in, err := getValue[storedChunkSet](v, keyChunkSet(id))
 	if errors.Is(err, badger.ErrKeyNotFound) {
 		err = corrupt(keyChunkSet(id), "a file names it and it is not there")
 	}
@@ -42,14 +42,6 @@ func (v View) chunkSet(id chunkSetID) (chunkSet, error) {
 		return chunkSet{}, err
 	}
 	return in.decoded()
-}
-
-func (v View) storedChunkSet(id chunkSetID) (in storedChunkSet, err error) {
-	err = get(v.txn, keyChunkSet(id), func(b []byte) (err error) {
-		in, err = decode[storedChunkSet](b)
-		return err
-	})
-	return in, err
 }
 
 // ChunksOf returns the chunks of a text, by the hash of its bytes, if an indexed file has
@@ -102,7 +94,7 @@ func (tx *Tx) sharedChunkSet(id chunkSetID, wanted storedChunkSet) (storedChunkS
 	if c, ok := tx.newChunkSets[id]; ok { // the view does not see it yet
 		return c, true, nil
 	}
-	c, err := tx.storedChunkSet(id)
+	c, err := getValue[storedChunkSet](tx.View, keyChunkSet(id))
 	switch {
 	case err == nil:
 		return c, true, nil
@@ -118,8 +110,7 @@ func (tx *Tx) sharedChunkSet(id chunkSetID, wanted storedChunkSet) (storedChunkS
 	if err != nil {
 		return storedChunkSet{}, false, err
 	}
-	k := keyChunkSet(id)
-	tx.add(&tx.preWrites, write{key: k, value: seal(k, b)})
+	tx.prePut(keyChunkSet(id), b)
 	tx.newChunkSets[id] = wanted
 	return wanted, true, nil
 }
@@ -155,11 +146,12 @@ func (s *Store) loadChunkSets(v View) map[chunkSetID]chunkSet {
 	}
 	all := map[chunkSetID]chunkSet{}
 	for c, err := range scan(v, prefixChunkSet, func(k, b []byte) (named, error) {
-		if len(k) != len(prefixChunkSet)+len(chunkSetID{}) {
-			return named{}, corrupt(k, "the key has the wrong length")
+		id, err := parseChunkSet(k)
+		if err != nil {
+			return named{}, err
 		}
 		c, err := decodeChunkSet(b)
-		return named{chunkSetID(k[len(prefixChunkSet):]), c}, err
+		return named{id, c}, err
 	}) {
 		if !s.damaged(err) {
 			all[c.id] = c.chunkSet
@@ -172,9 +164,9 @@ func (s *Store) loadChunkSets(v View) map[chunkSetID]chunkSet {
 // with the counts.
 func (s *Store) checkChunkSets(v View, refs map[chunkSetID]int32, bad func(string, ...any)) {
 	for k := range v.keys(prefixChunkSet) {
-		if len(k) != len(prefixChunkSet)+len(chunkSetID{}) {
-			bad("stored value %q: the key has the wrong length", k)
-		} else if id := chunkSetID(k[len(prefixChunkSet):]); refs[id] == 0 {
+		if id, err := parseChunkSet(k); err != nil {
+			bad("%w", err)
+		} else if refs[id] == 0 {
 			bad("chunk set %x: no file references it", id)
 		}
 	}

@@ -69,22 +69,18 @@ func get(txn *badger.Txn, key []byte, fn func(payload []byte) error) error {
 	})
 }
 
-var codec = sync.OnceValue(func() struct {
+var codec = sync.OnceValue(func() (c struct {
 	enc cbor.EncMode
 	dec cbor.DecMode
-} {
-	enc, err := cbor.EncOptions{Time: cbor.TimeRFC3339Nano, Sort: cbor.SortBytewiseLexical}.EncMode()
-	if err != nil {
+}) {
+	var err error
+	if c.enc, err = (cbor.EncOptions{Time: cbor.TimeRFC3339Nano, Sort: cbor.SortBytewiseLexical}).EncMode(); err != nil {
 		panic(err) // the options are constant
 	}
-	dec, err := cbor.DecOptions{DefaultMapType: reflect.TypeFor[map[string]any]()}.DecMode()
-	if err != nil {
+	if c.dec, err = (cbor.DecOptions{DefaultMapType: reflect.TypeFor[map[string]any]()}).DecMode(); err != nil {
 		panic(err)
 	}
-	return struct {
-		enc cbor.EncMode
-		dec cbor.DecMode
-	}{enc, dec}
+	return c
 })
 
 func encode(v any) ([]byte, error) {
@@ -105,6 +101,9 @@ func decode[T any](payload []byte) (T, error) {
 	}
 	return v, nil
 }
+
+// decodeValue is decode for scan, where the type does not depend on the key.
+func decodeValue[T any](_, payload []byte) (T, error) { return decode[T](payload) }
 
 // encodeVector encodes the direction of a vector with one signed byte per component: a
 // quarter of the size at a cosine error below .001. The indexes only get vectors that were

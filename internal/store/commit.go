@@ -69,43 +69,42 @@ func forgets(b memory.Batch) bool {
 // its own writes, so the second would count what it replaces once more.
 func distinct(b memory.Batch) error {
 	seen := map[string]bool{}
-	twice := func(key []byte) error {
+	var errs []error
+	add := func(key []byte) {
 		if seen[string(key)] {
-			return memory.Errorf(memory.CodeInvalidInput, "commit batch: %q appears twice", key)
+			errs = append(errs, memory.Errorf(memory.CodeInvalidInput, "commit batch: %q appears twice", key))
 		}
 		seen[string(key)] = true
-		return nil
 	}
-	var errs []error
 	for _, r := range b.Records {
-		errs = append(errs, twice(key(prefixRecord, r.ID)))
+		add(key(prefixRecord, r.ID))
 	}
 	for _, id := range b.DropRecords {
-		errs = append(errs, twice(key(prefixRecord, id)))
+		add(key(prefixRecord, id))
 	}
 	for _, f := range b.Files {
-		errs = append(errs, twice(keyFile(f.Sandbox, f.Path)))
+		add(keyFile(f.Sandbox, f.Path))
 	}
 	for _, f := range b.DropFiles {
-		errs = append(errs, twice(keyFile(f.Sandbox, f.Path)))
+		add(keyFile(f.Sandbox, f.Path))
 	}
 	for _, f := range b.PruneFiles {
-		errs = append(errs, twice(keyFile(f.Sandbox, f.Path)))
+		add(keyFile(f.Sandbox, f.Path))
 	}
 	for _, x := range b.Sessions {
-		errs = append(errs, twice(keySession(x.Key())))
+		add(keySession(x.Key()))
 	}
 	for _, k := range b.DropSessions {
-		errs = append(errs, twice(keySession(k)))
+		add(keySession(k))
 	}
 	for _, e := range b.States {
-		errs = append(errs, twice(keyState(e.Key)))
+		add(keyState(e.Key))
 	}
 	for _, r := range b.Receipts {
-		errs = append(errs, twice(key(prefixReceipt, r.ID)))
+		add(key(prefixReceipt, r.ID))
 	}
 	for _, id := range b.DropReceipts {
-		errs = append(errs, twice(key(prefixReceipt, id)))
+		add(key(prefixReceipt, id))
 	}
 	return errors.Join(append(errs, apart(b))...)
 }
@@ -225,7 +224,9 @@ func (tx *Tx) dropBatch(b memory.Batch, out *memory.Committed) error {
 	for _, id := range b.DropProjects {
 		tx.del(key(prefixProject, id))
 		tx.projects = true
-		tx.dropStates(prefixStates(id))
+		for k := range tx.keys(prefixStates(id)) {
+			tx.preDelete(k)
+		}
 		tx.dropTurns(prefixTurns(id))
 	}
 	for _, id := range b.DropSandboxes {

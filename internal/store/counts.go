@@ -1,10 +1,6 @@
 package store
 
-import (
-	"maps"
-
-	"github.com/recalld/recalld/internal/memory"
-)
+import "github.com/recalld/recalld/internal/memory"
 
 // settle updates the counts after a group was committed.
 func (s *Store) settle(g *group) {
@@ -24,7 +20,14 @@ func (s *Store) settle(g *group) {
 		}
 	}
 	for _, c := range g.changes {
-		s.count(c)
+		for _, r := range c.Records {
+			s.logSizes.add(r.Old, -1)
+			s.logSizes.add(r.New, 1)
+		}
+		for _, f := range c.Files {
+			s.sandboxSizes.change(f)
+			s.settleUsed(f)
+		}
 		s.totals.change(c)
 		if s.expected != nil {
 			s.expected.change(c)
@@ -75,29 +78,10 @@ func (s *Store) referred(docs map[memory.DocID]struct{}) (n int) {
 	return n
 }
 
-// count is called with mu held.
-func (s *Store) count(c memory.Change) {
-	for _, r := range c.Records {
-		s.logSizes.add(r.Old, -1)
-		s.logSizes.add(r.New, 1)
-	}
-	for _, f := range c.Files {
-		s.sandboxSizes.change(f)
-		s.settleUsed(f)
-	}
-}
-
 func (s *Store) references(doc memory.DocID) int32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.refs[doc]
-}
-
-// unreadChunkSets returns the chunk sets that files reference and that cannot be read.
-func (s *Store) unreadChunkSets() map[chunkSetID]bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.unread)
 }
 
 func (s *Store) isLoaded() bool {

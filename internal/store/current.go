@@ -19,40 +19,55 @@ import (
 // Every step calls it, so it reads from memory. Callers must not change what the session
 // points to.
 func (s *Store) CurrentSession(project string, caller memory.Caller) (memory.Session, bool, error) {
-	of := owner{project, caller.Client, caller.Window}
-	s.mu.Lock()
-	if s.current != nil {
-		defer s.mu.Unlock()
-		return s.current.of(of)
-	}
-	at := s.sessionsAt
-	s.mu.Unlock()
-	all, err := s.readOpen()
+	open, err := s.keptOpen()
 	if err != nil {
 		return memory.Session{}, false, err
 	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keepOpen(all, at)
-	return all.of(of)
+	return open.of(owner{project, caller.Client, caller.Window})
 }
 
 // OpenSessions returns the sessions that have not ended. Callers must not change what they
 // point to.
 func (s *Store) OpenSessions() ([]memory.Session, error) {
-	// An owner without sessions has them read.
-	if _, _, err := s.CurrentSession("", memory.Caller{}); err != nil {
+	open, err := s.keptOpen()
+	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []memory.Session
-	for _, list := range s.current {
+	for _, list := range open {
 		for _, x := range list {
 			all = append(all, *x)
 		}
 	}
 	return all, nil
+}
+
+// keptOpen returns the open sessions with mu held, or an error with mu released. It reads
+// them unless they are cached.
+func (s *Store) keptOpen() (openSessions, error) {
+	s.mu.Lock()
+	if s.current != nil {
+		return s.current, nil
+	}
+	at := s.sessionsAt
+	s.mu.Unlock()
+	open, err := read(s, func(v View) (openSessions, error) {
+		open := openSessions{}
+		for x, err := range v.Sessions("") {
+			if !s.damaged(err) {
+				open.add(&x)
+			}
+		}
+		return open, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.keepOpen(open, at)
+	return open, nil
 }
 
 // keepOpen caches open sessions that were read when sessionsAt was at, unless sessions
@@ -62,18 +77,6 @@ func (s *Store) keepOpen(all openSessions, at uint64) {
 	if s.sessionsAt == at {
 		s.current = all
 	}
-}
-
-func (s *Store) readOpen() (openSessions, error) {
-	return read(s, func(v View) (openSessions, error) {
-		open := openSessions{}
-		for x, err := range v.Sessions("") {
-			if !s.damaged(err) {
-				open.add(&x)
-			}
-		}
-		return open, nil
-	})
 }
 
 // settleSessions applies committed changes to the cache of open sessions. It is called

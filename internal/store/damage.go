@@ -157,25 +157,21 @@ func openDamaged(opts Options, x *examination) (*Store, error) {
 	d.ReadOnly = true
 	copied := opts
 	copied.NoSync = true
-	make := func(to string) error {
+	fill := func(to string) error {
 		copied.Dir = to
 		return rebuild(opts.Dir, x, copied, nil)
 	}
 	scratch, need := readablePath(opts.Dir), copyRoom(opts.Dir)
 	err := roomFor(filepath.Dir(scratch), need)
 	if err == nil {
-		err = make(scratch)
+		err = fill(scratch)
 	} else {
-		scratch, err = copyElsewhere(opts.Dir, need, make)
+		scratch, err = copyElsewhere(opts.Dir, need, fill)
 	}
-	if err != nil {
-		return nil, errors.Join(&DamagedError{d}, err, os.RemoveAll(scratch))
+	var s *Store
+	if err == nil {
+		s, err = openMade(copied)
 	}
-	db, err := openBadger(badgerOptions(copied))
-	if err != nil {
-		return nil, errors.Join(&DamagedError{d}, err, os.RemoveAll(scratch))
-	}
-	s, err := newStore(copied, &handle{DB: db})
 	if err != nil {
 		return nil, errors.Join(&DamagedError{d}, err, os.RemoveAll(scratch))
 	}

@@ -48,12 +48,6 @@ type seqEntry struct {
 // newest is the latest value of a key that has a number.
 type newest struct{ version, n uint64 }
 
-func (v *newest) take(e *lsm.Entry, n uint64) {
-	if e.Version >= v.version {
-		v.version, v.n = e.Version, n
-	}
-}
-
 // examine reads the files of the database in dir and compares them with the witness. It
 // changes nothing.
 func examine(dir string) (*examination, error) {
@@ -74,39 +68,31 @@ func examine(dir string) (*examination, error) {
 		x.notes = append(x.notes, "the list of tables is created again: "+tablesErr.Error())
 	}
 
-	var mu sync.Mutex // guards inTables and facts
-	var inTables seqEntry
+	var mu sync.Mutex     // guards what facts points to
+	var inTables newest   // the number of the last update
 	var id, schema newest // of the store; a repair may have changed the id
-	facts := map[string]*newest{string(keyID): &id, string(keySchema): &schema}
-	inLogs := map[uint64]*seqEntry{}
-	r, err := lsm.Examine(dir, func(e *lsm.Entry) {
+	facts := map[string]*newest{string(keySeq): &inTables, string(keyID): &id, string(keySchema): &schema}
+	take := func(e *lsm.Entry) {
 		fact := facts[string(e.Key)]
-		if string(e.Key) != string(keySeq) && fact == nil {
+		if fact == nil {
 			return
 		}
 		n, ok := numberIn(e)
-		if !ok {
-			return
-		}
 		mu.Lock()
 		defer mu.Unlock()
-		if fact != nil {
-			fact.take(e, n)
-		} else if e.Version >= inTables.version {
-			inTables = seqEntry{version: e.Version, seq: n}
+		if ok && e.Version >= fact.version {
+			*fact = newest{e.Version, n}
 		}
-	}, func(e *lsm.Entry) {
-		isSeq, isPrev := string(e.Key) == string(keySeq), string(e.Key) == string(keyPrev)
-		fact := facts[string(e.Key)]
-		if !isSeq && !isPrev && fact == nil {
+	}
+	inLogs := map[uint64]*seqEntry{}
+	r, err := lsm.Examine(dir, take, func(e *lsm.Entry) {
+		isSeq := string(e.Key) == string(keySeq)
+		if !isSeq && string(e.Key) != string(keyPrev) {
+			take(e)
 			return
 		}
 		n, ok := numberIn(e)
 		if !ok {
-			return
-		}
-		if fact != nil {
-			fact.take(e, n)
 			return
 		}
 		at := inLogs[e.Version]
@@ -130,7 +116,7 @@ func examine(dir string) (*examination, error) {
 	}
 	d.Files = append(d.Files, otherTables(r, tables)...)
 
-	x.seq = inTables.seq
+	x.seq = inTables.n
 	logs := slices.SortedFunc(maps.Values(inLogs), func(a, b *seqEntry) int { return cmp.Compare(a.version, b.version) })
 	for _, at := range logs {
 		if at.version <= inTables.version || at.seq == 0 {
@@ -156,7 +142,7 @@ func examine(dir string) (*examination, error) {
 	case known && x.seq < x.last.Seq && len(r.Logs) > 0:
 		l := r.Logs[len(r.Logs)-1]
 		d.Files = append(d.Files, memory.DamagedFile{
-			Name: fmt.Sprintf("%05d.mem", l.ID), What: fmt.Sprintf("it cannot be read from byte %d on, or a file is missing", l.End),
+			Name: logName(int(l.ID)), What: fmt.Sprintf("it cannot be read from byte %d on, or a file is missing", l.End),
 		})
 	case known && x.seq < x.last.Seq:
 		d.Files = append(d.Files, memory.DamagedFile{What: "files that had the last updates are missing or of an earlier time"})
@@ -227,18 +213,18 @@ func dropUnused(dir string) (notes []string) {
 			notes = append(notes, name+" is created again: it was not a file; it was renamed to "+name+".aside")
 		}
 	}
-	drop := func(name, what string) {
+	drop := func(name string) {
 		if err := os.Remove(filepath.Join(dir, name)); err == nil {
-			notes = append(notes, name+" is created again: "+what+"; no data is lost")
+			notes = append(notes, name+" is created again: it is damaged; no data is lost")
 		}
 	}
 	b, err := os.ReadFile(filepath.Join(dir, keysName))
 	if err == nil && (len(b) != 16+len(keysText) || string(b[16:]) != keysText) {
-		drop(keysName, "it is damaged")
+		drop(keysName)
 	}
 	b, err = os.ReadFile(filepath.Join(dir, statsName))
 	if err == nil && !soundStats(b) {
-		drop(statsName, "it is damaged")
+		drop(statsName)
 	}
 	return notes
 }

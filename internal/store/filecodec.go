@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/binary"
 	"slices"
 	"time"
 
@@ -215,21 +214,12 @@ func decodeMetadata(payload []byte) (memory.FileMetadata, chunkSetID, error) {
 	}, in.chunkSetID(), err
 }
 
-// arrayLen returns the length in the header of an array in CBOR (RFC 8949, 3).
+// arrayLen returns the length in the header of an array in CBOR.
 func arrayLen(raw []byte) (int, error) {
-	const arrayType = 4
-	if len(raw) == 0 || raw[0]>>5 != arrayType {
+	r := cborReader{rest: raw}
+	n := r.head(cborArray)
+	if r.bad {
 		return 0, memory.Errorf(memory.CodeCorrupt, "decode file: its chunks are not an array")
 	}
-	switch n, rest := int(raw[0]&0x1f), raw[1:]; {
-	case n < 24:
-		return n, nil
-	case n == 24 && len(rest) >= 1:
-		return int(rest[0]), nil
-	case n == 25 && len(rest) >= 2:
-		return int(binary.BigEndian.Uint16(rest)), nil
-	case n == 26 && len(rest) >= 4:
-		return int(binary.BigEndian.Uint32(rest)), nil
-	}
-	return 0, memory.Errorf(memory.CodeCorrupt, "decode file: its chunks have no length")
+	return int(n), nil
 }

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"maps"
+
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -25,7 +27,9 @@ func (s *Store) FileMetadata(sandbox string) (map[string]memory.FileMetadata, er
 			names[text] = text
 			return text
 		}
-		unread := s.unreadChunkSets()
+		s.mu.Lock()
+		unread := maps.Clone(s.unread)
+		s.mu.Unlock()
 		for f, err := range scan(v, prefix, func(k, b []byte) (brief, error) {
 			f, id, err := decodeMetadata(b)
 			return brief{string(k[len(prefix):]), id, f}, err

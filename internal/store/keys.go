@@ -58,13 +58,21 @@ var (
 	prefixRequest    = []byte("q/")
 )
 
-func key(prefix []byte, id string) []byte { return append(slices.Clip(slices.Clone(prefix)), id...) }
+func key(prefix []byte, id string) []byte { return append(slices.Clone(prefix), id...) }
 
 func keyFile(sandbox, path string) []byte {
 	return key(prefixFile, sandbox+"\x00"+path)
 }
 
-func keyChunkSet(id chunkSetID) []byte { return key(prefixChunkSet, string(id[:])) }
+func keyChunkSet(id chunkSetID) []byte { return append(slices.Clone(prefixChunkSet), id[:]...) }
+
+// parseChunkSet reads what keyChunkSet wrote.
+func parseChunkSet(k []byte) (chunkSetID, error) {
+	if len(k) != len(prefixChunkSet)+len(chunkSetID{}) {
+		return chunkSetID{}, corrupt(k, "the key has the wrong length")
+	}
+	return chunkSetID(k[len(prefixChunkSet):]), nil
+}
 
 func keyUsed(k memory.FileKey) []byte {
 	return key(prefixUsed, k.Sandbox+"\x00"+k.Path)

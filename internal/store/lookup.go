@@ -43,7 +43,15 @@ func (s *Store) Known(ids []string) (records map[string]memory.Record, forgotten
 // RecordIDs returns the ids of records that begin with a prefix, sorted, at most `most`.
 // It reads keys only.
 func (s *Store) RecordIDs(prefix string, most int) ([]string, error) {
-	return read(s, func(v View) ([]string, error) { return v.recordIDs(prefix, most), nil })
+	return read(s, func(v View) (ids []string, _ error) {
+		for k := range v.keys(key(prefixRecord, prefix)) {
+			if len(ids) >= most {
+				break
+			}
+			ids = append(ids, string(k[len(prefixRecord):]))
+		}
+		return ids, nil
+	})
 }
 
 // File returns an indexed file, or CodeNotFound.
@@ -229,28 +237,30 @@ func (s *Store) ProjectHoldings(ctx context.Context, project string) (memory.Hol
 	return h, err
 }
 
-// ProjectReceipts returns the ids of a project's receipts, those not yet written last.
-// It reads all receipts of the store.
+// ProjectReceipts returns the ids of a project's receipts, sorted, also of those not yet
+// written. It reads all receipts of the store.
 func (s *Store) ProjectReceipts(ctx context.Context, project string) ([]string, error) {
-	ids, err := read(s, func(v View) (ids []string, _ error) {
-		for r, err := range v.Receipts() {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			if !s.damaged(err) && r.Project == project {
-				ids = append(ids, r.ID)
-			}
-		}
-		return ids, nil
-	})
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	var ids []string
+	s.mu.Lock() // waiting receipts first: one that is written meanwhile is found twice, not missed
 	for _, r := range s.pending {
 		if r.Project == project {
 			ids = append(ids, r.ID)
 		}
 	}
-	return ids, err
+	s.mu.Unlock()
+	err := s.View(func(v View) error {
+		for r, err := range v.Receipts() {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if !s.damaged(err) && r.Project == project {
+				ids = append(ids, r.ID)
+			}
+		}
+		return nil
+	})
+	slices.Sort(ids)
+	return slices.Compact(ids), err
 }
 
 // SessionHoldings returns the sessions with an id, of all projects, and the ids of their

@@ -108,25 +108,27 @@ func (a *preallocator) prepare(size int64) (turned bool, err error) {
 
 // there reports whether the current log is still in its folder.
 func (a *preallocator) there() bool {
-	own, err := a.live.Stat()
-	if err != nil {
-		return false
-	}
-	now, err := os.Lstat(a.live.Name())
-	if err == nil && os.SameFile(own, now) {
+	if _, ok := inPlace(a.live); ok {
 		return true
 	}
 	// A commit may have started the next log, and this one may be a table by now.
 	return a.next != nil && a.turned()
 }
 
+// turned reports whether Badger has started the next log.
 func (a *preallocator) turned() bool {
-	own, err := a.next.Stat()
-	if err != nil || own.Size() == 0 {
-		return false
+	size, ok := inPlace(a.next)
+	return ok && size > 0
+}
+
+// inPlace reports whether the name of an open file still leads to it, and its size.
+func inPlace(f *os.File) (size int64, ok bool) {
+	own, err := f.Stat()
+	if err != nil {
+		return 0, false
 	}
-	now, err := os.Lstat(a.next.Name())
-	return err == nil && os.SameFile(own, now)
+	now, err := os.Lstat(f.Name())
+	return own.Size(), err == nil && os.SameFile(own, now)
 }
 
 // close closes the files, and removes the next log if Badger does not use it. If another
@@ -136,12 +138,9 @@ func (a *preallocator) close() {
 	if a.next == nil {
 		return
 	}
-	own, err := a.next.Stat()
+	size, ok := inPlace(a.next)
 	_ = a.next.Close()
-	if err != nil || own.Size() > 0 {
-		return
-	}
-	if now, err := os.Lstat(a.next.Name()); err == nil && os.SameFile(own, now) {
+	if ok && size == 0 {
 		_ = os.Remove(a.next.Name())
 	}
 }

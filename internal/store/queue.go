@@ -31,13 +31,12 @@ func openQueue(s *Store) (*Queue, error) {
 	q := &Queue{store: s, schedule: schedule, changed: make(chan struct{}, 1)}
 	var jobs, dead []worker.Job
 	err = s.View(func(v View) error {
-		read := func(_, b []byte) (worker.Job, error) { return decode[worker.Job](b) }
-		for job, err := range scan(v, prefixJob, read) {
+		for job, err := range scan(v, prefixJob, decodeValue[worker.Job]) {
 			if !s.damaged(err) {
 				jobs = append(jobs, job)
 			}
 		}
-		for job, err := range scan(v, prefixDead, read) {
+		for job, err := range scan(v, prefixDead, decodeValue[worker.Job]) {
 			if !s.damaged(err) {
 				dead = append(dead, job)
 			}

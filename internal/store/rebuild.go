@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -41,6 +42,15 @@ func rebuild(from string, x *examination, opts Options, refill *Refill) error {
 	return errors.Join(err, db.Close())
 }
 
+// openMade opens a database that was made from another one. The caller must call start.
+func openMade(opts Options) (*Store, error) {
+	db, err := openBadger(badgerOptions(opts))
+	if err != nil {
+		return nil, err
+	}
+	return newStore(opts, &handle{DB: db})
+}
+
 // copyEntries writes all entries with their versions: Badger decides which of a key is
 // current.
 func copyEntries(from string, damaged bool, opts Options) error {
@@ -55,7 +65,7 @@ func copyEntries(from string, damaged bool, opts Options) error {
 		if failed != nil || len(e.Key) == 0 || e.Version == 0 {
 			return
 		}
-		k, value := append([]byte{}, e.Key...), append([]byte{}, e.Value...)
+		k, value := bytes.Clone(e.Key), bytes.Clone(e.Value)
 		if e.Deleted() || e.ExpiresAt > 0 && e.ExpiresAt <= now {
 			failed = batch.DeleteAt(k, e.Version)
 			return
@@ -123,17 +133,9 @@ func mend(db *badger.DB, analyze func(string) []byte, x *examination) error {
 // values deletes the values with a wrong checksum and returns their keys.
 func (m *mender) values() map[string]bool {
 	unread := map[string]bool{}
-	it := m.txn.NewIterator(badger.IteratorOptions{PrefetchSize: 100, PrefetchValues: true})
-	defer it.Close()
-	for it.Rewind(); it.Valid(); it.Next() {
-		item := it.Item()
-		if err := item.Value(func(value []byte) error {
-			_, err := unseal(item.Key(), value)
-			return err
-		}); err != nil {
-			unread[string(item.Key())] = true
-			m.del(item.KeyCopy(nil))
-		}
+	for k := range m.damagedValues() {
+		unread[string(k)] = true
+		m.del(k)
 	}
 	return unread
 }
@@ -224,20 +226,18 @@ next:
 		kept[string(k[len(prefixFile):])] = true
 	}
 	for k := range m.keys(prefixChunkSet) {
-		if !unread[string(k)] {
-			if _, err := m.chunkSetAt(k); err != nil {
-				m.del(k)
-			}
+		if unread[string(k)] {
+			continue
+		}
+		id, err := parseChunkSet(k)
+		if err == nil {
+			_, err = m.chunkSet(id)
+		}
+		if err != nil {
+			m.del(k)
 		}
 	}
 	return kept
-}
-
-func (m *mender) chunkSetAt(k []byte) (chunkSet, error) {
-	if len(k) != len(prefixChunkSet)+len(chunkSetID{}) {
-		return chunkSet{}, corrupt(k, "the key has the wrong length")
-	}
-	return m.chunkSet(chunkSetID(k[len(prefixChunkSet):]))
 }
 
 // dangling removes what belongs to something missing, and restores the turns of receipts.

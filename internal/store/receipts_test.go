@@ -2,9 +2,11 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -331,6 +333,34 @@ func TestSessionWithMoreThanATransactionHolds(t *testing.T) {
 	wantNoKeys(t, s, prefixTurn)
 }
 
+// onLook is a context that calls a function when it is first looked at.
+type onLook struct {
+	context.Context
+	first func()
+}
+
+func (c onLook) Err() error {
+	c.first()
+	return c.Context.Err()
+}
+
+// TestProjectReceiptsBesideAWriter: a receipt that is written while they are listed is listed
+// once.
+func TestProjectReceiptsBesideAWriter(t *testing.T) {
+	s := open(t, Options{})
+	commit(t, s, memory.Batch{Receipts: []memory.Receipt{receipt(1)}})
+	s.mu.Lock() // as EnqueueReceipt does, but nothing asks for a commit
+	s.pending = append(s.pending, receipt(2))
+	s.mu.Unlock()
+	write := sync.OnceFunc(func() { commit(t, s, memory.Batch{Receipts: []memory.Receipt{receipt(3, ofProject("p-2"))}}) })
+	for _, when := range []string{"meanwhile", "before"} {
+		got, err := s.ProjectReceipts(onLook{t.Context(), write}, "p-1")
+		if diff := cmp.Diff([]string{"rc-0001", "rc-0002"}, got); diff != "" || err != nil {
+			t.Errorf("written %s: %v (-want +got):\n%s", when, err, diff)
+		}
+	}
+}
+
 func TestReceiptThatCannotBeNamed(t *testing.T) {
 	s := open(t, Options{})
 	for name, r := range map[string]memory.Receipt{
@@ -434,7 +464,7 @@ func TestJoinedWritesShareATransaction(t *testing.T) {
 	one := writes[0].size().bytes
 	for n := range int64(12) {
 		for limit, name := range map[batchSize]string{{100 * one, n}: "entries", {n * one, 100}: "bytes"} {
-			got := fitting(writes, limit)
+			got, _ := fitting(writes, limit)
 			want := min(2*max((int(n)+1)/2, 1), len(writes)) // whole pairs, one at least
 			if got != want {
 				t.Errorf("room for %d %s: the first transaction has %d writes, want %d", n, name, got, want)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/dgraph-io/badger/v4"
@@ -39,7 +40,7 @@ func (r *Refill) fill(opts Options) error {
 				return err
 			}
 			r.put[what]++
-			return batch.Set(append([]byte{}, e.Key...), append([]byte{}, e.Value...))
+			return batch.Set(bytes.Clone(e.Key), bytes.Clone(e.Value))
 		})
 	})
 	if err == nil {

@@ -1,9 +1,8 @@
 package store
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
-	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -14,8 +13,8 @@ import (
 // this machine: folders of projects and the user's consents.
 func (x *Snapshot) Remembered(ctx context.Context, fn func(memory.ArchiveKind, any) error) error {
 	v := View{x.txn}
-	each := func(kind memory.ArchiveKind, prefix []byte, read func(rest string, payload []byte) (any, error)) error {
-		for value, err := range scan(v, prefix, func(key, payload []byte) (any, error) { return read(string(key[len(prefix):]), payload) }) {
+	each := func(kind memory.ArchiveKind, prefix []byte, read func(key, payload []byte) (any, error)) error {
+		for value, err := range scan(v, prefix, read) {
 			if err == nil {
 				err = ctx.Err()
 			}
@@ -28,30 +27,34 @@ func (x *Snapshot) Remembered(ctx context.Context, fn func(memory.ArchiveKind, a
 		}
 		return nil
 	}
-	if err := each(memory.ArchivedProject, prefixProject, func(_ string, payload []byte) (any, error) {
+	if err := each(memory.ArchivedProject, prefixProject, func(_, payload []byte) (any, error) {
 		p, err := decode[memory.Project](payload)
 		p.Roots, p.Folders, p.Place = nil, nil, memory.FolderRef{}
 		return p, err
 	}); err != nil {
 		return err
 	}
-	if err := each(memory.ArchivedForgotten, prefixTomb, func(id string, _ []byte) (any, error) { return id, nil }); err != nil {
-		return err
-	}
-	if err := each(memory.ArchivedSession, prefixSession, func(_ string, payload []byte) (any, error) { return decode[memory.Session](payload) }); err != nil {
-		return err
-	}
-	if err := each(memory.ArchivedRecord, prefixRecord, func(_ string, payload []byte) (any, error) { return decode[memory.Record](payload) }); err != nil {
-		return err
-	}
-	if err := each(memory.ArchivedStateOf, prefixState, func(rest string, payload []byte) (any, error) {
-		parts := strings.Split(rest, "\x00")
-		if len(parts) != 3 || parts[1] == memory.StateTrust {
-			return nil, nil
-		}
-		return memory.ArchivedState{Project: parts[0], Kind: parts[1], ID: parts[2], Value: json.RawMessage(append([]byte{}, payload...))}, nil
+	if err := each(memory.ArchivedForgotten, prefixTomb, func(key, _ []byte) (any, error) {
+		return string(key[len(prefixTomb):]), nil
 	}); err != nil {
 		return err
 	}
-	return each(memory.ArchivedReceipt, prefixReceipt, func(_ string, payload []byte) (any, error) { return decode[memory.Receipt](payload) })
+	if err := each(memory.ArchivedSession, prefixSession, decodeAny[memory.Session]); err != nil {
+		return err
+	}
+	if err := each(memory.ArchivedRecord, prefixRecord, decodeAny[memory.Record]); err != nil {
+		return err
+	}
+	if err := each(memory.ArchivedStateOf, prefixState, func(key, payload []byte) (any, error) {
+		at, ok := parseState(key)
+		if !ok || at.Kind == memory.StateTrust {
+			return nil, nil
+		}
+		return memory.ArchivedState{Project: at.Project, Kind: at.Kind, ID: at.ID, Value: bytes.Clone(payload)}, nil
+	}); err != nil {
+		return err
+	}
+	return each(memory.ArchivedReceipt, prefixReceipt, decodeAny[memory.Receipt])
 }
+
+func decodeAny[T any](_, payload []byte) (any, error) { return decode[T](payload) }

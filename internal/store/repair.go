@@ -38,6 +38,9 @@ type Repair struct {
 func repairingPath(dir string) string { return filepath.Clean(dir) + ".repairing" }
 func repairedPath(dir string) string  { return filepath.Clean(dir) + ".repaired" }
 
+// asideLayout is the time, in UTC, in the name of a store that was replaced.
+const asideLayout = "20060102T150405.000"
+
 // PrepareRepair copies what can be read of the store in opts.Dir into a new one beside it,
 // and takes what is missing from refill, if that is not nil. No process may have the store
 // open.
@@ -95,11 +98,7 @@ func optionsBeside(opts Options) Options {
 
 // make opens the new store, counts what it has and notes the action in its audit log.
 func (r *Repair) make(ctx context.Context, opts Options, x *examination, action string) error {
-	db, err := openBadger(badgerOptions(opts))
-	if err != nil {
-		return err
-	}
-	s, err := newStore(opts, &handle{DB: db})
+	s, err := openMade(opts)
 	if err != nil {
 		return err
 	}
@@ -115,13 +114,7 @@ func (r *Repair) make(ctx context.Context, opts Options, x *examination, action 
 		})
 	}
 	if err == nil {
-		r.Left, r.id, r.seq = s.Check(), s.id, s.Seq()
-		r.Kept = map[string]int{}
-		for what, n := range r.totals {
-			if n > 0 {
-				r.Kept[what] = n
-			}
-		}
+		r.Left, r.id, r.seq, r.Kept = s.Check(), s.id, s.Seq(), r.totals.positive()
 	}
 	return errors.Join(err, s.Close())
 }
@@ -155,7 +148,7 @@ func (r *Repair) Finish() (damaged string, err error) {
 	if err := fsx.MakeFolder(dir, 0o700); err != nil {
 		return "", err
 	}
-	damaged = dir + ".damaged-" + r.opts.Clock().UTC().Format("20060102T150405.000")
+	damaged = dir + ".damaged-" + r.opts.Clock().UTC().Format(asideLayout)
 	// Beside the database, not in it: its files stay unchanged.
 	if err := os.WriteFile(damaged+".json", append(report, '\n'), 0o600); err != nil {
 		return "", fmt.Errorf("write report of damage: %w", err)
@@ -210,7 +203,7 @@ func endRepair(dir string) error {
 		return nil
 	}
 	if _, err := os.Stat(dir); err == nil {
-		if err := os.Rename(dir, dir+".damaged-"+time.Now().UTC().Format("20060102T150405.000")); err != nil {
+		if err := os.Rename(dir, dir+".damaged-"+time.Now().UTC().Format(asideLayout)); err != nil {
 			return fmt.Errorf("end repair: %w", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -93,7 +94,7 @@ func fill(ctx context.Context, opts Options, from Restoring, least uint64) error
 }
 
 func fillBatch(ctx context.Context, batch *badger.WriteBatch, from Restoring, least uint64) error {
-	eraser, buried, seq := NewEraser(from.Forgotten), map[string]bool{}, least
+	eraser, buried, seq := newEraser(from.Forgotten), map[string]bool{}, least
 	err := from.Walk(func(e Entry) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -112,8 +113,8 @@ func fillBatch(ctx context.Context, batch *badger.WriteBatch, from Restoring, le
 		if string(e.Key) == string(keySaved) {
 			return nil // versions are others in the new database
 		}
-		if len(payload) == 0 && string(e.Key[:min(2, len(e.Key))]) == string(prefixTomb) {
-			buried[string(e.Key[2:])] = true
+		if id, is := ForgottenID(e.Key); is && len(payload) == 0 {
+			buried[id] = true
 		}
 		if string(e.Key) == string(keyID) && from.NewID {
 			e.Value = seal(keyID, bigEndian(rand.Uint64()))
@@ -122,7 +123,7 @@ func fillBatch(ctx context.Context, batch *badger.WriteBatch, from Restoring, le
 		if err != nil || !keep {
 			return err
 		}
-		entry := badger.NewEntry(append([]byte{}, e.Key...), append([]byte{}, e.Value...))
+		entry := badger.NewEntry(bytes.Clone(e.Key), bytes.Clone(e.Value))
 		entry.ExpiresAt = e.ExpiresAt
 		return batch.SetEntry(entry)
 	})
@@ -147,7 +148,7 @@ func (r *Restore) Finish() (aside string, err error) {
 	if err := fsx.MakeFolder(dir, 0o700); err != nil {
 		return "", fmt.Errorf("finish restore: %w", err)
 	}
-	aside = dir + ".before-restore-" + r.made.opts.Clock().UTC().Format("20060102T150405.000")
+	aside = dir + ".before-restore-" + r.made.opts.Clock().UTC().Format(asideLayout)
 	if err := r.made.replace(aside); err != nil {
 		return "", fmt.Errorf("finish restore: %w", err)
 	}

@@ -45,10 +45,6 @@ type sandboxChange struct {
 	removed bool
 }
 
-func newSandboxes() *sandboxes {
-	return &sandboxes{of: map[string][]memory.Sandbox{}, project: map[string]string{}}
-}
-
 func bySandbox(a, b memory.Sandbox) int { return cmp.Compare(a.ID, b.ID) }
 
 func (k *sandboxes) put(b memory.Sandbox) {
@@ -81,8 +77,8 @@ func (s *Store) keptSandboxes() (*sandboxes, error) {
 	}
 	at := s.sandboxesAt
 	s.mu.Unlock()
-	read, err := read(s, func(v View) (*sandboxes, error) {
-		all := newSandboxes()
+	stored, err := read(s, func(v View) (*sandboxes, error) {
+		all := &sandboxes{of: map[string][]memory.Sandbox{}, project: map[string]string{}}
 		for b, err := range v.Sandboxes() {
 			if !s.damaged(err) {
 				all.put(b)
@@ -95,12 +91,12 @@ func (s *Store) keptSandboxes() (*sandboxes, error) {
 	}
 	s.mu.Lock()
 	if s.sandboxes == nil && s.sandboxesAt == at { // else a commit may have changed some
-		s.sandboxes = read
+		s.sandboxes = stored
 	}
 	if s.sandboxes != nil {
 		return s.sandboxes, nil
 	}
-	return read, nil
+	return stored, nil
 }
 
 // putSandbox writes a sandbox.
@@ -142,7 +138,7 @@ func (s *Store) checkSandboxes(v View, bad func(string, ...any)) {
 	stored := 0
 	for b, err := range v.Sandboxes() {
 		if err != nil {
-			continue // checkValues reports it
+			continue // damagedValues finds it
 		}
 		stored++
 		list := s.sandboxes.of[b.Project]

@@ -34,14 +34,6 @@ const (
 	nonceSize  = 16
 )
 
-// savedFile reads the saved indexes.
-type savedFile struct {
-	*os.File
-	blocks
-}
-
-func (f *savedFile) Read(p []byte) (int, error) { return f.blocks.Read(p) }
-
 func (s *Store) savedPath() string { return filepath.Join(s.opts.Dir, savedName) }
 
 // SavedIndexes opens the saved indexes; nil if there are none. It returns CodeCorrupt for a
@@ -96,8 +88,11 @@ func (s *Store) readSavedHead(f *os.File) (*memory.SavedIndexes, error) {
 	if string(head[:len(savedMagic)]) != savedMagic || !belongs {
 		return nil, memory.Errorf(memory.CodeCorrupt, "read saved indexes: they are of an earlier time, or of another store")
 	}
-	file := &savedFile{f, blocks{r: f, sum: crc32.Checksum(head[:], castagnoli())}}
-	return &memory.SavedIndexes{ReadCloser: file, Since: since, Size: info.Size()}, nil
+	in := struct {
+		io.Reader
+		io.Closer
+	}{&blocks{r: f, sum: crc32.Checksum(head[:], castagnoli())}, f}
+	return &memory.SavedIndexes{ReadCloser: in, Since: since, Size: info.Size()}, nil
 }
 
 // SaveIndexes replaces the saved indexes by what write writes: all that was committed before
@@ -115,6 +110,8 @@ func (s *Store) SaveIndexes(ctx context.Context, write func(io.Writer) error) er
 	if err := roomFor(s.opts.Dir, s.DiskSize()+reserveSize); err != nil {
 		return fmt.Errorf("save indexes: %w", err)
 	}
+	// Before the version is known: what is forgotten from here on may still be in the indexes.
+	forgets := s.forgets.Load()
 	var since uint64
 	if err := s.betweenCommits(func() {
 		txn := s.db.NewTransaction(false)
@@ -123,7 +120,6 @@ func (s *Store) SaveIndexes(ctx context.Context, write func(io.Writer) error) er
 	}); err != nil {
 		return fmt.Errorf("save indexes: %w", err)
 	}
-	forgets := s.forgets.Load()
 	nonce := make([]byte, nonceSize)
 	_, _ = rand.Read(nonce) // it never fails
 	// Not synced: what a power loss tears fails its checksum, and indexes are built anew.
@@ -136,7 +132,7 @@ func (s *Store) SaveIndexes(ctx context.Context, write func(io.Writer) error) er
 		if err := write(b); err != nil {
 			return err
 		}
-		return b.end()
+		return b.put(nil)
 	})
 	if err != nil {
 		return fmt.Errorf("save indexes: %w", err)
@@ -234,8 +230,7 @@ func (b *blocks) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (b *blocks) end() error { return b.put(nil) }
-
+// put writes one block; an empty one is the last.
 func (b *blocks) put(part []byte) error {
 	size := binary.LittleEndian.AppendUint32(nil, uint32(len(part)))
 	b.sum = crc32.Update(crc32.Update(b.sum, castagnoli(), size), castagnoli(), part)

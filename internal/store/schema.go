@@ -19,29 +19,23 @@ type migration func(*badger.DB) error
 // no migration: an old store reads as one without them. Removing data, changing its
 // meaning and changing how terms are analysed need one.
 var migrations = []migration{
-	filesWithHeads,
-	filesWithCuts,
-	receiptsWithTurns,
-	filesWithChangeTimes,
+	// To version 2: files have a preview and may be pruned.
+	versionAlone,
+	// To version 3: files reference shared chunk sets. Older files contain their chunks until
+	// they are written again.
+	versionAlone,
+	// To version 4: there are states, and turns for new receipts with a session. An older
+	// program would remove a session without its states and turns.
+	versionAlone,
+	// To version 5: files have a change time and an inode. Older files have none until they are
+	// written again.
+	versionAlone,
 	recordsWithProvenance,
 }
 
-// filesWithHeads leads to version 2: files have a preview and may be pruned. Files of
-// version 1 can still be read. The new version keeps an older program from reporting the
-// new ones as damaged.
-func filesWithHeads(*badger.DB) error { return nil }
-
-// filesWithCuts leads to version 3: files reference shared chunk sets. Older files contain
-// their chunks until they are written again.
-func filesWithCuts(*badger.DB) error { return nil }
-
-// receiptsWithTurns leads to version 4: there are states, and turns for new receipts with a
-// session. An older program would remove a session without its states and turns.
-func receiptsWithTurns(*badger.DB) error { return nil }
-
-// filesWithChangeTimes leads to version 5: files have a change time and an inode. Older
-// files have none until they are written again.
-func filesWithChangeTimes(*badger.DB) error { return nil }
+// versionAlone changes nothing: the old values can still be read. The new version keeps an
+// older program from misreading the new ones.
+func versionAlone(*badger.DB) error { return nil }
 
 // Schema is the version of the layout that this program writes. Older ones are migrated.
 func Schema() uint64 { return latest(migrations) }

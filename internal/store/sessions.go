@@ -43,12 +43,9 @@ func decodeSession(key, payload []byte) (memory.Session, error) {
 	return x, err
 }
 
-// PutSession writes a session and replaces the one with its key. It returns
-// CodeInvalidInput if the id cannot be part of a key.
-func (tx *Tx) PutSession(x memory.Session) error { return tx.putSession(x, nil) }
-
-// putSession is PutSession, but merges with an existing session unless merge is nil. A private
-// session stays private.
+// putSession writes a session. It replaces the one with its key, or merges with it if merge is
+// not nil. A private session stays private. It returns CodeInvalidInput if the id cannot be part
+// of a key.
 func (tx *Tx) putSession(x memory.Session, merge func(old, new memory.Session) (memory.Session, error)) error {
 	if x.ID == "" || strings.ContainsRune(x.Project+x.ID, 0) {
 		return memory.Invalid("sessionId", "", "%q cannot name a session", x.ID)

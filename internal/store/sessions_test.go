@@ -1,9 +1,11 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -360,6 +362,45 @@ func TestCheckFindsLostSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	commit(t, s, memory.Batch{Sessions: []memory.Session{a}})
+}
+
+// onLog is a log that calls a function with its first line.
+type onLog struct {
+	slog.Handler
+	first func()
+}
+
+func (h onLog) Handle(context.Context, slog.Record) error {
+	h.first()
+	return nil
+}
+
+func (onLog) Enabled(context.Context, slog.Level) bool { return true }
+
+// TestOpenSessionsBesideAWriter: a session that is written while the open ones are read hides
+// no other.
+func TestOpenSessionsBesideAWriter(t *testing.T) {
+	var once sync.Once
+	var meanwhile func()
+	s := open(t, Options{Logger: slog.New(onLog{slog.DiscardHandler, func() { once.Do(meanwhile) }})})
+	commit(t, s, memory.Batch{Sessions: []memory.Session{session("x-1"), session("x-2")}})
+	// The damaged one is logged while the sessions are read.
+	damaged := memory.SessionKey{Project: "p-1", ID: "x-0"}
+	if err := setRaw(s, keySession(damaged), []byte("broken")); err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	s.current = nil // as before the first call
+	s.mu.Unlock()
+	meanwhile = func() { commit(t, s, memory.Batch{Sessions: []memory.Session{session("x-3")}}) }
+	got, err := s.OpenSessions()
+	if err != nil || len(got) < 2 {
+		t.Errorf("%d sessions are open, %v; want at least the two that were open before", len(got), err)
+	}
+	if got, err := s.OpenSessions(); err != nil || len(got) != 3 {
+		t.Errorf("%d sessions are open, %v; want 3", len(got), err)
+	}
+	commit(t, s, memory.Batch{DropSessions: []memory.SessionKey{damaged}})
 }
 
 func TestProjectRecords(t *testing.T) {

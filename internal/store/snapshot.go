@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/dgraph-io/badger/v4"
@@ -53,13 +52,11 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 		var db *handle
 		db, x.done = s.use()
 		x.txn = db.NewTransaction(false)
-		x.Store, x.Seq, x.Counts = s.id, s.seq, map[string]int{}
-		maps.Copy(x.Counts, s.totals)
+		x.Store, x.Seq, x.Counts = s.id, s.seq, s.totals.positive()
 	})
 	if err = errors.Join(err, refused); err != nil {
 		return nil, err
 	}
-	maps.DeleteFunc(x.Counts, func(_ string, n int) bool { return n <= 0 })
 	if x.Schema, err = getUint(x.txn, keySchema); err != nil {
 		x.Close()
 		return nil, fmt.Errorf("read schema version: %w", err)
@@ -100,10 +97,8 @@ func (x *Snapshot) Walk(ctx context.Context, fn func(Entry) error) error {
 func (x *Snapshot) Forgotten() []string { return tombstones(View{x.txn}) }
 
 func tombstones(v View) (ids []string) {
-	it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefixTomb})
-	defer it.Close()
-	for it.Rewind(); it.Valid(); it.Next() {
-		ids = append(ids, string(it.Item().Key()[len(prefixTomb):]))
+	for k := range v.keys(prefixTomb) {
+		ids = append(ids, string(k[len(prefixTomb):]))
 	}
 	return ids
 }
@@ -119,8 +114,8 @@ type Eraser struct {
 	docs     map[memory.DocID]bool
 }
 
-// NewEraser makes an eraser for the ids of Forgotten.
-func NewEraser(forgotten []string) *Eraser {
+// newEraser makes an eraser for the ids of Forgotten.
+func newEraser(forgotten []string) *Eraser {
 	e := &Eraser{dead: map[string]bool{}, receipts: map[string]bool{}, docs: map[memory.DocID]bool{}}
 	for _, id := range forgotten {
 		e.dead[id] = true
@@ -131,7 +126,7 @@ func NewEraser(forgotten []string) *Eraser {
 // Eraser makes one that also removes the texts' terms and vectors, and writes the audit
 // log as it is now.
 func (x *Snapshot) Eraser() *Eraser {
-	e := NewEraser(x.Forgotten())
+	e := newEraser(x.Forgotten())
 	e.now = x.txn
 	return e
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/dgraph-io/badger/v4"
@@ -18,11 +17,7 @@ const maxState = 1 << 20
 // State returns a state as it was stored.
 func (v View) State(k memory.StateKey) ([]byte, error) {
 	key := keyState(k)
-	var state []byte
-	err := get(v.txn, key, func(b []byte) error {
-		state = slices.Clone(b)
-		return nil
-	})
+	state, err := v.getBytes(key)
 	if errors.Is(err, badger.ErrKeyNotFound) {
 		return nil, memory.Errorf(memory.CodeNotFound, "there is no state %s", nameState(k))
 	}
@@ -73,13 +68,6 @@ func (tx *Tx) EditState(e memory.StateEdit) error {
 	return nil
 }
 
-// dropStates removes the states under a prefix of keys.
-func (tx *Tx) dropStates(prefix []byte) {
-	for k := range tx.keys(prefix) {
-		tx.preDelete(k)
-	}
-}
-
 // nameState describes a state's key.
 func nameState(k memory.StateKey) string {
 	if k.ID == "" {
@@ -89,7 +77,7 @@ func nameState(k memory.StateKey) string {
 }
 
 // checkStates reports states with an invalid key, and states of sessions that do not exist.
-// checkValues reads the values.
+// It does not read the values.
 func checkStates(v View, sessions map[memory.SessionKey]memory.Session, bad func(string, ...any)) {
 	for k := range v.keys(prefixState) {
 		at, ok := parseState(k)

@@ -39,15 +39,19 @@ type Tx struct {
 	jobs      []func(*worker.Schedule)
 }
 
-func (tx *Tx) put(key, payload []byte) {
-	tx.add(&tx.writes, write{key: key, value: seal(key, payload)})
-}
+func (tx *Tx) put(key, payload []byte) { tx.putFor(0, key, payload) }
 
 // putFor writes a value that expires after ttl; 0 keeps it.
 func (tx *Tx) putFor(ttl time.Duration, key, payload []byte) {
 	tx.add(&tx.writes, write{key: key, value: seal(key, payload), ttl: ttl})
 }
+
 func (tx *Tx) del(key []byte) { tx.add(&tx.writes, write{key: key}) }
+
+// prePut writes a value before the other writes.
+func (tx *Tx) prePut(key, payload []byte) {
+	tx.add(&tx.preWrites, write{key: key, value: seal(key, payload)})
+}
 
 // preDelete deletes keys together, before the other writes.
 func (tx *Tx) preDelete(keys ...[]byte) {
@@ -189,8 +193,7 @@ func (tx *Tx) PutDoc(d memory.Doc) error {
 		return nil
 	}
 	written := memory.Doc{ID: d.ID, Terms: d.Terms, Vectors: make(map[string][]float32, len(d.Vectors))}
-	k := keyTerms(d.ID)
-	tx.add(&tx.preWrites, write{key: k, value: seal(k, d.Terms)})
+	tx.prePut(keyTerms(d.ID), d.Terms)
 	for collection, v := range d.Vectors {
 		decoded, err := tx.putVector(collection, d.ID, v)
 		if err != nil {
@@ -244,8 +247,7 @@ func (tx *Tx) putVector(collection string, doc memory.DocID, v []float32) ([]flo
 	if err != nil {
 		return nil, fmt.Errorf("put vector of document %s: %w", doc, err)
 	}
-	k := keyVector(collectionKeyOf(collection), doc)
-	tx.add(&tx.preWrites, write{key: k, value: seal(k, codes)})
+	tx.prePut(keyVector(collectionKeyOf(collection), doc), codes)
 	tx.s.collections.saw(collection, len(codes))
 	return decoded, nil
 }

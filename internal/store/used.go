@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 	"time"
 
@@ -77,10 +78,7 @@ func (s *Store) addUsed(g *group) *group {
 		return g
 	}
 	s.mu.Lock()
-	waiting := make([]memory.FileKey, 0, len(s.used.unwritten))
-	for k := range s.used.unwritten {
-		waiting = append(waiting, k)
-	}
+	waiting := slices.Collect(maps.Keys(s.used.unwritten))
 	clear(s.used.unwritten)
 	s.mu.Unlock()
 	for keys := range slices.Chunk(waiting, usedBatch) {

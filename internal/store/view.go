@@ -71,43 +71,28 @@ func (v View) file(sandbox, path string) (f memory.File, id chunkSetID, err erro
 // Terms returns a document's encoded terms.
 func (v View) Terms(doc memory.DocID) ([]byte, error) {
 	k := keyTerms(doc)
-	var terms []byte
-	err := get(v.txn, k, func(b []byte) error {
-		terms = slices.Clone(b)
-		return nil
-	})
+	terms, err := v.getBytes(k)
 	return terms, notFound(err, "document", k)
 }
 
 // Records walks all records.
 func (v View) Records() iter.Seq2[memory.Record, error] {
-	return scan(v, prefixRecord, func(_, b []byte) (memory.Record, error) { return decode[memory.Record](b) })
-}
-
-// recordIDs returns the first ids of records with a prefix, in order.
-func (v View) recordIDs(prefix string, most int) []string {
-	it := v.txn.NewIterator(badger.IteratorOptions{Prefix: key(prefixRecord, prefix)})
-	defer it.Close()
-	var ids []string
-	for it.Rewind(); it.Valid() && len(ids) < most; it.Next() {
-		ids = append(ids, string(it.Item().Key()[len(prefixRecord):]))
-	}
-	return ids
+	return scan(v, prefixRecord, decodeValue[memory.Record])
 }
 
 // Projects walks all projects.
 func (v View) Projects() iter.Seq2[memory.Project, error] {
-	return scan(v, prefixProject, func(_, b []byte) (memory.Project, error) { return decode[memory.Project](b) })
+	return scan(v, prefixProject, decodeValue[memory.Project])
 }
 
 // Sandboxes walks all sandboxes.
 func (v View) Sandboxes() iter.Seq2[memory.Sandbox, error] {
-	return scan(v, prefixSandbox, func(_, b []byte) (memory.Sandbox, error) { return decode[memory.Sandbox](b) })
+	return scan(v, prefixSandbox, decodeValue[memory.Sandbox])
 }
 
 // Receipts walks the ledger, oldest first.
 func (v View) Receipts() iter.Seq2[memory.Receipt, error] {
-	return scan(v, prefixReceipt, func(_, b []byte) (memory.Receipt, error) { return decode[memory.Receipt](b) })
+	return scan(v, prefixReceipt, decodeValue[memory.Receipt])
 }
 
 // Files walks the files of a sandbox by path, or the files of all sandboxes if sandbox is
@@ -142,12 +127,26 @@ func (v View) files(sandbox string, find findChunkSet) iter.Seq2[fileWithID, err
 }
 
 func lookup[T any](v View, what string, key []byte) (T, error) {
-	var out T
-	err := get(v.txn, key, func(b []byte) (err error) {
+	out, err := getValue[T](v, key)
+	return out, notFound(err, what, key)
+}
+
+// getValue reads and decodes the value of a key.
+func getValue[T any](v View, key []byte) (out T, err error) {
+	err = get(v.txn, key, func(b []byte) (err error) {
 		out, err = decode[T](b)
 		return err
 	})
-	return out, notFound(err, what, key)
+	return out, err
+}
+
+// getBytes returns a copy of the payload of a key.
+func (v View) getBytes(key []byte) (payload []byte, err error) {
+	err = get(v.txn, key, func(b []byte) error {
+		payload = slices.Clone(b)
+		return nil
+	})
+	return payload, err
 }
 
 func notFound(err error, what string, key []byte) error {
@@ -172,6 +171,24 @@ func scanFrom[T any](v View, prefix, from []byte, read func(key, payload []byte)
 	return func(yield func(T, error) bool) {
 		for item := range v.items(prefix, from) {
 			if !yield(readItem(item, read)) {
+				return
+			}
+		}
+	}
+}
+
+// damagedValues yields the keys of all values that fail their checksum, with the error.
+func (v View) damagedValues() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		it := v.txn.NewIterator(badger.DefaultIteratorOptions)
+		defer it.Close()
+		for it.Rewind(); it.Valid(); it.Next() {
+			item := it.Item()
+			err := item.Value(func(value []byte) error {
+				_, err := unseal(item.Key(), value)
+				return err
+			})
+			if err != nil && !yield(item.KeyCopy(nil), err) {
 				return
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -87,13 +86,18 @@ func (t totals) add(other totals) {
 	}
 }
 
+// positive returns a copy of the counts above zero.
+func (t totals) positive() map[string]int {
+	kept := maps.Clone(t)
+	maps.DeleteFunc(kept, func(_ string, n int) bool { return n <= 0 })
+	return kept
+}
+
 // minus returns by how much other is smaller, by kind (negative: larger); nil when they
 // are equal.
 func (t totals) minus(other totals) map[string]int {
-	diff := map[string]int(maps.Clone(t))
-	if diff == nil {
-		diff = map[string]int{}
-	}
+	diff := map[string]int{}
+	maps.Copy(diff, t)
 	for what, n := range other {
 		diff[what] -= n
 	}
@@ -252,7 +256,7 @@ type tableList struct {
 }
 
 func writeTables(dir string, tables map[uint64]lsm.Table) error {
-	list := slices.SortedFunc(maps.Values(tables), func(a, b lsm.Table) int { return int(a.ID) - int(b.ID) })
+	list := slices.SortedFunc(maps.Values(tables), func(a, b lsm.Table) int { return cmp.Compare(a.ID, b.ID) })
 	text, err := json.Marshal(list)
 	if err != nil {
 		return err
@@ -270,12 +274,7 @@ func writeTables(dir string, tables map[uint64]lsm.Table) error {
 
 // readTables reads the list of tables. Without an error it is complete.
 func readTables(dir string) (map[uint64]lsm.Table, error) {
-	f, err := os.Open(tablesPath(dir))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(f)
+	b, err := os.ReadFile(tablesPath(dir))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package lsm
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -65,7 +66,7 @@ func Examine(dir string, table, log func(*Entry)) (*Report, error) {
 		table(e)
 	})
 	for _, id := range logs {
-		l, err := readLog(logPath(dir, id), id, func(e *Entry) {
+		l, err := readLog(dir, id, func(e *Entry) {
 			note(e)
 			log(e)
 		})
@@ -87,7 +88,7 @@ func Examine(dir string, table, log func(*Entry)) (*Report, error) {
 func anyFilled(dir string, logs []uint64) bool {
 	return slices.ContainsFunc(logs, func(id uint64) bool {
 		filled := false
-		_, err := readLog(logPath(dir, id), id, func(*Entry) { filled = true })
+		_, err := readLog(dir, id, func(*Entry) { filled = true })
 		return filled || err != nil
 	})
 }
@@ -125,13 +126,8 @@ func (r *Report) verifyTables(dir string, fn func(*Entry)) {
 	}
 	close(ids)
 	work.Wait()
-	slices.SortFunc(r.Tables, func(a, b Table) int { return int(a.ID) - int(b.ID) })
-	slices.SortFunc(r.Faults, func(a, b Fault) int {
-		if a.File < b.File {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(r.Tables, func(a, b Table) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(r.Faults, func(a, b Fault) int { return cmp.Compare(a.File, b.File) })
 }
 
 // verifyHeads checks the heads of the value logs, which Badger reads.
@@ -208,7 +204,7 @@ func Salvage(dir string, damaged bool, fn func(*Entry)) error {
 	damaged = damaged || err != nil
 	v := values{dir, map[uint32][]byte{}}
 	take := func(e *Entry) {
-		if len(e.Key) > len(internalPrefix) && string(e.Key[:len(internalPrefix)]) == internalPrefix {
+		if e.internal() {
 			return
 		}
 		if e.Points() && !e.Deleted() {

@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"iter"
 	"os"
 	"strconv"
-	"strings"
 )
 
 // logHead is the length of a log's head: the number of a key, zero without encryption, and
@@ -69,15 +69,15 @@ func plausible(b []byte) bool {
 		}
 		at += n
 	}
-	return at+2 <= len(b) && (b[at+1] == '/' || bytes.HasPrefix(b[at:], []byte("!badger!")))
+	return at+2 <= len(b) && (b[at+1] == '/' || bytes.HasPrefix(b[at:], internalPrefix))
 }
 
 // readLog calls fn with the entries of a log that Badger accepts: whole transactions up to
 // the first damage. If more was lost than a crash can explain, fn also gets the readable
 // entries after the damage.
-func readLog(path string, id uint64, fn func(*Entry)) (Log, error) {
+func readLog(dir string, id uint64, fn func(*Entry)) (Log, error) {
 	l := Log{ID: id}
-	b, err := os.ReadFile(path)
+	b, err := os.ReadFile(logPath(dir, id))
 	if err != nil {
 		return l, err
 	}
@@ -138,7 +138,7 @@ loop:
 	}
 	if l.Lost {
 		for e := range searchLog(b[l.End:]) {
-			if !strings.HasPrefix(string(e.Key), internalPrefix) {
+			if !e.internal() {
 				fn(e)
 			}
 		}
@@ -147,11 +147,11 @@ loop:
 }
 
 // searchLog yields all readable entries, also after damage.
-func searchLog(b []byte) func(yield func(*Entry) bool) {
+func searchLog(b []byte) iter.Seq[*Entry] {
 	return func(yield func(*Entry) bool) {
 		var e Entry
 		for at := 0; at < len(b); {
-			if b[at] == 0 && at+64 <= len(b) && zeros(b[at:at+64]) { // most of a log is empty
+			if b[at] == 0 && at+64 <= len(b) && [64]byte(b[at:]) == [64]byte{} { // most of a log is empty
 				at += 32
 				continue
 			}
@@ -169,15 +169,6 @@ func searchLog(b []byte) func(yield func(*Entry) bool) {
 			at += n
 		}
 	}
-}
-
-func zeros(b []byte) bool {
-	for _, x := range b {
-		if x != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // salvageLog calls fn with all readable entries except the entries of a last transaction without
@@ -199,7 +190,7 @@ func salvageLog(path string, fn func(*Entry)) {
 			flush()
 		}
 		switch {
-		case strings.HasPrefix(string(e.Key), internalPrefix):
+		case e.internal():
 			flush()
 		case e.Meta&bitTxn != 0:
 			waiting = append(waiting, *e)
@@ -208,9 +199,6 @@ func salvageLog(path string, fn func(*Entry)) {
 		}
 	}
 }
-
-// pointer is the position of a value.
-type pointer struct{ file, size, at uint32 }
 
 // values are the value logs of a folder.
 type values struct {
@@ -221,31 +209,25 @@ type values struct {
 // get returns the value that an entry points to, or the fault of its file.
 func (v *values) get(e *Entry) ([]byte, *Fault) {
 	if len(e.Value) != 12 {
-		f := faultf("", "the entry of %q points nowhere", e.Key)
-		return nil, &f
+		return nil, &Fault{What: fmt.Sprintf("the entry of %q points nowhere", e.Key)}
 	}
-	p := pointer{
-		binary.LittleEndian.Uint32(e.Value), binary.LittleEndian.Uint32(e.Value[4:]), binary.LittleEndian.Uint32(e.Value[8:]),
-	}
-	path := valuePath(v.dir, uint64(p.file))
-	b, known := v.files[p.file]
+	file, size, at := binary.LittleEndian.Uint32(e.Value), binary.LittleEndian.Uint32(e.Value[4:]), binary.LittleEndian.Uint32(e.Value[8:])
+	path := valuePath(v.dir, uint64(file))
+	b, known := v.files[file]
 	if !known {
 		b, _ = os.ReadFile(path)
-		v.files[p.file] = b
+		v.files[file] = b
 	}
 	if b == nil {
-		f := faultf(path, "it is missing, and a value is in it")
-		return nil, &f
+		return nil, new(faultf(path, "it is missing, and a value is in it"))
 	}
-	var at Entry
-	end := uint64(p.at) + uint64(p.size)
+	end := uint64(at) + uint64(size)
 	if end > uint64(len(b)) {
-		f := faultf(path, "it ends before a value that is in it")
-		return nil, &f
+		return nil, new(faultf(path, "it ends before a value that is in it"))
 	}
-	if n := logEntry(b[p.at:end], &at); n != int(p.size) || !bytes.Equal(at.Key, e.Key) {
-		f := faultf(path, "the value at byte %d is damaged", p.at)
-		return nil, &f
+	var there Entry
+	if n := logEntry(b[at:end], &there); n != int(size) || !bytes.Equal(there.Key, e.Key) {
+		return nil, new(faultf(path, "the value at byte %d is damaged", at))
 	}
-	return at.Value, nil
+	return there.Value, nil
 }

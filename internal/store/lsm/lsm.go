@@ -12,6 +12,7 @@
 package lsm
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -32,7 +33,7 @@ const (
 )
 
 // internalPrefix begins Badger's internal keys.
-const internalPrefix = "!badger!"
+var internalPrefix = []byte("!badger!")
 
 // The extensions of the files, and the name of the MANIFEST.
 const (
@@ -58,6 +59,9 @@ func (e *Entry) Deleted() bool { return e.Meta&bitDelete != 0 }
 
 // Points says that the value is in a value log.
 func (e *Entry) Points() bool { return e.Meta&bitValuePointer != 0 }
+
+// internal says that the entry is Badger's own.
+func (e *Entry) internal() bool { return bytes.HasPrefix(e.Key, internalPrefix) }
 
 // Fault is damage to a file.
 type Fault struct {

@@ -180,12 +180,13 @@ func TestLogAfterDamage(t *testing.T) {
 	if err != nil || len(logs) == 0 {
 		t.Fatal(logs, err)
 	}
-	path := logPath(dir, logs[len(logs)-1])
+	last := logs[len(logs)-1]
+	path := logPath(dir, last)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := readLog(path, 1, func(*Entry) {})
+	whole, err := readLog(dir, last, func(*Entry) {})
 	if err != nil || whole.Lost {
 		t.Fatalf("the log as it was: %+v, %v", whole, err)
 	}
@@ -193,7 +194,7 @@ func TestLogAfterDamage(t *testing.T) {
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, err := readLog(path, 1, func(*Entry) {})
+	l, err := readLog(dir, last, func(*Entry) {})
 	if err != nil || !l.Lost || l.End > whole.End/2 {
 		t.Errorf("the damaged log: %+v, %v; want it lost from before byte %d on", l, err, whole.End/2)
 	}
@@ -204,7 +205,7 @@ func TestLogAfterDamage(t *testing.T) {
 	if err := os.WriteFile(path, append(bytes.Clone(b[:whole.End/2-1]), make([]byte, 100)...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if l, err := readLog(path, 1, func(*Entry) {}); err != nil || l.Lost {
+	if l, err := readLog(dir, last, func(*Entry) {}); err != nil || l.Lost {
 		t.Errorf("the log that was cut off: %+v, %v; want nothing lost by what it shows", l, err)
 	}
 }
@@ -268,7 +269,7 @@ func FuzzLog(f *testing.F) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l, err := readLog(path, 1, func(*Entry) {})
+		l, err := readLog(dir, 1, func(*Entry) {})
 		if err == nil && l.End > len(b) {
 			t.Errorf("a log of %d bytes ends at %d", len(b), l.End)
 		}

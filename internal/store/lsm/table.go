@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 
 	"github.com/dgraph-io/badger/v4/fb"
@@ -43,51 +44,54 @@ func ReadTable(dir string, id uint64) (Table, error) {
 	if _, err := f.ReadAt(tail, t.Size-int64(len(tail))); err != nil {
 		return t, err
 	}
-	_, t.Sum, _, err = footer(tail)
+	sum, _, err := footer(tail)
+	t.Sum = sum.value
 	return t, err
 }
 
 // footer reads the end of a table: the checksum of its index, and where the index ends,
 // counted from the end of the file.
-func footer(b []byte) (algo, sum uint64, tail int, err error) {
+func footer(b []byte) (sum checksum, tail int, err error) {
 	bad := errors.New("its end does not decode")
 	if len(b) < 8 {
-		return 0, 0, 0, bad
+		return sum, 0, bad
 	}
 	n := int(binary.BigEndian.Uint32(b[len(b)-4:]))
 	if n <= 0 || n > 32 || n > len(b)-8 {
-		return 0, 0, 0, bad
+		return sum, 0, bad
 	}
-	algo, sum, err = checksum(b[len(b)-4-n : len(b)-4])
+	sum, err = readChecksum(b[len(b)-4-n : len(b)-4])
 	if err != nil {
-		return 0, 0, 0, bad
+		return sum, 0, bad
 	}
-	return algo, sum, 4 + n, nil
+	return sum, 4 + n, nil
 }
 
-// checksum reads a checksum message.
-func checksum(b []byte) (algo, sum uint64, err error) {
+// checksum is a checksum message: 0 for CRC-32C, and the sum. Badger has another algorithm,
+// which recalld never used.
+type checksum struct{ algorithm, value uint64 }
+
+func readChecksum(b []byte) (sum checksum, err error) {
 	err = protoFields(b, func(number int, v uint64, _ []byte) error {
 		switch number {
 		case 1:
-			algo = v
+			sum.algorithm = v
 		case 2:
-			sum = v
+			sum.value = v
 		}
 		return nil
 	})
-	return algo, sum, err
+	return sum, err
 }
 
-// sumOf returns the checksum that Badger writes, CRC-32C. Badger has another one, which
-// recalld never used.
-func sumOf(algo uint64, b []byte) (uint64, bool) {
-	return uint64(crc32.Checksum(b, castagnoli)), algo == 0
+// matches says that the checksum is that of b.
+func (c checksum) matches(b []byte) bool {
+	return c == checksum{value: uint64(crc32.Checksum(b, castagnoli))}
 }
 
 // index reads the positions of the blocks of a table.
 func index(b []byte) (spans []span, start int, err error) {
-	algo, sum, tail, err := footer(b)
+	sum, tail, err := footer(b)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -101,7 +105,7 @@ func index(b []byte) (spans []span, start int, err error) {
 	}
 	start = end - size
 	data := b[start:end]
-	if got, known := sumOf(algo, data); !known || got != sum {
+	if !sum.matches(data) {
 		return nil, 0, errors.New("the checksum of its index does not match")
 	}
 	// The reader of the index panics if it cannot decode it. After a valid checksum this is
@@ -176,10 +180,7 @@ func (r *tableReader) load(dir string, id uint64) error {
 	} else {
 		r.file = r.file[:size]
 	}
-	n, err := f.ReadAt(r.file, 0)
-	if n == len(r.file) {
-		return nil
-	}
+	_, err = io.ReadFull(f, r.file)
 	return err
 }
 
@@ -220,11 +221,11 @@ func parseBlock(b []byte) (block, error) {
 	if n <= 0 || n > 32 || at < 4 {
 		return block{}, bad
 	}
-	algo, sum, err := checksum(b[at : at+n])
+	sum, err := readChecksum(b[at : at+n])
 	if err != nil {
 		return block{}, bad
 	}
-	if got, known := sumOf(algo, b[:at]); !known || got != sum {
+	if !sum.matches(b[:at]) {
 		return block{}, errors.New("its checksum does not match")
 	}
 	count := int(binary.BigEndian.Uint32(b[at-4:]))
