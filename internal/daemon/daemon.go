@@ -204,7 +204,11 @@ func Serve(ctx context.Context, opts Options) (err error) {
 	if err := paths.Prepare(); err != nil {
 		return err
 	}
-	lock, err := acquire(ctx, opts, paths)
+	wait := time.Duration(0)
+	if opts.Autostarted {
+		wait = config.StopTimeout
+	}
+	lock, err := lockFolder(ctx, paths, opts.Version, wait)
 	if err != nil {
 		return err
 	}
@@ -247,14 +251,6 @@ func newDaemon(opts Options, logger *slog.Logger) *Daemon {
 		opts: opts, log: slog.New(handler), errors: kept, started: time.Now(),
 		mapping: mapping{make(chan struct{}, 1)}, loaded: make(chan struct{}), stopping: make(chan struct{}), draining: make(chan struct{}),
 	}
-}
-
-func acquire(ctx context.Context, opts Options, paths config.Paths) (*Lock, error) {
-	lock := LockOptions{Path: paths.Lock, Owner: Owner{PID: os.Getpid(), Version: opts.Version, Since: time.Now().UTC()}}
-	if opts.Autostarted {
-		lock.Wait = config.StopTimeout
-	}
-	return AcquireLock(ctx, lock)
 }
 
 // serve makes the parts, runs them, and ends them.
