@@ -127,12 +127,9 @@ func (p *Policy) forbidden(field, limit, message string) error {
 }
 
 func names(ops []*service.Spec) string {
-	text := ""
+	var all []string
 	for _, op := range ops {
-		if text != "" {
-			text += ", "
-		}
-		text += op.Name
+		all = append(all, op.Name)
 	}
-	return text
+	return strings.Join(all, ", ")
 }

@@ -1,8 +1,10 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -91,11 +93,12 @@ var reaches = map[*service.Spec]reach{
 	},
 	service.IndexRepo.Spec: func(g *Guard, ctx context.Context, p *Policy, request any) (any, error) {
 		r := request.(memory.IndexRequest)
-		folder := r.Path
-		if folder == "" {
-			folder = r.SandboxRoot
+		folder := cmp.Or(r.Path, r.SandboxRoot)
+		if !filepath.IsAbs(folder) {
+			folder = filepath.Join(r.Caller.Dir, folder)
 		}
-		_, err := g.allowed(ctx, p, "path", folder, r.Caller)
+		// As the folder of a caller, since indexing takes no path as the name of a project.
+		_, err := g.allowed(ctx, p, "path", "", memory.Caller{Dir: folder})
 		return r, err
 	},
 	// Status is of the whole daemon; hide leaves the other projects out.
@@ -109,9 +112,6 @@ func within(op *service.Spec) bool {
 		return true
 	}
 	t := op.Request()
-	if t.Kind() != reflect.Struct {
-		return false
-	}
 	project, named := t.FieldByName("Project")
 	caller, asked := t.FieldByName("Caller")
 	return named && asked && project.Type.Kind() == reflect.String && caller.Type == reflect.TypeFor[memory.Caller]()
@@ -153,11 +153,10 @@ func (g *Guard) narrow(ctx context.Context, p *Policy, op *service.Spec, request
 // allowed resolves a project and returns how to name it so that it is the same again.
 // CodeForbidden if it is not of the policy.
 func (g *Guard) allowed(ctx context.Context, p *Policy, field, name string, caller memory.Caller) (string, error) {
-	refused := p.forbidden(field, "the projects "+p.projectNames(), "the request is about another project, or names none")
 	found, known, err := g.projects.Resolve(ctx, name, caller)
 	if err != nil || !p.has(found.ID) {
 		// A client must not learn which other projects there are.
-		return "", refused
+		return "", p.forbidden(field, "the projects "+p.projectNames(), "the request is about another project, or names none")
 	}
 	switch {
 	case known:
@@ -173,14 +172,11 @@ func (p *Policy) has(id string) bool {
 }
 
 func (p *Policy) projectNames() string {
-	text := ""
-	for i, x := range p.Projects {
-		if i > 0 {
-			text += ", "
-		}
-		text += memory.ProjectLabel(x.Name, x.ID)
+	var labels []string
+	for _, x := range p.Projects {
+		labels = append(labels, memory.ProjectLabel(x.Name, x.ID))
 	}
-	return text
+	return strings.Join(labels, ", ")
 }
 
 // ofReceipt checks that a receipt is of the policy's projects. One that is not is as unknown

@@ -143,6 +143,7 @@ func TestGuardKeepsProjectsApart(t *testing.T) {
 		"index its folder":           {service.IndexRepo.Spec, memory.IndexRequest{Path: "/own"}, "", func(r any) any { return r.(memory.IndexRequest).Path }, "/own"},
 		"index another folder":       {service.IndexRepo.Spec, memory.IndexRequest{Path: "/other", Caller: own}, refused, nil, nil},
 		"index by the other name":    {service.IndexRepo.Spec, memory.IndexRequest{SandboxRoot: "/other", Caller: own}, refused, nil, nil},
+		"index by a project's name":  {service.IndexRepo.Spec, memory.IndexRequest{Path: "own", Caller: memory.Caller{Dir: "/other"}}, refused, nil, nil},
 		"index where it works":       {service.IndexRepo.Spec, memory.IndexRequest{Caller: own}, "", func(r any) any { return r.(memory.IndexRequest).Path }, ""},
 		"all repositories":           {service.Repos.Spec, service.None{}, refused, nil, nil},
 	} {

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -188,13 +189,12 @@ func read(path string) ([]Policy, error) {
 		return nil, fmt.Errorf("read list of clients: %w", err)
 	}
 	var l list
-	if err := json.Unmarshal(text, &l); err != nil {
-		return nil, &memory.Error{Code: memory.CodeForbidden, Field: "clients", Message: path + " is not understood: " + err.Error(), Hint: "remove it and add the clients again", Cause: err}
-	}
+	err = json.Unmarshal(text, &l)
 	for _, p := range l.Clients {
-		if err := p.validate(); err != nil {
-			return nil, &memory.Error{Code: memory.CodeForbidden, Field: "clients", Message: path + " is not understood: " + err.Error(), Hint: "remove it and add the clients again", Cause: err}
-		}
+		err = cmp.Or(err, p.validate())
+	}
+	if err != nil {
+		return nil, &memory.Error{Code: memory.CodeForbidden, Field: "clients", Message: path + " is not understood: " + err.Error(), Hint: "remove it and add the clients again", Cause: err}
 	}
 	return l.Clients, nil
 }

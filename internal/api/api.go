@@ -27,13 +27,13 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// DefaultMaxBody bounds a request's body, in bytes. The largest sensible one
+// defaultMaxBody bounds a request's body, in bytes. The largest sensible one
 // lists 10,000 changed files.
-const DefaultMaxBody = 8 << 20
+const defaultMaxBody = 8 << 20
 
 // Options configure a handler.
 type Options struct {
-	// MaxBody bounds a request's body, in bytes; 0 is DefaultMaxBody.
+	// MaxBody bounds a request's body, in bytes; 0 is defaultMaxBody.
 	MaxBody int64
 	// Notice says what is wrong and concerns every answer, in a line; empty when
 	// nothing is. Nil: nothing ever is.
@@ -45,9 +45,7 @@ type Options struct {
 }
 
 func (o *Options) validate() {
-	if o.MaxBody <= 0 {
-		o.MaxBody = DefaultMaxBody
-	}
+	o.MaxBody = cmp.Or(o.MaxBody, defaultMaxBody)
 	if o.Notice == nil {
 		o.Notice = func() string { return "" }
 	}

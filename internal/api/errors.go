@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -34,8 +35,8 @@ var (
 // ErrUnauthenticated is the cause of a refusal for want of a token.
 var ErrUnauthenticated = errors.New("api: not authenticated")
 
-// Status returns the HTTP status of an error.
-func Status(e *memory.Error) int {
+// statusOf returns the HTTP status of an error.
+func statusOf(e *memory.Error) int {
 	switch {
 	case errors.Is(e, ErrUnauthenticated):
 		return http.StatusUnauthorized
@@ -44,10 +45,7 @@ func Status(e *memory.Error) int {
 	case errors.Is(e, errMethod):
 		return http.StatusMethodNotAllowed
 	}
-	if s, ok := statuses[e.Code]; ok {
-		return s
-	}
-	return http.StatusInternalServerError
+	return cmp.Or(statuses[e.Code], http.StatusInternalServerError)
 }
 
 // WriteError answers with err as a service.ErrorBody, with the status of its code.
@@ -57,7 +55,7 @@ func WriteError(w http.ResponseWriter, err error) {
 	if encErr != nil { // strings only: cannot happen
 		body = []byte(`{"error":{"code":"internal","message":"the error could not be written"}}`)
 	}
-	status := Status(e)
+	status := statusOf(e)
 	if status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", e.Limit)
 	}

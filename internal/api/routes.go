@@ -73,10 +73,10 @@ func (h *handler) request(w http.ResponseWriter, r *http.Request, op *service.Sp
 // body reads the body of a request. Every error is a *memory.Error that names "body".
 func body(w http.ResponseWriter, r *http.Request, max int64) ([]byte, error) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, max))
-	switch {
-	case err == nil:
+	if err == nil {
 		return text, nil
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, &memory.Error{Code: memory.CodeUnavailable, Field: "body", Message: "did not arrive in time", Hint: "send it again, without a pause", Cause: err}
 	}
 	if e, ok := errors.AsType[*memory.Error](err); ok {

@@ -192,15 +192,15 @@ func (c *Config) leaves() []setting {
 	var list []setting
 	var walk func(v reflect.Value, prefix string)
 	walk = func(v reflect.Value, prefix string) {
-		for i := range v.NumField() {
-			name := v.Type().Field(i).Tag.Get("yaml")
+		for field, value := range v.Fields() {
+			name := field.Tag.Get("yaml")
 			path := prefix + name
-			switch f := v.Field(i); {
+			switch {
 			case name == "-": // filled by Load
-			case f.Kind() == reflect.Struct:
-				walk(f, path+".")
+			case value.Kind() == reflect.Struct:
+				walk(value, path+".")
 			default:
-				list = append(list, setting{path: path, tag: v.Type().Field(i).Tag, value: f})
+				list = append(list, setting{path: path, tag: field.Tag, value: value})
 			}
 		}
 	}

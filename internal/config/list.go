@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -39,18 +38,14 @@ type Setting struct {
 // FindFile returns the settings file of some sources, "" if the platform has no place for
 // it; named says that a flag or a variable names it, so that it must be there.
 func FindFile(src Sources) (file string, named bool, err error) {
-	getenv := src.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
-	}
-	if file = cmp.Or(src.File, getenv(envPrefix+"CONFIG")); file != "" {
-		file, err = inFolder(src.Dir, file, getenv)
+	if file = cmp.Or(src.File, src.getenv(envPrefix+"CONFIG")); file != "" {
+		file, err = inFolder(src.Dir, file, src.getenv)
 		if err != nil {
 			err = fmt.Errorf("find settings: %w", err)
 		}
 		return file, true, err
 	}
-	if dirs, err := platformFolders(runtime.GOOS, getenv); err == nil {
+	if dirs, err := platformFolders(runtime.GOOS, src.getenv); err == nil {
 		file = filepath.Join(dirs.config, "recalld.yaml")
 	}
 	return file, false, nil
@@ -74,10 +69,6 @@ func List(src Sources) ([]Setting, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read settings: %w", err)
 	}
-	getenv := src.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
-	}
 	usual := Default()
 	defaults := usual.leaves()
 	var list []Setting
@@ -86,7 +77,7 @@ func List(src Sources) ([]Setting, error) {
 		if line := lines[s.path]; line > 0 {
 			out.Source, out.At = FromFile, fmt.Sprintf("%s:%d", file, line)
 		}
-		if name := EnvName(s.path); getenv(name) != "" && s.settable() {
+		if name := EnvName(s.path); src.getenv(name) != "" && s.settable() {
 			out.Source, out.At = FromEnv, name
 		}
 		if _, given := src.Set[s.path]; given || s.path == "data" && src.Data != "" {
@@ -143,15 +134,13 @@ func Changed(a, b Config) []string {
 
 // text writes a setting as the environment would spell it; what no text can set is counted.
 func (s setting) text() string {
-	switch v := s.value.Interface().(type) {
-	case []string:
-		return strings.Join(v, ",")
-	default:
-		if !s.settable() {
-			return fmt.Sprintf("(%d in the file)", s.value.Len())
-		}
-		return fmt.Sprint(v)
+	if list, ok := s.value.Interface().([]string); ok {
+		return strings.Join(list, ",")
 	}
+	if !s.settable() {
+		return fmt.Sprintf("(%d in the file)", s.value.Len())
+	}
+	return fmt.Sprint(s.value)
 }
 
 // settable says whether a text can set the setting.

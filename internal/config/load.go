@@ -39,19 +39,23 @@ type Sources struct {
 	Getenv func(string) string
 }
 
+// getenv reads a variable of the environment.
+func (s Sources) getenv(name string) string {
+	if s.Getenv != nil {
+		return s.Getenv(name)
+	}
+	return os.Getenv(name)
+}
+
 // Load reads all layers of settings and validates the result. Paths come back absolute
 // (see Config.absolute), and Embedding.Ollama.URL filled. The error joins an *Error for
 // every invalid setting.
 func Load(src Sources) (Config, error) {
-	getenv := src.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
-	}
 	cfg := Default()
-	if err := cfg.readFile(src, getenv); err != nil {
+	if err := cfg.readFile(src); err != nil {
 		return Config{}, err
 	}
-	if err := cfg.applyEnv(getenv); err != nil {
+	if err := cfg.applyEnv(src.getenv); err != nil {
 		return Config{}, err
 	}
 	if err := cfg.applySet(src.Set); err != nil {
@@ -61,18 +65,17 @@ func Load(src Sources) (Config, error) {
 		cfg.Data = src.Data
 	}
 	// Paths of the file are absolute by now; the others come from flags and variables.
-	if err := cfg.absolute(src.Dir, getenv); err != nil {
+	if err := cfg.absolute(src.Dir, src.getenv); err != nil {
 		return Config{}, err
 	}
-	if err := cfg.resolve(getenv); err != nil {
+	if err := cfg.resolve(src.getenv); err != nil {
 		return Config{}, err
 	}
 	return cfg, cfg.Validate()
 }
 
 // readFile reads the settings file over the defaults.
-func (c *Config) readFile(src Sources, getenv func(string) string) error {
-	src.Getenv = getenv
+func (c *Config) readFile(src Sources) error {
 	file, named, err := FindFile(src)
 	if err != nil {
 		return err
@@ -86,7 +89,7 @@ func (c *Config) readFile(src Sources, getenv func(string) string) error {
 		if err := decode(text, file, c); err != nil {
 			return err
 		}
-		return c.absolute(filepath.Dir(file), getenv)
+		return c.absolute(filepath.Dir(file), src.getenv)
 	case named || !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("read settings: %w", err)
 	}

@@ -67,9 +67,10 @@ func (c *Config) Paths() Paths {
 }
 
 // socketPath is the socket of a data folder: inside it where its path is short
-// enough and its disk is not read-only, else under a name hashed from the folder. That one follows from the
-// data folder and the user alone: the environment's folders (XDG_RUNTIME_DIR,
-// TMPDIR) differ between a login, a service and a hook, which must meet.
+// enough and its disk is not read-only, else under a name hashed from the folder. That
+// one follows from the data folder and the user alone: the environment's folders
+// (XDG_RUNTIME_DIR, TMPDIR) differ between a login, a service and a hook, which must
+// meet.
 func socketPath(data string) string {
 	inside := filepath.Join(data, "run", "recalld.sock")
 	if len(inside) <= maxSocketPath && (!onReadOnlyDisk(data) || listens(inside)) {
@@ -113,8 +114,7 @@ func userID() string {
 // folder that another user owns or can write to, who could replace the store, and a
 // folder for the socket that another user can enter, who could answer in the
 // daemon's place. It never changes the mode of a folder that it finds, which may be
-// a shared one. Daemon and clients call it
-// before they listen or dial.
+// a shared one. Daemon and clients call it before they listen or dial.
 func (p Paths) Prepare() error {
 	for _, dir := range []string{p.Data, filepath.Dir(p.Log)} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

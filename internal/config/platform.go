@@ -25,7 +25,7 @@ func platformFolders(goos string, getenv func(string) string) (folders, error) {
 		if home == "" {
 			return ""
 		}
-		return filepath.Join(append(append([]string{home}, fallback...), "recalld")...)
+		return filepath.Join(home, filepath.Join(fallback...), "recalld")
 	}
 	var f folders
 	switch goos {

@@ -11,13 +11,13 @@ import (
 // B, KB, MB, GB (powers of 1,000) or KiB, MiB, GiB (powers of 1,024).
 type Size int64
 
-// Longer units come first, "KB" ends in "B" as well.
+// sizeUnits are in the order in which String tries them. B is last: all other names end
+// in it.
 var sizeUnits = []struct {
 	name  string
 	bytes int64
 }{
-	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
-	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1},
+	{"GiB", 1 << 30}, {"GB", 1e9}, {"MiB", 1 << 20}, {"MB", 1e6}, {"KiB", 1 << 10}, {"KB", 1e3}, {"B", 1},
 }
 
 // ParseSize reads a size such as "500KB" or "2 MiB"; units may be in any case.
@@ -38,9 +38,9 @@ func ParseSize(s string) (Size, error) {
 
 // String writes the size in the largest unit that divides it.
 func (s Size) String() string {
-	for _, u := range []int{2, 5, 1, 4, 0, 3} { // GiB, GB, MiB, MB, KiB, KB
-		if b := sizeUnits[u].bytes; s >= Size(b) && int64(s)%b == 0 {
-			return strconv.FormatInt(int64(s)/b, 10) + sizeUnits[u].name
+	for _, u := range sizeUnits {
+		if n := int64(s); n >= u.bytes && n%u.bytes == 0 {
+			return strconv.FormatInt(n/u.bytes, 10) + u.name
 		}
 	}
 	return strconv.FormatInt(int64(s), 10) + "B"

@@ -31,9 +31,9 @@ func (o *TaskOverride) validate(v *checks, field string) {
 		window := setting{path: field + "window", tag: `limit:"1-100"`, value: reflect.ValueOf(o.Window).Elem()}
 		window.validate(v)
 	}
-	for name, text := range map[string]string{"project": o.Project, "task_type": o.TaskType} {
-		if len(text) > maxName {
-			v.fail(field+name, fmt.Sprintf("at most %d bytes", maxName), "%d bytes are too many", len(text))
+	for _, f := range []struct{ name, text string }{{"project", o.Project}, {"task_type", o.TaskType}} {
+		if len(f.text) > maxName {
+			v.fail(field+f.name, fmt.Sprintf("at most %d bytes", maxName), "%d bytes are too many", len(f.text))
 		}
 	}
 	if o.Window == nil && o.RequiresContext == nil && o.LeaveOut == nil {

@@ -76,12 +76,7 @@ func (c *Core) yield(ctx context.Context, work func() error) error {
 // backUpDaily makes a backup a day until ctx ends. Without a backup, or with an old one, it
 // is made at the first tick.
 func (d *Daemon) backUpDaily(ctx context.Context) {
-	ticks := d.opts.pauses.backup
-	if ticks == nil {
-		t := time.NewTicker(backupLook)
-		defer t.Stop()
-		ticks = t.C
-	}
+	ticks := cmp.Or(d.opts.pauses.backup, time.Tick(backupLook))
 	for {
 		select {
 		case <-ctx.Done():
@@ -108,6 +103,6 @@ func (d *Daemon) backupDue(now time.Time) bool {
 	if err != nil {
 		return true
 	}
-	age := now.Sub(last.CreatedAt) // below zero if the clock was set back
-	return (age >= backupEvery || age <= -backupEvery) && last.Seq != d.core.Store.Seq()
+	age := now.Sub(last.CreatedAt).Abs() // the clock may have been set back
+	return age >= backupEvery && last.Seq != d.core.Store.Seq()
 }

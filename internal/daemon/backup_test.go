@@ -45,6 +45,14 @@ func TestBackupAndRestore(t *testing.T) {
 	if _, err := PrepareRestore(t.Context(), cfg, "test", b, to, func(int64) {}); memory.CodeOf(err) != memory.CodeConflict {
 		t.Errorf("a restore into a folder with a store = %v, want %s", err, memory.CodeConflict)
 	}
+	third := filepath.Join(t.TempDir(), "third")
+	r, err := PrepareRestore(t.Context(), cfg, "test", b, third, func(int64) {})
+	must(t, err)
+	if _, err := PrepareRestore(t.Context(), cfg, "test", b, third, func(int64) {}); memory.CodeOf(err) != memory.CodeConflict {
+		t.Errorf("a second restore at the same time = %v, want %s", err, memory.CodeConflict)
+	}
+	must(t, errorOf(r.Finish())) // the second one has removed nothing
+	must(t, r.End())
 	other := cfg
 	other.Data = to
 	for _, cfg := range []config.Config{cfg, other} {

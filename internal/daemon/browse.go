@@ -111,33 +111,27 @@ func (d *Daemon) Log(_ context.Context, req memory.LogRequest) (*memory.LogLines
 	if from > 0 { // the first line is not whole
 		_, text, _ = bytes.Cut(text, []byte("\n"))
 	}
-	lines := slices.Collect(strings.SplitSeq(strings.TrimRight(string(text), "\n"), "\n"))
-	if len(lines) == 1 && lines[0] == "" {
+	text = bytes.TrimRight(text, "\n")
+	if len(text) == 0 {
 		return out, nil
 	}
+	lines := strings.Split(string(text), "\n")
 	out.Lines = lines[max(len(lines)-req.Lines, 0):]
 	return out, nil
 }
 
-// mapping makes maps one at a time, in the background, when one is asked for.
-type mapping struct {
-	wanted chan struct{} // of capacity 1
-}
-
 // Map carries out service.Map. It answers at once.
 func (d *Daemon) Map(_ context.Context, req memory.MapRequest) (*memory.MemoryMap, error) {
-	made := d.lastMap.Load()
-	if made == nil || req.Again && made.seq != d.core.Indexer.Seq() {
+	made, seq := d.lastMap.Load(), d.core.Indexer.Seq()
+	if made == nil || req.Again && made.seq != seq {
 		select {
-		case d.mapping.wanted <- struct{}{}:
+		case d.mapWanted <- struct{}{}:
 		default: // it is being made
 		}
-	}
-	if made == nil || req.Again && made.seq != d.core.Indexer.Seq() {
 		return emptyMap(), nil
 	}
 	m := *made.MemoryMap
-	m.Stale = made.seq != d.core.Indexer.Seq()
+	m.Stale = made.seq != seq
 	return &m, nil
 }
 
@@ -157,7 +151,7 @@ func (d *Daemon) makeMaps(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-d.mapping.wanted:
+		case <-d.mapWanted:
 		}
 		began, seq := time.Now(), d.core.Indexer.Seq()
 		if made := d.lastMap.Load(); made != nil && made.seq == seq {

@@ -31,7 +31,7 @@ func applyBudget(l config.Limits) (undo func()) {
 	return undo
 }
 
-// heldBytes is what was in use when garbage was last collected.
+// heldBytes is what the last garbage collection found in use on the heap.
 func heldBytes() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)

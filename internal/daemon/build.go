@@ -155,12 +155,16 @@ func (d *Daemon) newFiles(cfg config.Config) (err error) {
 func (d *Daemon) newSandboxes(cfg config.Index, queue worker.Queue) (err error) {
 	runs := codeOptions(cfg)
 	runs.Turn = d.core.Gate.Do
-	d.sandboxes, err = code.NewSandboxes(code.SandboxesOptions{
+	opts := code.SandboxesOptions{
 		Store: d.core.Store, Writer: d.core.Ingest, Queue: runQueue{queue}, Projects: d.core.Projects,
 		Run: runs, StaleAfter: cfg.StaleAfter, MaxSize: int64(cfg.MaxSize),
 		Watch: cfg.Watch, ReconcileEvery: d.opts.pauses.reconcile, Switch: d.core.Store, Ran: d.runs.Observe, Logger: d.log,
-		Indexed: d.indexed, Forgotten: d.forgotten,
-	})
+	}
+	if h := d.core.History; h != nil {
+		opts.Indexed = func(box memory.Sandbox) { h.Refresh(box.ID, box.Root) }
+		opts.Forgotten = h.Drop
+	}
+	d.sandboxes, err = code.NewSandboxes(opts)
 	return err
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"time"
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/store"
@@ -17,10 +15,7 @@ import (
 // the folder.
 func CheckStore(ctx context.Context, cfg config.Config, version string) (found, err error) {
 	paths := cfg.Paths()
-	lock, err := AcquireLock(ctx, LockOptions{
-		Path: paths.Lock, Owner: Owner{PID: os.Getpid(), Version: version, Since: time.Now().UTC()},
-		Wait: time.Second, // for a daemon that has closed its store and is about to let go
-	})
+	lock, err := lockFolder(ctx, paths, version, lockPatience)
 	if err != nil {
 		return nil, err
 	}

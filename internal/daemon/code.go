@@ -109,14 +109,8 @@ func (d *Daemon) Files(ctx context.Context, req memory.FilesRequest) (*memory.Fi
 	return d.core.Recall.Files(ctx, req)
 }
 
-// codeShown counts an answer, and keeps which files it showed: what is used stays
-// when the index has to be pruned.
-func (d *Daemon) codeShown(req memory.RecallRequest, a *memory.RecallResponse) {
-	d.codeQueries.Answer(req, a)
-	d.codeUsed(a.Items)
-}
-
-// codeUsed has the store keep which files were shown.
+// codeUsed has the store keep which files were shown: what is used stays when the index
+// has to be pruned.
 func (d *Daemon) codeUsed(items []memory.Item) {
 	var files []memory.FileKey
 	for _, item := range items {

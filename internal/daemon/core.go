@@ -13,7 +13,6 @@ import (
 
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/embedder/builtin"
-	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/index/lexical"
 	"github.com/recalld/recalld/internal/agentctx"
 	"github.com/recalld/recalld/internal/config"
@@ -215,7 +214,7 @@ func (c *Core) recallOptions(opts CoreOptions) recall.Options {
 	return recall.Options{
 		History: commits, Embedder: opts.Builtin,
 		Corpus: c.Indexer, Sessions: c.Indexer, Current: c.Store, Projects: c.Recorder, Verifier: c.Verifier, Ledger: c.Store,
-		Analyze: func(text string) index.Terms { return lexical.Analyze(text) },
+		Analyze: lexical.Analyze,
 		Content: lexical.Content,
 		Names:   c.Projects.Names,
 		Anchors: c.Verifier, Roots: c.roots,

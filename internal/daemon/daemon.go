@@ -135,7 +135,7 @@ type pauses struct {
 	save <-chan time.Time
 	// receipts is how long they are kept; zero is the setting.
 	receipts time.Duration
-	// vanish are the times at which the data folder is looked for; see WatchVanish.
+	// vanish are the times at which the data folder is looked for; see watchVanish.
 	vanish <-chan time.Time
 }
 
@@ -143,9 +143,7 @@ func (p *pauses) setDefaults() {
 	p.load = cmp.Or(p.load, loadPatience)
 	p.drain = cmp.Or(p.drain, config.DrainTimeout)
 	p.reconcile = cmp.Or(p.reconcile, reconcileEvery)
-	if p.logs == nil {
-		p.logs = time.Tick(2 * time.Minute)
-	}
+	p.logs = cmp.Or(p.logs, time.Tick(2*time.Minute))
 }
 
 // Daemon is a running daemon. It implements service.Service.
@@ -178,9 +176,9 @@ type Daemon struct {
 	mcp         *mcp.Server
 	server      *httpserver.Server
 	socket      *httpserver.Socket
-	second      *httpserver.Socket // nil, or see listenToo
-	handler     http.Handler       // what sockets serve
-	mapping     mapping
+	second      *httpserver.Socket      // nil, or see listenToo
+	handler     http.Handler            // what sockets serve
+	mapWanted   chan struct{}           // of capacity 1; see makeMaps
 	lastMap     atomic.Pointer[madeMap] // nil before the first
 	paging      sync.Mutex              // guards what follows
 	page        *web.Site               // nil until it is opened
@@ -204,7 +202,11 @@ func Serve(ctx context.Context, opts Options) (err error) {
 	if err := paths.Prepare(); err != nil {
 		return err
 	}
-	lock, err := acquire(ctx, opts, paths)
+	wait := time.Duration(0)
+	if opts.Autostarted {
+		wait = config.StopTimeout
+	}
+	lock, err := lockFolder(ctx, paths, opts.Version, wait)
 	if err != nil {
 		return err
 	}
@@ -245,16 +247,8 @@ func newDaemon(opts Options, logger *slog.Logger) *Daemon {
 	handler, kept := logging.KeepErrors(logger.Handler())
 	return &Daemon{
 		opts: opts, log: slog.New(handler), errors: kept, started: time.Now(),
-		mapping: mapping{make(chan struct{}, 1)}, loaded: make(chan struct{}), stopping: make(chan struct{}), draining: make(chan struct{}),
+		mapWanted: make(chan struct{}, 1), loaded: make(chan struct{}), stopping: make(chan struct{}), draining: make(chan struct{}),
 	}
-}
-
-func acquire(ctx context.Context, opts Options, paths config.Paths) (*Lock, error) {
-	lock := LockOptions{Path: paths.Lock, Owner: Owner{PID: os.Getpid(), Version: opts.Version, Since: time.Now().UTC()}}
-	if opts.Autostarted {
-		lock.Wait = config.StopTimeout
-	}
-	return AcquireLock(ctx, lock)
 }
 
 // serve makes the parts, runs them, and ends them.
@@ -291,7 +285,7 @@ func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
 	})
 	vanished := make(chan struct{})
 	work.Go(func() {
-		if WatchVanish(background, []string{paths.Lock, paths.Socket}, d.opts.pauses.vanish) == nil {
+		if watchVanish(background, []string{paths.Lock, paths.Socket}, d.opts.pauses.vanish) == nil {
 			close(vanished)
 		}
 	})

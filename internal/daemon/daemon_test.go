@@ -75,7 +75,7 @@ func TestRequestsWhileLoading(t *testing.T) {
 	must(t, before.wait())
 
 	paths := cfg.Paths()
-	lock, err := acquire(t.Context(), Options{Config: cfg}, paths)
+	lock, err := lockFolder(t.Context(), paths, "test", 0)
 	must(t, err)
 	log, file, err := logging.Open(logging.Options{Path: paths.Log, MaxSize: 1e6, Level: "info"})
 	must(t, err)

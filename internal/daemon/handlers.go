@@ -14,7 +14,7 @@ var _ service.Service = (*Daemon)(nil)
 func (d *Daemon) bind() (err error) {
 	d.handlers, err = service.NewHandlers(
 		service.Bind(service.Hello, d.hello),
-		service.Bind(service.Stop, nothing(d.Stop)),
+		service.Bind(service.Stop, noRequest(d.Stop)),
 
 		service.Bind(service.Recall, d.Recall),
 		service.Bind(service.Remember, d.Remember),
@@ -107,14 +107,9 @@ func (d *Daemon) hello(context.Context, service.None) (*service.Greeting, error)
 }
 
 // Stop carries out service.Stop.
-func (d *Daemon) Stop(context.Context) error {
+func (d *Daemon) Stop(context.Context) (*service.None, error) {
 	d.stopOnce.Do(func() { close(d.stopping) })
-	return nil
-}
-
-// nothing is a handler without request and response.
-func nothing(do func(context.Context) error) func(context.Context, service.None) (*service.None, error) {
-	return func(ctx context.Context, _ service.None) (*service.None, error) { return &service.None{}, do(ctx) }
+	return &service.None{}, nil
 }
 
 // noRequest is a handler without request.

@@ -24,31 +24,45 @@ func (d *Daemon) Check(ctx context.Context) (*memory.CheckReport, error) {
 		return nil, err
 	}
 	began := time.Now()
-	report := &memory.CheckReport{Problems: []string{}}
+	found, busy, err := examine(ctx, d.core.Store)
+	if err != nil {
+		return nil, err
+	}
+	if damage := d.core.Store.Damage(); damage != nil && !busy {
+		found = slices.Insert(found, 0, damage.Text())
+	}
+	report := &memory.CheckReport{Problems: []string{}, Total: len(found), Busy: busy, Took: memory.Millis(time.Since(began))}
+	report.Problems = append(report.Problems, found[:min(len(found), memory.MaxProblems)]...)
+	return report, nil
+}
+
+// checked is the store as examine reads it.
+type checked interface {
+	Check() error
+	Seq() uint64
+	StoredSeq() (uint64, error)
+}
+
+// examine returns what is wrong with a store. Busy says that writes made it uncertain each
+// time: then nothing is returned.
+func examine(ctx context.Context, s checked) (found []string, busy bool, err error) {
 	for try := range checkTries {
 		if try > 0 {
 			time.Sleep(checkPause)
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		counted := d.core.Store.Seq()
-		found := problems(d.core.Store.Check())
-		if len(found) > 0 {
-			stored, err := d.core.Store.StoredSeq()
-			if report.Busy = err == nil && stored != counted; report.Busy {
-				continue
-			}
+		counted := s.Seq()
+		found := problems(s.Check())
+		if len(found) == 0 {
+			return nil, false, nil
 		}
-		if damage := d.core.Store.Damage(); damage != nil {
-			found = slices.Insert(found, 0, damage.Text())
+		if stored, err := s.StoredSeq(); err != nil || stored == counted {
+			return found, false, nil
 		}
-		report.Total = len(found)
-		report.Problems = append(report.Problems, found[:min(len(found), memory.MaxProblems)]...)
-		break
 	}
-	report.Took = memory.Millis(time.Since(began))
-	return report, nil
+	return nil, true, nil
 }
 
 // problems takes joined errors apart.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
@@ -36,6 +37,33 @@ func TestCheckOfARunningDaemon(t *testing.T) {
 	if report.Busy || report.Total > 0 || report.Took <= 0 {
 		t.Errorf("report of an idle store: %+v", report)
 	}
+}
+
+// uncountedStore has a problem at its first checks, as beside a write that is not counted
+// yet; tries says at how many.
+type uncountedStore struct{ tries, checks int }
+
+func (s *uncountedStore) Check() error {
+	if s.checks++; s.checks <= s.tries {
+		return errors.New("a record is not counted")
+	}
+	return nil
+}
+
+func (s *uncountedStore) Seq() uint64                { return 1 }
+func (s *uncountedStore) StoredSeq() (uint64, error) { return 2, nil }
+
+// A store that a later try finds sound is not called busy.
+func TestCheckBesideWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for tries, want := range map[int]bool{0: false, 1: false, checkTries: true} {
+			found, busy, err := examine(t.Context(), &uncountedStore{tries: tries})
+			must(t, err)
+			if len(found) > 0 || busy != want {
+				t.Errorf("after %d uncertain tries it finds %q, busy %t, want %t", tries, found, busy, want)
+			}
+		}
+	})
 }
 
 func TestProblemsAreTakenApart(t *testing.T) {

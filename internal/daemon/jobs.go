@@ -93,8 +93,8 @@ func (d *Daemon) DeadJobs(ctx context.Context) ([]memory.DeadJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	dead := make([]memory.DeadJob, 0, min(len(jobs), maxDeadJobs))
-	for _, j := range jobs[:cap(dead)] {
+	dead := []memory.DeadJob{}
+	for _, j := range jobs[:min(len(jobs), maxDeadJobs)] {
 		dead = append(dead, memory.DeadJob{
 			ID: j.ID, Kind: j.Kind, Key: j.Key, Payload: j.Payload, Attempts: j.Attempt, LastError: j.LastError, EnqueuedAt: j.EnqueuedAt,
 		})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -35,16 +36,16 @@ type Owner struct {
 	Since   time.Time `json:"since"`
 }
 
-// Lock is a process's hold on a data folder. The system lets it go when the
+// folderLock is a process's hold on a data folder. The system lets it go when the
 // process ends, however it ends.
-type Lock struct {
+type folderLock struct {
 	flock *flock.Flock
 	once  sync.Once
 	err   error // of the release, written within once
 }
 
-// LockOptions say who takes a lock, and how patiently.
-type LockOptions struct {
+// lockOptions say who takes a lock, and how patiently.
+type lockOptions struct {
 	// Path is the lock file; its folder is the data folder.
 	Path string
 	// Owner is written into the file, for those who are refused.
@@ -53,9 +54,19 @@ type LockOptions struct {
 	Wait time.Duration
 }
 
-// AcquireLock takes the data folder for this process. The error is CodeConflict,
-// naming the owner, while another one holds it.
-func AcquireLock(ctx context.Context, opts LockOptions) (*Lock, error) {
+// lockPatience is how long commands wait for a daemon that has closed its store and is
+// about to let the data folder go.
+const lockPatience = time.Second
+
+// lockFolder takes a data folder for this process; see acquireLock.
+func lockFolder(ctx context.Context, paths config.Paths, version string, wait time.Duration) (*folderLock, error) {
+	owner := Owner{PID: os.Getpid(), Version: version, Since: time.Now().UTC()}
+	return acquireLock(ctx, lockOptions{Path: paths.Lock, Owner: owner, Wait: wait})
+}
+
+// acquireLock takes the data folder for a process. The error is CodeConflict, naming
+// the owner, while another one holds it.
+func acquireLock(ctx context.Context, opts lockOptions) (*folderLock, error) {
 	dir := filepath.Dir(opts.Path)
 	if err := fsx.MakeFolder(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data folder: %w", err)
@@ -81,12 +92,12 @@ func AcquireLock(ctx context.Context, opts LockOptions) (*Lock, error) {
 	if err := writeOwner(opts.Path, opts.Owner); err != nil && !fsx.RefusesWrites(err) {
 		return nil, errors.Join(fmt.Errorf("write owner of data folder: %w", err), f.Unlock())
 	}
-	return &Lock{flock: f}, nil
+	return &folderLock{flock: f}, nil
 }
 
 // Release lets the data folder go. The file stays: removing it would let two
 // processes lock two files of one name. A second call does nothing.
-func (l *Lock) Release() error {
+func (l *folderLock) Release() error {
 	l.once.Do(func() {
 		// An owner's record without a lock is of no consequence, only untidy.
 		_ = os.Truncate(l.flock.Path(), ownerOffset)

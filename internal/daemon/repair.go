@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"time"
 
 	"github.com/recalld/recalld/internal/backup"
 	"github.com/recalld/recalld/internal/config"
@@ -29,7 +27,7 @@ func analyzeRecord(text string) []byte { return indexer.Analyze(memory.Document{
 // is ended.
 type Repair struct {
 	*store.Repair
-	lock *Lock
+	lock *folderLock
 	// Backup is that from which missing memories are taken; nil: there is none.
 	Backup *memory.Backup
 	// Note says why nothing is taken from it; empty if that is not so.
@@ -41,10 +39,7 @@ type Repair struct {
 // a daemon holds the folder, CodeNotFound when there is no store.
 func PrepareRepair(ctx context.Context, cfg config.Config, version string) (*Repair, error) {
 	paths := cfg.Paths()
-	lock, err := AcquireLock(ctx, LockOptions{
-		Path: paths.Lock, Owner: Owner{PID: os.Getpid(), Version: version, Since: time.Now().UTC()},
-		Wait: time.Second, // for a daemon that has closed its store and is about to let go
-	})
+	lock, err := lockFolder(ctx, paths, version, lockPatience)
 	if err != nil {
 		return nil, err
 	}

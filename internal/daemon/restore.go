@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/recalld/recalld/internal/backup"
 	"github.com/recalld/recalld/internal/config"
@@ -22,7 +21,7 @@ type Restore struct {
 	// Note says what could not be considered; empty if nothing.
 	Note string
 
-	lock  *Lock
+	lock  *folderLock
 	built string // the data folder that is made; empty for a restore in place
 	to    string
 }
@@ -37,7 +36,16 @@ func PrepareRestore(ctx context.Context, cfg config.Config, version string, b *m
 	if err := paths.Prepare(); err != nil {
 		return nil, err
 	}
-	r := &Restore{to: to}
+	lock, err := lockFolder(ctx, paths, version, lockPatience)
+	if err != nil {
+		return nil, err
+	}
+	r := &Restore{to: to, lock: lock}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.End())
+		}
+	}()
 	dir := paths.Store
 	if to != "" {
 		if entries, err := os.ReadDir(to); err == nil && len(entries) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -50,16 +58,6 @@ func PrepareRestore(ctx context.Context, cfg config.Config, version string, b *m
 		cfg.Data = r.built
 		dir = cfg.Paths().Store
 	}
-	if r.lock, err = AcquireLock(ctx, LockOptions{
-		Path: paths.Lock, Owner: Owner{PID: os.Getpid(), Version: version, Since: time.Now().UTC()}, Wait: time.Second,
-	}); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, r.End())
-		}
-	}()
 	forgotten, err := backup.Forgotten(ctx, filepath.Dir(b.Path), b.Store)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -18,12 +19,7 @@ const (
 // keepIndexesSaved saves the indexes now and then, so that the start after a kill need not
 // build them anew.
 func (d *Daemon) keepIndexesSaved(ctx context.Context) {
-	ticks := d.opts.pauses.save
-	if ticks == nil {
-		t := time.NewTicker(saveLook)
-		defer t.Stop()
-		ticks = t.C
-	}
+	ticks := cmp.Or(d.opts.pauses.save, time.Tick(saveLook))
 	seen := d.core.Indexer.Seq()
 	failed := "" // why the last try failed, to be told once
 	for {

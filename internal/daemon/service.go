@@ -25,15 +25,6 @@ func (d *Daemon) awaitLoad(ctx context.Context) {
 	}
 }
 
-// afterRecall is what follows the answer to a question, in order.
-var afterRecall = []func(*Daemon, memory.RecallRequest, *memory.RecallResponse){
-	(*Daemon).handedOut,   // ingest learns the text, and which lessons may have an outcome
-	(*Daemon).countSaving, // tokens that the answer saved
-	(*Daemon).codeShown,   // the code that was shown is used
-	(*Daemon).noticeRoot,  // the repository of the caller is followed
-	(*Daemon).tellWaiting, // files that wait for consent
-}
-
 // Recall answers a question. It waits for the indexes as long as a question may.
 func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.RecallResponse, error) {
 	d.awaitLoad(ctx)
@@ -44,26 +35,14 @@ func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.
 	if req.Typing {
 		return a, nil
 	}
-	for _, follow := range afterRecall {
-		follow(d, req, a)
-	}
-	return a, nil
-}
-
-// handedOut reports an answer to the write path.
-func (d *Daemon) handedOut(req memory.RecallRequest, a *memory.RecallResponse) {
 	d.core.QuoteFilter.AddAnswer(a.Text, a.Items)
 	d.core.Ingest.Answered(req, a, d.core.Store.Receipt)
-}
-
-// countSaving counts the tokens that an answer saved.
-func (d *Daemon) countSaving(_ memory.RecallRequest, a *memory.RecallResponse) {
 	d.savings.Answer(a, d.core.Store.LessonLogSize(a.Project))
-}
-
-// noticeRoot has the repository of the caller followed.
-func (d *Daemon) noticeRoot(req memory.RecallRequest, _ *memory.RecallResponse) {
+	d.codeQueries.Answer(req, a)
+	d.codeUsed(a.Items)
 	d.files.See(req.Caller.Dir)
+	d.tellWaiting(req, a) // last: it adds to the text
+	return a, nil
 }
 
 // tellWaiting adds to an answer, once, which files of the caller's repository wait for

@@ -19,14 +19,13 @@ const (
 // endSessions ends the sessions that hooks opened and did not end, until ctx ends: some
 // clients have no event for their end, and none is sent by one that is killed.
 func (d *Daemon) endSessions(ctx context.Context) {
-	ticks := time.NewTicker(endEvery)
-	defer ticks.Stop()
+	ticks := time.Tick(endEvery)
 	waiting := spool.In(d.opts.Config.Paths().Spool)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticks.C:
+		case <-ticks:
 		}
 		if waiting.Waiting() == 0 { // what waits may belong to a session whose client is gone
 			d.endSessionsOnce(ctx, time.Now(), client.Gone)

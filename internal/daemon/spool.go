@@ -20,8 +20,7 @@ const maxAttempts = 300
 // drainSpool records what hooks could not hand over, until ctx ends.
 func (d *Daemon) drainSpool(ctx context.Context) {
 	waiting := spool.In(d.opts.Config.Paths().Spool)
-	ticks := time.NewTicker(drainEvery)
-	defer ticks.Stop()
+	ticks := time.Tick(drainEvery)
 	attempts := 0 // of the first event
 	take := func(text []byte) spool.Verdict {
 		event, err := hook.Decode(text)
@@ -60,7 +59,7 @@ func (d *Daemon) drainSpool(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticks.C:
+		case <-ticks:
 		}
 	}
 }
@@ -68,8 +67,9 @@ func (d *Daemon) drainSpool(ctx context.Context) {
 // hookEvents counts what was not recorded at once; nil if there is nothing.
 func (d *Daemon) hookEvents() *memory.HookEvents {
 	waiting := spool.In(d.opts.Config.Paths().Spool)
-	if e := (memory.HookEvents{Waiting: waiting.Waiting(), Aside: waiting.Aside(), Refused: waiting.Refused()}); e != (memory.HookEvents{}) {
-		return &e
+	e := memory.HookEvents{Waiting: waiting.Waiting(), Aside: waiting.Aside(), Refused: waiting.Refused()}
+	if e == (memory.HookEvents{}) {
+		return nil
 	}
-	return nil
+	return &e
 }

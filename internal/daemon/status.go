@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"runtime/metrics"
 	"slices"
 	"strings"
 
@@ -37,7 +36,7 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 		Data: paths.Data, Socket: paths.Socket, TCP: d.tcp,
 		State: d.state(), StartedAt: d.started.UTC(),
 		Records: d.core.Store.Counts(), Documents: d.core.Indexer.Documents(), Seq: d.core.Store.Seq(),
-		RSSBytes: residentBytes(), LiveBytes: liveBytes(), Goroutines: runtime.NumGoroutine(), DiskBytes: d.core.Store.DiskSize(),
+		RSSBytes: residentBytes(), LiveBytes: int64(heldBytes()), Goroutines: runtime.NumGoroutine(), DiskBytes: d.core.Store.DiskSize(),
 		Projects: repos[:min(len(repos), maxProjects)], ProjectsTotal: len(repos), Collections: d.core.Indexer.Collections(),
 		Notes: slices.Concat(d.notes, d.apart(), d.outdatedSettings()), Damage: d.core.Store.Damage(), Errors: d.errors.Latest(), Adapting: d.adaptation.Running(),
 		Waiting: d.files.Waiting(),
@@ -117,11 +116,4 @@ func (d *Daemon) outdatedSettings() []string {
 		return []string{"changed since the daemon started, and not in force before it is started again ('recalld stop' ends it): " + strings.Join(changed, ", ")}
 	}
 	return nil
-}
-
-// liveBytes is what the last garbage collection found in use on the heap.
-func liveBytes() int64 {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	return int64(live[0].Value.Uint64())
 }

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -12,17 +13,13 @@ import (
 // system would need a hold on its parent, and say nothing on a network drive.
 const vanishEvery = 5 * time.Second
 
-// WatchVanish returns nil when one of the files, the data folder's lock and the
+// watchVanish returns nil when one of the files, the data folder's lock and the
 // socket, is no longer the file that it was at the start: removed, with its
 // folder or alone, or replaced by another. No client can reach the daemon then, and
 // another may own what is there now. It returns ctx's error when that ends
 // first. Ticks are the times to look; nil is every five seconds.
-func WatchVanish(ctx context.Context, paths []string, ticks <-chan time.Time) error {
-	if ticks == nil {
-		t := time.NewTicker(vanishEvery)
-		defer t.Stop()
-		ticks = t.C
-	}
+func watchVanish(ctx context.Context, paths []string, ticks <-chan time.Time) error {
+	ticks = cmp.Or(ticks, time.Tick(vanishEvery))
 	before := make([]fs.FileInfo, len(paths))
 	for i, path := range paths {
 		var err error

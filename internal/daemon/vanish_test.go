@@ -32,7 +32,7 @@ func TestWatchVanish(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ended := make(chan error, 1)
-			go func() { ended <- WatchVanish(ctx, []string{other, path}, ticks) }()
+			go func() { ended <- watchVanish(ctx, []string{other, path}, ticks) }()
 			ticks <- time.Time{}
 			ticks <- time.Time{} // the first look is over: nothing had changed
 			if err := tc.do(dir, path); err != nil {

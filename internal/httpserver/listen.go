@@ -42,7 +42,7 @@ func ListenSocket(path string) (*Socket, error) {
 		return nil, errors.Join(fmt.Errorf("check socket: %w", err), l.Close())
 	}
 	l.SetUnlinkOnClose(false)
-	return &Socket{Listener: ownedBy(l), path: path, own: own}, nil
+	return &Socket{&ownListener{l, os.Getuid(), peerUser, func(error) {}}, path, own}, nil
 }
 
 // Path returns the path of the socket.
@@ -51,7 +51,7 @@ func (s *Socket) Path() string { return s.path }
 // Socket is the daemon's listener. Its file outlives Close, until Remove: it
 // says that the data folder is still held.
 type Socket struct {
-	net.Listener
+	*ownListener
 	path string
 	own  fs.FileInfo
 }

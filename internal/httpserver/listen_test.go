@@ -127,11 +127,11 @@ func TestListenTCP(t *testing.T) {
 
 func TestToken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "token")
-	made, err := LoadToken(path)
+	made, err := loadToken(path)
 	if err != nil || len(made) < minToken {
 		t.Fatalf("made %q, %v", made, err)
 	}
-	if again, err := LoadToken(path); err != nil || again != made {
+	if again, err := loadToken(path); err != nil || again != made {
 		t.Errorf("read %q, %v, want the one that was made, %q", again, err, made)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
@@ -145,7 +145,7 @@ func TestToken(t *testing.T) {
 		if err := os.Chmod(path, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := LoadToken(path); memory.CodeOf(err) != memory.CodeForbidden {
+		if _, err := loadToken(path); memory.CodeOf(err) != memory.CodeForbidden {
 			t.Errorf("readable by others: error %v, want forbidden", err)
 		}
 	}
@@ -154,7 +154,7 @@ func TestToken(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := LoadToken(path); memory.CodeOf(err) != memory.CodeForbidden {
+		if _, err := loadToken(path); memory.CodeOf(err) != memory.CodeForbidden {
 			t.Errorf("%s: error %v, want forbidden", name, err)
 		}
 	}

@@ -3,7 +3,6 @@ package httpserver
 import (
 	"fmt"
 	"net"
-	"os"
 )
 
 // ownListener takes connections of processes of one user only. The mode of the socket and of
@@ -14,7 +13,7 @@ type ownListener struct {
 	uid int
 	// peer is peerUser, but in tests.
 	peer func(*net.UnixConn) (int, error)
-	// refused is told why a connection was closed.
+	// refused is told why a connection was closed. It is set before the first Accept.
 	refused func(error)
 }
 
@@ -35,24 +34,4 @@ func (l *ownListener) Accept() (net.Conn, error) {
 		l.refused(err)
 		_ = conn.Close()
 	}
-}
-
-// onRefused says who is told why a connection was closed. It comes before the first Accept.
-func (s *Socket) onRefused(tell func(error)) {
-	if own, ok := s.Listener.(*ownListener); ok {
-		own.refused = tell
-	}
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func ownedBy(l *net.UnixListener) *ownListener {
-	return &ownListener{l, os.Getuid(), peerUser, func(error) {}}
 }

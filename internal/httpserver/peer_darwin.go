@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"cmp"
 	"net"
 
 	"golang.org/x/sys/unix"
@@ -15,7 +16,7 @@ func peerUser(conn *net.UnixConn) (uid int, err error) {
 	var cred *unix.Xucred
 	failed := raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED) })
 	if failed != nil || err != nil {
-		return 0, firstError(failed, err)
+		return 0, cmp.Or(failed, err)
 	}
 	return int(cred.Uid), nil
 }
@@ -27,5 +28,5 @@ func peerProcess(conn *net.UnixConn) (pid int, err error) {
 		return 0, err
 	}
 	failed := raw.Control(func(fd uintptr) { pid, err = unix.GetsockoptInt(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERPID) })
-	return pid, firstError(failed, err)
+	return pid, cmp.Or(failed, err)
 }

@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"cmp"
 	"net"
 
 	"golang.org/x/sys/unix"
@@ -30,5 +31,5 @@ func peer(conn *net.UnixConn) (cred *unix.Ucred, err error) {
 		return nil, err
 	}
 	failed := raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
-	return cred, firstError(failed, err)
+	return cred, cmp.Or(failed, err)
 }

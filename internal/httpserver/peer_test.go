@@ -17,7 +17,7 @@ func TestPeer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer socket.Close()
-	own := socket.Listener.(*ownListener)
+	own := socket.ownListener
 	var refused []error
 	own.refused = func(err error) { refused = append(refused, err) }
 	real := own.peer

@@ -143,7 +143,7 @@ func (s *Server) Start(e Endpoint) error {
 		ErrorLog:    slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelWarn),
 	}
 	if socket, ok := e.Listener.(*Socket); ok {
-		socket.onRefused(func(err error) { s.opts.Log.Warn("a connection of another user was refused", "error", err) })
+		socket.refused = func(err error) { s.opts.Log.Warn("a connection of another user was refused", "error", err) }
 	}
 	s.servers = append(s.servers, srv)
 	s.serve.Go(func() {

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"os"
-	"runtime"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -16,7 +15,7 @@ func LoadCertificate(certificate, key string) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, memory.Invalid("tcp.key", "a file in PEM", "%v", err)
 	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+	if exposed(info) {
 		return nil, &memory.Error{Code: memory.CodeForbidden, Field: "tcp.key", Limit: "mode 0600",
 			Message: fmt.Sprintf("others can read %s", key), Hint: "chmod 600 it"}
 	}

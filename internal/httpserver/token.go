@@ -23,10 +23,10 @@ const minToken = 16
 // maxTokenFile is the size of the largest token file, in bytes.
 const maxTokenFile = 4 << 10
 
-// LoadToken reads the token of the TCP listener from its file, and makes one
+// loadToken reads the token of the TCP listener from its file, and makes one
 // where there is no file. A file that others can read, or whose token is too
 // short, is CodeForbidden. The caller holds the data folder's lock.
-func LoadToken(path string) (string, error) {
+func loadToken(path string) (string, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return makeToken(path)
@@ -89,9 +89,9 @@ type TokenFile struct {
 	until  time.Time
 }
 
-// OpenToken reads the token of a file, as LoadToken does.
+// OpenToken reads the token of a file, as loadToken does.
 func OpenToken(path string) (*TokenFile, error) {
-	token, err := LoadToken(path)
+	token, err := loadToken(path)
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +105,8 @@ func (f *TokenFile) Tokens() []string {
 	defer f.mu.Unlock()
 	if stamp := [2]string{stampOf(f.path), stampOf(f.path + formerSuffix)}; stamp != f.stamp {
 		f.stamp = stamp
-		if info, err := os.Stat(f.path); err == nil { // LoadToken would make one
-			if token, err := LoadToken(f.path); err == nil {
+		if info, err := os.Stat(f.path); err == nil { // loadToken would make one
+			if token, err := loadToken(f.path); err == nil {
 				f.token = token
 			} else if exposed(info) {
 				f.token = ""
@@ -152,7 +152,7 @@ func readFormer(path string) (token string, until time.Time) {
 // RotateToken makes a new token. The former one is accepted for the time that is given; a
 // daemon that runs takes note at the next request.
 func RotateToken(path string, now time.Time, keep time.Duration) error {
-	former, err := LoadToken(path)
+	former, err := loadToken(path)
 	if err != nil {
 		return err
 	}

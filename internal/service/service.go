@@ -110,7 +110,7 @@ func responseOf[Response any](response any, err error) (*Response, error) {
 	return response.(*Response), nil
 }
 
-// operations is the table, in the order of declaration. Only define adds to it, while
+// operations is the table, in the order of declaration. Only defineForm adds to it, while
 // the package is initialised.
 var operations []*Spec
 
@@ -135,7 +135,11 @@ func define[Request, Response any](s Spec) Operation[Request, Response] {
 // defineForm adds an operation whose requests are read as a Form, which accepts more
 // than the request type does, or requires more.
 func defineForm[Form, Request, Response any](s Spec, request func(Form) (Request, error)) Operation[Request, Response] {
-	s.form = reflect.TypeFor[Form]()
+	s.form, s.request, s.response = reflect.TypeFor[Form](), reflect.TypeFor[Request](), reflect.TypeFor[Response]()
+	s.Method = cmp.Or(s.Method, http.MethodPost)
+	if id, ok := s.request.FieldByName("RequestID"); ok {
+		s.requestID = id.Index
+	}
 	s.decode = func(read func(any) error) (any, error) {
 		var form Form
 		if err := read(&form); err != nil {
@@ -143,7 +147,8 @@ func defineForm[Form, Request, Response any](s Spec, request func(Form) (Request
 		}
 		return request(form)
 	}
-	return Operation[Request, Response]{add(s, reflect.TypeFor[Request](), reflect.TypeFor[Response]())}
+	operations = append(operations, &s)
+	return Operation[Request, Response]{&s}
 }
 
 // defineStream adds an operation that reports progress.
@@ -151,15 +156,6 @@ func defineStream[Request, Progress, Response any](s Spec) Stream[Request, Progr
 	op := define[Request, Response](s)
 	op.progress = reflect.TypeFor[Progress]()
 	return Stream[Request, Progress, Response](op)
-}
-
-func add(s Spec, request, response reflect.Type) *Spec {
-	s.request, s.response, s.Method = request, response, cmp.Or(s.Method, http.MethodPost)
-	if id, ok := request.FieldByName("RequestID"); ok {
-		s.requestID = id.Index
-	}
-	operations = append(operations, &s)
-	return &s
 }
 
 // Decode reads a request strictly; see package strict. Errors that concern all of it

@@ -71,9 +71,9 @@ func (f full) value(typ reflect.Type) reflect.Value {
 		v.Set(reflect.MakeMap(typ))
 		v.SetMapIndex(f.value(typ.Key()), f.value(typ.Elem()))
 	case reflect.Struct:
-		for i := range typ.NumField() {
-			if typ.Field(i).IsExported() {
-				v.Field(i).Set(f.value(typ.Field(i).Type))
+		for field, value := range v.Fields() {
+			if field.IsExported() {
+				value.Set(f.value(field.Type))
 			}
 		}
 	}

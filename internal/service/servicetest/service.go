@@ -4,6 +4,7 @@ package servicetest
 import (
 	"context"
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/recalld/recalld/internal/service"
@@ -39,7 +40,7 @@ var _ service.Service = (*Service)(nil)
 func (s *Service) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]Call(nil), s.calls...)
+	return slices.Clone(s.calls)
 }
 
 // Reports makes progress for Service.Progress.
