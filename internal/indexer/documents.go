@@ -60,16 +60,16 @@ const (
 func (x *Indexer) addRecord(r *memory.Record) uint32 {
 	e := recordOwner(r)
 	e.doc, _ = x.numbers.Number(r.Doc)
-	x.addOwner(e)
-	x.called.put(e.doc, r)
+	x.called.put(x.addOwner(e), e.doc, r)
 	return e.doc
 }
 
-// addOwner adds a record that is searched.
-func (x *Indexer) addOwner(e owner) {
+// addOwner adds a record that is searched, and returns its number.
+func (x *Indexer) addOwner(e owner) uint32 {
 	n := x.owners.add(e)
 	x.reference(e.doc, ref{owner: n})
 	x.sessions.addItem(n, e.doc)
+	return n
 }
 
 func (x *Indexer) dropRecord(r *memory.Record, touched map[uint32]memory.DocID) {
@@ -82,6 +82,7 @@ func (x *Indexer) dropRecord(r *memory.Record, touched map[uint32]memory.DocID) 
 		touched[num] = r.Doc
 	}
 	x.sessions.removeItem(n)
+	x.called.drop(n)
 	x.owners.drop(n)
 }
 
@@ -195,7 +196,6 @@ func (x *Indexer) drop(num uint32) {
 		w.Delete(num)
 	}
 	x.dropParts(num)
-	x.called.drop(num)
 	x.attrs.Delete(num) // before its vectors, see apply
 	x.collections.drop(num)
 	x.mu.Lock()

@@ -105,11 +105,10 @@ type Indexer struct {
 	attrs   index.Attributes
 	numbers index.Numbers
 	parts   parts
-	called  called
 	// selections are the results of Select, until attributes change.
 	selections selections
 
-	// mu guards the fields below, up to fileNames. Every field is an index over the
+	// mu guards the fields below, up to called. Every field is an index over the
 	// owners: a change of an owner updates all of them before mu is released.
 	mu      sync.RWMutex
 	docs    index.Table[document]
@@ -120,6 +119,7 @@ type Indexer struct {
 	owners         owners
 	sessions       sessionIndex
 	fileNames      fileNames
+	called         called
 
 	// listed has a lock of its own.
 	listed recordCache
