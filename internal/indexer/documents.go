@@ -298,6 +298,18 @@ func mark(set *roaring.Bitmap, num uint32, in bool) {
 	}
 }
 
+// Analyze turns a document into the encoded terms that the store keeps: the names that
+// it declares, the words of its text, and the words of the names once more. The name of
+// a piece of code describes it better than its lines do: docs/quality.md has the
+// figures.
+func Analyze(d memory.Document) []byte {
+	text := d.Text
+	if len(d.Defines) > 0 {
+		text += "\n" + strings.Join(d.Defines, "\n")
+	}
+	return lexical.EncodeTerms(lexical.WithNames(lexical.Analyze(text), marked(d)))
+}
+
 // What is stored of a document beside its names, as if it were names. None is one.
 const (
 	markDeclares = "(declares)"
@@ -402,7 +414,7 @@ func (x *Indexer) attributes(refs []ref) (attrs []index.Attr, differ bool) {
 }
 
 // attributes calls fn with the attributes of an owner. Its session is not among them: a
-// text in many sessions would have too many; see owners.ofSession.
+// text in many sessions would have too many; see owners.sessions.
 func (e *owner) attributes(fn func(index.Attr)) {
 	add := func(key, value string) {
 		if value != "" {

@@ -3,7 +3,6 @@ package indexer
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -148,8 +147,8 @@ func (p *parts) within(docs *roaring.Bitmap) *roaring.Bitmap {
 		return p.all.Clone()
 	}
 	out := roaring.New()
-	for it := roaring.And(p.wholes, docs).Iterator(); it.HasNext(); {
-		out.AddMany(p.of[it.Next()])
+	for doc := range roaring.Values(roaring.And(p.wholes, docs)) {
+		out.AddMany(p.of[doc])
 	}
 	return out
 }
@@ -307,7 +306,7 @@ func (x *Indexer) compareParts(fresh *Indexer, bad func(string, ...any)) {
 			return slices.Equal(x.parts.vectors.Vector(a), fresh.parts.vectors.Vector(b))
 		}
 		if !slices.EqualFunc(have, want, same) {
-			bad("document %s: its parts differ: %s", memory.DocID(id), fmt.Sprint(len(have), len(want)))
+			bad("document %s: its %d parts differ from the %d that it should have", memory.DocID(id), len(have), len(want))
 		}
 	}
 }

@@ -61,7 +61,7 @@ func (x *Indexer) Save(ctx context.Context) error {
 // SaveDue reports whether the indexes should be saved: they are large, and what is saved is
 // missing or old.
 func (x *Indexer) SaveDue() bool {
-	if !x.ready() || x.Documents() < x.opts.SaveFrom {
+	if !x.Loaded() || x.Documents() < x.opts.SaveFrom {
 		return false
 	}
 	old := max(leastUnsaved, int64(x.Documents()/unsavedShare))
