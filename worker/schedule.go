@@ -372,9 +372,9 @@ func (s *Schedule) Dead() []Job {
 	return letters
 }
 
-// NextDue returns the end of the first pause that ends after the last Lease, or
+// nextDue returns the end of the first pause that ends after the last Lease, or
 // the zero time. It may be past.
-func (s *Schedule) NextDue() time.Time {
+func (s *Schedule) nextDue() time.Time {
 	var due time.Time
 	for e := range s.leasable {
 		t := e.job.NotBefore
@@ -385,10 +385,10 @@ func (s *Schedule) NextDue() time.Time {
 	return due
 }
 
-// Wait returns the time until NextDue, negative if no job pauses: what
+// Wait returns the time until the next pause ends, negative if no job pauses: what
 // Queue.Changed returns.
 func (s *Schedule) Wait(now time.Time) time.Duration {
-	due := s.NextDue()
+	due := s.nextDue()
 	if due.IsZero() {
 		return never
 	}

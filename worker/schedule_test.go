@@ -181,8 +181,8 @@ func (sim *simulation) check() {
 		}
 	}
 	sim.compare("the disk", nil, nil, sim.disk, want)
-	if due, want := sim.s.NextDue(), sim.m.nextDue(sim.s.looked); !due.Equal(want) {
-		sim.t.Fatalf("NextDue = %v, want %v", due, want)
+	if due, want := sim.s.nextDue(), sim.m.nextDue(sim.s.looked); !due.Equal(want) {
+		sim.t.Fatalf("nextDue = %v, want %v", due, want)
 	}
 }
 
