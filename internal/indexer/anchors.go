@@ -49,8 +49,8 @@ type ranked struct {
 	created int64
 }
 
-// OrderedIDs returns the ids of a selection's records in an order, those of one rank the
-// newest first: at most so many after those that are skipped. Total counts them all. A page
+// OrderedIDs returns a page of the ids of a selection's records: it skips some and returns
+// at most `most`. Records of one rank come newest first. Total counts all of them. A page
 // costs a walk over the project's records, and no sorting of them.
 func (x *Indexer) OrderedIDs(sel memory.Selection, order memory.LessonOrder, skip, most int) (ids []string, total int) {
 	var found []ranked

@@ -11,7 +11,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// The methods of this file return nothing until Load has ended; State tells.
+// The methods that list sessions and their steps return nothing until Load has ended; see
+// Loaded.
 
 // Sessions returns the sessions of a project that a filter chooses, newest first by
 // CreatedAt, then by id. They have no Build, Launch and Extra, and the caller must not

@@ -91,7 +91,8 @@ func (x *Indexer) dropParts(doc uint32) {
 	}
 }
 
-// dropStaleParts removes the parts of a document that is neither any more.
+// dropStaleParts removes the parts of a document that is no reference or session summary any
+// more.
 func (x *Indexer) dropStaleParts(doc uint32) {
 	if !x.parts.has(doc) {
 		return

@@ -224,8 +224,8 @@ func (r *restored) wait() {
 	}
 }
 
-// held describes what was restored to the store, nil if nothing was. It is called after all
-// records and files.
+// held tells the store what was restored, nil for nothing. It is called after all records and
+// files.
 func (r *restored) held() *memory.Held {
 	r.wait()
 	if r == nil {
