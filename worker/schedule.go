@@ -75,6 +75,9 @@ type Schedule struct {
 	before map[*entry]entry
 	drops  []string
 	dirty  []*entry // changed since the last Pending
+	// restored has the entries that Restore changed, each with its state on disk, until that
+	// change is written.
+	restored map[*entry]state
 }
 
 // entry is a job and its state. Of one kind and key there is at most one entry
@@ -103,7 +106,7 @@ func NewSchedule(opts ScheduleOptions) (*Schedule, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	return &Schedule{opts: opts, served: map[string]uint64{}, dropped: map[string]int{}, before: map[*entry]entry{}}, nil
+	return &Schedule{opts: opts, served: map[string]uint64{}, dropped: map[string]int{}, before: map[*entry]entry{}, restored: map[*entry]state{}}, nil
 }
 
 // set changes an entry; every change goes through it.
