@@ -9,8 +9,8 @@ import (
 
 // Ahead yields what seq yields, in its order, and lets seq go on in a goroutine meanwhile:
 // reading is often half of the work. Values are passed on in batches of a size, since waking
-// a goroutine for each small one costs more than it gains. No more of
-// them are ready than waiting says, beside the one that is made and the one in use.
+// a goroutine for each value costs more than it gains. At most `waiting` batches are ready,
+// beside the one that is made and the one in use.
 //
 // The goroutine ends before the loop over Ahead does. If seq panics, so does the loop, whose
 // caller may recover; what seq yielded for an unfinished batch is lost then.

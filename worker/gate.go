@@ -85,31 +85,29 @@ func (g *Gate) Do(ctx context.Context, work func() error) error {
 		return work()
 	}
 	for {
-		room, wait := g.enter(time.Now())
+		room, wait := g.enter()
 		if room == nil {
 			break
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-room:
-		case <-timer.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
 		}
-		timer.Stop()
 	}
 	defer g.leave()
 	return work()
 }
 
 // enter lets a piece start, or returns the channel to wait for and the longest wait.
-func (g *Gate) enter(now time.Time) (room <-chan struct{}, wait time.Duration) {
+func (g *Gate) enter() (room <-chan struct{}, wait time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.Hold != nil && g.Hold() {
 		return g.room, holdFor
 	}
+	now := time.Now()
 	most, wait := runtime.GOMAXPROCS(0), time.Duration(0)
 	if g.asking > 0 || now.Sub(g.asked) < linger {
 		most, wait = max(most-1, 1), spacing-now.Sub(g.began)

@@ -3,6 +3,7 @@ package worker
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -59,17 +60,26 @@ func (s *Schedule) Accept() {
 	for _, kind := range s.drops {
 		s.dropped[kind]++
 	}
+	maps.DeleteFunc(s.restored, func(e *entry, _ state) bool { return !e.dirty })
 	s.begin()
 }
 
 // Revert undoes everything since the last Accept or Revert, because it could
-// not be written. Only the turn of a group that was served stays.
+// not be written. Only the turn of a group that was served stays. What Restore
+// changed also stays, and is pending again.
 func (s *Schedule) Revert() {
 	for e, was := range s.before {
 		*e = was
 		e.stored, e.dirty = was.state, false
 	}
 	s.dirty = slices.DeleteFunc(s.dirty, func(e *entry) bool { return !e.dirty })
+	for e, onDisk := range s.restored {
+		e.stored = onDisk
+		if !e.dirty {
+			e.dirty = true
+			s.dirty = append(s.dirty, e)
+		}
+	}
 	s.news = true
 	s.begin()
 }
@@ -133,6 +143,9 @@ func (s *Schedule) Restore(jobs, letters []Job) error {
 		} else if job.Key != "" {
 			seen[name{job.Kind, job.Key}] = e
 		}
+	}
+	for e, was := range s.before {
+		s.restored[e] = was.stored
 	}
 	s.begin()
 	return nil

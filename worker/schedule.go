@@ -75,6 +75,9 @@ type Schedule struct {
 	before map[*entry]entry
 	drops  []string
 	dirty  []*entry // changed since the last Pending
+	// restored has the entries that Restore changed, each with its state on disk, until that
+	// change is written.
+	restored map[*entry]state
 }
 
 // entry is a job and its state. Of one kind and key there is at most one entry
@@ -103,7 +106,7 @@ func NewSchedule(opts ScheduleOptions) (*Schedule, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	return &Schedule{opts: opts, served: map[string]uint64{}, dropped: map[string]int{}, before: map[*entry]entry{}}, nil
+	return &Schedule{opts: opts, served: map[string]uint64{}, dropped: map[string]int{}, before: map[*entry]entry{}, restored: map[*entry]state{}}, nil
 }
 
 // set changes an entry; every change goes through it.
@@ -372,9 +375,9 @@ func (s *Schedule) Dead() []Job {
 	return letters
 }
 
-// NextDue returns the end of the first pause that ends after the last Lease, or
+// nextDue returns the end of the first pause that ends after the last Lease, or
 // the zero time. It may be past.
-func (s *Schedule) NextDue() time.Time {
+func (s *Schedule) nextDue() time.Time {
 	var due time.Time
 	for e := range s.leasable {
 		t := e.job.NotBefore
@@ -385,10 +388,10 @@ func (s *Schedule) NextDue() time.Time {
 	return due
 }
 
-// Wait returns the time until NextDue, negative if no job pauses: what
+// Wait returns the time until the next pause ends, negative if no job pauses: what
 // Queue.Changed returns.
 func (s *Schedule) Wait(now time.Time) time.Duration {
-	due := s.NextDue()
+	due := s.nextDue()
 	if due.IsZero() {
 		return never
 	}

@@ -181,8 +181,44 @@ func (sim *simulation) check() {
 		}
 	}
 	sim.compare("the disk", nil, nil, sim.disk, want)
-	if due, want := sim.s.NextDue(), sim.m.nextDue(sim.s.looked); !due.Equal(want) {
-		sim.t.Fatalf("NextDue = %v, want %v", due, want)
+	if due, want := sim.s.nextDue(), sim.m.nextDue(sim.s.looked); !due.Equal(want) {
+		sim.t.Fatalf("nextDue = %v, want %v", due, want)
+	}
+}
+
+// TestRestoreOutlivesARevert: what Restore changed stays pending until it is written, also if
+// a write with it fails.
+func TestRestoreOutlivesARevert(t *testing.T) {
+	for name, pendingFirst := range map[string]bool{"changed, then pending": false, "pending, then changed": true} {
+		t.Run(name, func(t *testing.T) {
+			d := newDisk()
+			d.write([]Change{
+				{PutJob, Job{ID: spell(1), Kind: "work", Key: "k", Attempt: 1}}, // ran
+				{PutJob, Job{ID: spell(2), Kind: "work", Key: "k"}},             // waited for it
+				{PutJob, Job{ID: spell(3), Kind: "work", Key: "poison", Attempt: 3}},
+			})
+			s := d.restore(t, ScheduleOptions{MaxAttempts: 3})
+			if pendingFirst {
+				s.Pending()
+			}
+			if _, err := s.Lease(time.Unix(1, 0), []string{"work"}); err != nil {
+				t.Fatalf("Lease: %v", err)
+			}
+			if err := s.Requeue(spell(3)); err != nil {
+				t.Fatalf("Requeue: %v", err)
+			}
+			s.Pending() // cannot be written
+			s.Revert()
+			d.write(s.Pending())
+			s.Accept()
+			if len(d.jobs) != 1 || len(d.dead) != 1 {
+				t.Errorf("the disk has the jobs %v and the dead letters %v, want the first job and a letter", d.jobs, d.dead)
+			}
+			s.Revert()
+			if pending := s.Pending(); len(pending) > 0 {
+				t.Errorf("%d changes are pending after they were written", len(pending))
+			}
+		})
 	}
 }
 

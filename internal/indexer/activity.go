@@ -43,8 +43,8 @@ type MapPoint struct {
 	Vector  []float32
 }
 
-// MapPoints returns the records that are recalled and have a built-in vector, in the order in
-// which they are held, which the same commits make the same.
+// MapPoints returns the records that are recalled and have a built-in vector. The same
+// commits give them the same order.
 func (x *Indexer) MapPoints() []MapPoint {
 	all := x.collections.list()
 	if len(all) == 0 {

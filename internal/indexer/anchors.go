@@ -31,7 +31,7 @@ func (x *Indexer) RecordCount(sel memory.Selection) (n int) {
 func (x *Indexer) selectedRecords(sel *memory.Selection) iter.Seq[uint32] {
 	all := x.owners.allRecords()
 	if sel.Project != "" && sel.Also == "" && !sel.AllLessons {
-		all = x.owners.ofProject(sel.Project)
+		all = x.owners.projects.of(sel.Project)
 	}
 	return func(yield func(uint32) bool) {
 		for n := range all {
@@ -49,8 +49,8 @@ type ranked struct {
 	created int64
 }
 
-// OrderedIDs returns the ids of a selection's records in an order, those of one rank the
-// newest first: at most so many after those that are skipped. Total counts them all. A page
+// OrderedIDs returns a page of the ids of a selection's records: it skips some and returns
+// at most `most`. Records of one rank come newest first. Total counts all of them. A page
 // costs a walk over the project's records, and no sorting of them.
 func (x *Indexer) OrderedIDs(sel memory.Selection, order memory.LessonOrder, skip, most int) (ids []string, total int) {
 	var found []ranked
@@ -61,12 +61,11 @@ func (x *Indexer) OrderedIDs(sel memory.Selection, order memory.LessonOrder, ski
 		found = append(found, ranked{n, rankIn(e, order), e.created})
 	}
 	compare := func(a, b ranked) int {
-		if c := cmp.Compare(b.rank, a.rank); c != 0 {
-			return c
+		byTime := cmp.Compare(b.created, a.created)
+		if order == memory.OldestFirst {
+			byTime = -byTime
 		}
-		if c := cmp.Compare(b.created, a.created); c != 0 && order == memory.OldestFirst {
-			return -c
-		} else if c != 0 {
+		if c := cmp.Or(cmp.Compare(b.rank, a.rank), byTime); c != 0 {
 			return c
 		}
 		return strings.Compare(x.owners.all[a.n].id, x.owners.all[b.n].id)

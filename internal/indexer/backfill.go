@@ -30,13 +30,13 @@ type embedPayload struct {
 	Collection string `json:"space"`
 }
 
-func embedJob(s *collection) (worker.Job, error) {
+func embedJob(s *collection) worker.Job {
 	kind := EmbedBuiltinJob
 	if s.background {
 		kind = EmbedJob
 	}
-	payload, err := json.Marshal(embedPayload{s.name})
-	return worker.Job{Kind: kind, Key: s.name, Payload: payload}, err
+	payload, _ := json.Marshal(embedPayload{s.name}) // a text can always be encoded
+	return worker.Job{Kind: kind, Key: s.name, Payload: payload}
 }
 
 // Follow returns the jobs that follow from a change. New documents start a backfill of
@@ -85,11 +85,8 @@ func (x *Indexer) BackfillJobs() []worker.Job {
 func (x *Indexer) jobsFor(wanted func(*collection) bool) []worker.Job {
 	var jobs []worker.Job
 	for _, s := range x.collections.list() {
-		if !wanted(s) {
-			continue
-		}
-		if job, err := embedJob(s); err == nil {
-			jobs = append(jobs, job)
+		if wanted(s) {
+			jobs = append(jobs, embedJob(s))
 		}
 	}
 	return jobs
@@ -131,19 +128,14 @@ func (x *Indexer) Embed(ctx context.Context, job worker.Job) error {
 // missing returns the next batch of documents to embed.
 func (x *Indexer) missing(s *collection) []uint32 {
 	done := s.embeddedOrSkipped()
-	for _, kinds := range [][]string{
-		{string(memory.Lesson)}, {string(memory.Step)}, listedKindNames(), nil,
-	} {
+	for _, kinds := range [][]memory.Kind{{memory.Lesson}, {memory.Step}, listedKinds, nil} {
 		var clauses []index.Clause
 		if kinds != nil {
-			clauses = append(clauses, index.Clause{Key: attrKind, Values: kinds})
+			clauses = append(clauses, index.Clause{Key: attrKind, Values: kindNames(kinds)})
 		}
 		if left := roaring.AndNot(x.attrs.Match(clauses...), done); !left.IsEmpty() {
-			batch := make([]uint32, 0, x.opts.EmbedBatch)
-			for it := left.Iterator(); it.HasNext() && len(batch) < cap(batch); {
-				batch = append(batch, it.Next())
-			}
-			return batch
+			batch := make([]uint32, x.opts.EmbedBatch)
+			return batch[:left.ManyIterator().NextMany(batch)]
 		}
 	}
 	return nil

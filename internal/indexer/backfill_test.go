@@ -258,10 +258,7 @@ func TestEmbedWaitsForLoad(t *testing.T) {
 	fake := &embeddertest.Fake{}
 	r := newRig(t, fake)
 	rememberMany(r, 3)
-	job, err := embedJob(r.index.collections.find(r.attach()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := embedJob(r.index.collections.find(r.attach()))
 	r.mustFill()
 	if err := r.store.Close(); err != nil {
 		t.Fatal(err)

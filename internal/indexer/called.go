@@ -5,19 +5,24 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// called are the names of documents that are not code: of the file, tool or page that the
+// called are the names of records that are not code: of the file, tool or page that the
 // title names, and of what the text declares. Names are folded, see memory.FoldName. They
-// are derived from records and kept in memory only.
+// are kept in memory only. The caller locks.
 type called struct {
-	mu    sync.RWMutex // guards the fields below
-	docs  map[calledName][]memory.NamedDoc
-	names map[uint32][]calledName // of a document
+	docs  map[calledName][]calledDoc
+	names map[uint32][]calledName // of a record, by its number
+}
+
+// calledDoc is the document of a record with a name. Records of several projects may have
+// the same document.
+type calledDoc struct {
+	memory.NamedDoc
+	record uint32
 }
 
 type calledName struct {
@@ -26,7 +31,7 @@ type calledName struct {
 }
 
 const (
-	// maxDeclared bounds the declared names of one document.
+	// maxDeclared bounds the declared names of one record.
 	maxDeclared = 100
 	// maxTitleWords is how many words a title may have to be a name; longer ones are
 	// sentences.
@@ -35,11 +40,11 @@ const (
 )
 
 func newCalled() called {
-	return called{docs: map[calledName][]memory.NamedDoc{}, names: map[uint32][]calledName{}}
+	return called{docs: map[calledName][]calledDoc{}, names: map[uint32][]calledName{}}
 }
 
-// put replaces the names of a record's document.
-func (c *called) put(doc uint32, r *memory.Record) {
+// put adds the names of a record with a number and a document.
+func (c *called) put(n, doc uint32, r *memory.Record) {
 	title, further := "", false
 	switch {
 	case r.Reference != nil:
@@ -49,50 +54,46 @@ func (c *called) put(doc uint32, r *memory.Record) {
 	default:
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.dropLocked(doc)
 	add := func(text string, inTitle bool) {
 		folded := memory.FoldName(text)
 		key := calledName{nameOf(r.Project), folded}
-		if len(folded) < leastCalled || slices.Contains(c.names[doc], key) {
+		if len(folded) < leastCalled || slices.Contains(c.names[n], key) {
 			return
 		}
-		c.names[doc] = append(c.names[doc], key)
-		c.docs[key] = append(c.docs[key], memory.NamedDoc{Doc: doc, Title: inTitle, Further: further})
+		c.names[n] = append(c.names[n], key)
+		c.docs[key] = append(c.docs[key], calledDoc{memory.NamedDoc{Doc: doc, Title: inTitle, Further: further}, n})
 	}
-	for _, n := range titleNames(title) {
-		add(n, true)
+	for _, text := range titleNames(title) {
+		add(text, true)
 	}
 	if r.Reference != nil {
-		for _, n := range declaredNames(r.Text) {
-			add(n, false)
+		for _, text := range declaredNames(r.Text) {
+			add(text, false)
 		}
 	}
 }
 
-func (c *called) drop(doc uint32) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.dropLocked(doc)
-}
-
-func (c *called) dropLocked(doc uint32) {
-	for _, key := range c.names[doc] {
-		left := slices.DeleteFunc(c.docs[key], func(n memory.NamedDoc) bool { return n.Doc == doc })
+func (c *called) drop(n uint32) {
+	for _, key := range c.names[n] {
+		left := slices.DeleteFunc(c.docs[key], func(d calledDoc) bool { return d.record == n })
 		if c.docs[key] = left; len(left) == 0 {
 			delete(c.docs, key)
 		}
 	}
-	delete(c.names, doc)
+	delete(c.names, n)
 }
 
-// Called returns the documents of a project that have a name, given folded. Code has
-// Definitions.
+// Called returns the documents of a project that have a name, given folded, each once. Code
+// has Definitions.
 func (x *Indexer) Called(folded, project string) []memory.NamedDoc {
-	x.called.mu.RLock()
-	defer x.called.mu.RUnlock()
-	return slices.Clone(x.called.docs[calledName{nameOf(project), folded}])
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	var docs []memory.NamedDoc
+	for _, d := range x.called.docs[calledName{nameOf(project), folded}] {
+		docs = append(docs, d.NamedDoc)
+	}
+	slices.SortStableFunc(docs, func(a, b memory.NamedDoc) int { return cmp.Compare(a.Doc, b.Doc) })
+	return slices.CompactFunc(docs, func(a, b memory.NamedDoc) bool { return a.Doc == b.Doc })
 }
 
 // titleNames returns the names in a title: of a short one all its words together, of a path
@@ -173,16 +174,16 @@ func firstName(text string) string {
 	return text[:end]
 }
 
-// compare reports names that differ from those of indexes that were just loaded.
+// compareCalled reports names that differ from those of indexes that were just loaded.
 func (x *Indexer) compareCalled(fresh *Indexer, bad func(string, ...any)) {
+	if a, b := len(x.called.names), len(fresh.called.names); a != b {
+		bad("%d records have names, should be %d", a, b)
+	}
 	for theirs, want := range fresh.called.names {
-		id, _ := fresh.numbers.ID(theirs)
-		ours, _ := x.numbers.Lookup(id)
-		order := func(a, b calledName) int {
-			return cmp.Or(cmp.Compare(a.project.Value(), b.project.Value()), cmp.Compare(a.folded, b.folded))
-		}
-		if have := x.called.names[ours]; !slices.Equal(slices.SortedFunc(slices.Values(have), order), slices.SortedFunc(slices.Values(want), order)) {
-			bad("document %s: its names differ", memory.DocID(id))
+		id := fresh.owners.all[theirs].id
+		ours, held := x.owners.record(id)
+		if !held || !slices.Equal(x.called.names[ours], want) {
+			bad("record %s: its names differ", id)
 		}
 	}
 }

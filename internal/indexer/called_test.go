@@ -35,11 +35,7 @@ func TestDeclaredNames(t *testing.T) {
 // TestNamesFollowTheirDocument takes names through writes, removal and a restart.
 func TestNamesFollowTheirDocument(t *testing.T) {
 	r := newRig(t, nil)
-	reference := func(id, title, text string) memory.Record {
-		x := lesson(id, "p", title+"\n"+text)
-		x.Kind, x.Event, x.Reference = memory.Reference, nil, &memory.RefContent{Name: id, Title: title}
-		return x
-	}
+	reference := func(id, title, text string) memory.Record { return referenceIn("p", id, title, text) }
 	found := func(name string, want int) {
 		t.Helper()
 		if got := len(r.index.Called(memory.FoldName(name), "p")); got != want {
@@ -61,4 +57,38 @@ func TestNamesFollowTheirDocument(t *testing.T) {
 	r.commit(memory.Batch{DropRecords: []string{"a", "b"}})
 	found("query", 0)
 	found("runAll", 0)
+}
+
+// TestNamesOfASharedText: several records may have one text, also in several projects. Each
+// gives it its names, and takes only these away.
+func TestNamesOfASharedText(t *testing.T) {
+	r := newRig(t, nil)
+	found := func(p, q int) {
+		t.Helper()
+		for project, want := range map[string]int{"p": p, "q": q} {
+			for _, name := range []string{"query", "runAll"} {
+				if got := r.index.Called(memory.FoldName(name), project); len(got) != want {
+					t.Errorf("in project %s %d documents are called %s, want %d", project, len(got), name, want)
+				}
+			}
+		}
+	}
+	for _, of := range []struct{ project, id string }{{"p", "a"}, {"q", "b"}, {"p", "c"}} {
+		r.remember(referenceIn(of.project, of.id, "db/query.py", "def run_all():"))
+	}
+	found(1, 1)
+	r.check()
+	r.commit(memory.Batch{DropRecords: []string{"a"}})
+	found(1, 1)
+	r.commit(memory.Batch{DropRecords: []string{"c"}})
+	found(0, 1)
+	r.check()
+	r.reopen()
+	found(0, 1)
+}
+
+func referenceIn(project, id, title, text string) memory.Record {
+	x := lesson(id, project, title+"\n"+text)
+	x.Kind, x.Event, x.Reference = memory.Reference, nil, &memory.RefContent{Name: id, Title: title}
+	return x
 }

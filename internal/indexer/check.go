@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/recalld/recalld/index/lexical"
+	"github.com/RoaringBitmap/roaring/v2"
+
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -38,9 +38,7 @@ func (x *Indexer) Check(ctx context.Context) error {
 			bad("%d documents are searched by %s, the store has %d", a, w.Name(), b)
 		}
 	}
-	all := fresh.attrs.Match()
-	for it := all.Iterator(); it.HasNext(); {
-		theirs := it.Next()
+	for theirs := range roaring.Values(fresh.attrs.Match()) {
 		id, _ := fresh.numbers.ID(theirs)
 		ours, ok := x.numbers.Lookup(id)
 		if !ok {
@@ -74,13 +72,16 @@ func sameOwner(a, b *owner) bool {
 		x.details, x.doc = nil, 0
 		return x
 	}
-	rate := func(e *owner) memory.Rate {
-		if e.rate == nil {
-			return memory.Rate{}
-		}
-		return *e.rate
+	return plainly(a) == plainly(b) && a.turn == b.turn && slices.Equal(a.tags, b.tags) && slices.Equal(a.fingerprints, b.fingerprints) &&
+		valueOf(a.rate) == valueOf(b.rate)
+}
+
+// valueOf returns what a pointer leads to, the zero value for nil.
+func valueOf[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
 	}
-	return plainly(a) == plainly(b) && a.turn == b.turn && slices.Equal(a.tags, b.tags) && slices.Equal(a.fingerprints, b.fingerprints) && rate(a) == rate(b)
+	return v
 }
 
 // compare reports where the session index differs from one that was just loaded.
@@ -119,14 +120,8 @@ func (s *sessionIndex) compare(fresh *sessionIndex, bad func(string, ...any)) {
 // sameSession compares what the session index keeps of two sessions. A stored session
 // has no empty lists and no monotonic clock; one just written may have both.
 func sameSession(a, b *memory.Session) bool {
-	git := func(x *memory.Session) memory.Git {
-		if x.Git == nil {
-			return memory.Git{}
-		}
-		return *x.Git
-	}
 	return a.Key() == b.Key() && a.Client == b.Client && a.CreatedAt.Equal(b.CreatedAt) && a.EndedAt.Equal(b.EndedAt) &&
-		a.Goal == b.Goal && slices.Equal(a.FlowTags, b.FlowTags) && slices.Equal(a.Tags, b.Tags) && git(a) == git(b) &&
+		a.Goal == b.Goal && slices.Equal(a.FlowTags, b.FlowTags) && slices.Equal(a.Tags, b.Tags) && valueOf(a.Git) == valueOf(b.Git) &&
 		a.Screenshots == b.Screenshots && a.Bare == b.Bare
 }
 
@@ -184,7 +179,7 @@ func (x *Indexer) compareSessions(fresh *Indexer, bad func(string, ...any)) {
 		bad("%d sessions have records, the store has %d", a, b)
 	}
 	ids := func(x *Indexer, session string) (ids []string) {
-		for n := range x.owners.ofSession(session) {
+		for n := range x.owners.sessions.of(session) {
 			e := &x.owners.all[n]
 			doc, _ := x.numbers.ID(e.doc)
 			ids = append(ids, e.id+" of "+memory.DocID(doc).String())
@@ -212,16 +207,4 @@ func (x *Indexer) refIDs(d *document) []string {
 	}
 	slices.Sort(ids)
 	return ids
-}
-
-// Analyze turns a document into the encoded terms that the store keeps: the names that
-// it declares, the words of its text, and the words of the names once more. The name of
-// a piece of code describes it better than its lines do: docs/quality.md has the
-// figures.
-func Analyze(d memory.Document) []byte {
-	text := d.Text
-	if len(d.Defines) > 0 {
-		text += "\n" + strings.Join(d.Defines, "\n")
-	}
-	return lexical.EncodeTerms(lexical.WithNames(lexical.Analyze(text), marked(d)))
 }

@@ -38,6 +38,13 @@ func (x *Indexer) Expect(model string, e embedder.Embedder) {
 	x.collections.models[model] = e
 }
 
+// expected returns an expected background model, nil if it is not expected.
+func (s *collections) expected(model string) embedder.Embedder {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.models[model]
+}
+
 // Attach connects an expected model: it opens the model's collection, new or stored,
 // and drops the collections of other weights of the same name. It returns the name of
 // the collection, or the error of embedder.Embedder.Model. It waits for the end of
@@ -52,9 +59,7 @@ func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 	if err := x.untilReady(ctx); err != nil {
 		return "", err
 	}
-	x.collections.mu.RLock()
-	e := x.collections.models[model]
-	x.collections.mu.RUnlock()
+	e := x.collections.expected(model)
 	if e == nil {
 		return "", memory.Errorf(memory.CodeNotFound, "model %s is not expected", model)
 	}
@@ -106,10 +111,7 @@ func (x *Indexer) openCollections(ctx context.Context) error {
 	}
 	for _, name := range x.store.Collections() {
 		model, _, _ := strings.Cut(name, "@")
-		x.collections.mu.RLock()
-		e, expected := x.collections.models[model]
-		x.collections.mu.RUnlock()
-		if expected {
+		if e := x.collections.expected(model); e != nil {
 			if err := x.open(ctx, name, e, true); err != nil {
 				return err
 			}
@@ -303,26 +305,19 @@ func (x *Indexer) Sources() []index.Source {
 	}
 	for _, s := range x.collections.list() {
 		src := index.Source{Name: s.retriever.Name(), Retriever: s.retriever, Collection: s.name}
-		src.Missing, src.Degraded = x.missingFrom(s)
+		_, waiting, err := s.progress(x.attrs.Len())
+		if err != nil { // its model could not be reached
+			src.Degraded = embedder.Reason(err)
+		}
+		if waiting > 0 {
+			src.Missing = roaring.AndNot(x.attrs.Match(), s.embeddedOrSkipped())
+		}
 		sources = append(sources, src)
 	}
-	if !x.ready() {
+	if !x.Loaded() {
 		for i := range sources {
 			sources[i].Retriever, sources[i].Degraded = nil, string(Loading)
 		}
 	}
 	return sources
-}
-
-// missingFrom returns the documents that wait for a collection, nil if none does, and
-// why its model could not be reached, empty if it could.
-func (x *Indexer) missingFrom(s *collection) (missing *roaring.Bitmap, degraded string) {
-	_, waiting, err := s.progress(x.attrs.Len())
-	if err != nil {
-		degraded = embedder.Reason(err)
-	}
-	if waiting > 0 {
-		missing = roaring.AndNot(x.attrs.Match(), s.embeddedOrSkipped())
-	}
-	return missing, degraded
 }

@@ -46,10 +46,15 @@ func (x *Indexer) Definitions(name memory.Name, sel memory.Selection) []memory.D
 			continue
 		}
 		if name.In != "" {
-			elsewhere := func(c memory.Candidate) bool { return !inModule(c.File.Path, name.In) }
-			slices.SortStableFunc(def.Places, func(a, b memory.Candidate) int { return order(elsewhere(a), elsewhere(b)) })
+			elsewhere := func(c memory.Candidate) int {
+				if inModule(c.File.Path, name.In) {
+					return 0
+				}
+				return 1
+			}
+			slices.SortStableFunc(def.Places, func(a, b memory.Candidate) int { return elsewhere(a) - elsewhere(b) })
 			_, typed := slices.BinarySearch(inType, doc)
-			def.Within = typed || !elsewhere(def.Places[0])
+			def.Within = typed || elsewhere(def.Places[0]) == 0
 		}
 		defs = append(defs, def)
 	}
@@ -90,15 +95,4 @@ func inModule(p, name string) bool {
 		}
 	}
 	return false
-}
-
-// order sorts false first.
-func order(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }

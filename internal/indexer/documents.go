@@ -60,16 +60,16 @@ const (
 func (x *Indexer) addRecord(r *memory.Record) uint32 {
 	e := recordOwner(r)
 	e.doc, _ = x.numbers.Number(r.Doc)
-	x.addOwner(e)
-	x.called.put(e.doc, r)
+	x.called.put(x.addOwner(e), e.doc, r)
 	return e.doc
 }
 
-// addOwner adds a record that is searched.
-func (x *Indexer) addOwner(e owner) {
+// addOwner adds a record that is searched, and returns its number.
+func (x *Indexer) addOwner(e owner) uint32 {
 	n := x.owners.add(e)
 	x.reference(e.doc, ref{owner: n})
 	x.sessions.addItem(n, e.doc)
+	return n
 }
 
 func (x *Indexer) dropRecord(r *memory.Record, touched map[uint32]memory.DocID) {
@@ -82,6 +82,7 @@ func (x *Indexer) dropRecord(r *memory.Record, touched map[uint32]memory.DocID) 
 		touched[num] = r.Doc
 	}
 	x.sessions.removeItem(n)
+	x.called.drop(n)
 	x.owners.drop(n)
 }
 
@@ -195,7 +196,6 @@ func (x *Indexer) drop(num uint32) {
 		w.Delete(num)
 	}
 	x.dropParts(num)
-	x.called.drop(num)
 	x.attrs.Delete(num) // before its vectors, see apply
 	x.collections.drop(num)
 	x.mu.Lock()
@@ -296,6 +296,18 @@ func mark(set *roaring.Bitmap, num uint32, in bool) {
 	} else {
 		set.Remove(num)
 	}
+}
+
+// Analyze turns a document into the encoded terms that the store keeps: the names that
+// it declares, the words of its text, and the words of the names once more. The name of
+// a piece of code describes it better than its lines do: docs/quality.md has the
+// figures.
+func Analyze(d memory.Document) []byte {
+	text := d.Text
+	if len(d.Defines) > 0 {
+		text += "\n" + strings.Join(d.Defines, "\n")
+	}
+	return lexical.EncodeTerms(lexical.WithNames(lexical.Analyze(text), marked(d)))
 }
 
 // What is stored of a document beside its names, as if it were names. None is one.
@@ -402,7 +414,7 @@ func (x *Indexer) attributes(refs []ref) (attrs []index.Attr, differ bool) {
 }
 
 // attributes calls fn with the attributes of an owner. Its session is not among them: a
-// text in many sessions would have too many; see owners.ofSession.
+// text in many sessions would have too many; see owners.sessions.
 func (e *owner) attributes(fn func(index.Attr)) {
 	add := func(key, value string) {
 		if value != "" {

@@ -5,17 +5,20 @@ import (
 	"container/heap"
 	"slices"
 
+	"github.com/RoaringBitmap/roaring/v2"
+
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// The methods of this file return nothing until Load has ended; State tells.
+// The methods that list sessions and their steps return nothing until Load has ended; see
+// Loaded.
 
 // Sessions returns the sessions of a project that a filter chooses, newest first by
 // CreatedAt, then by id. They have no Build, Launch and Extra, and the caller must not
 // change what they point to. The zero filter also chooses bare sessions.
 func (x *Indexer) Sessions(project string, f memory.SessionFilter) []memory.Session {
-	if project == "" || !x.ready() {
+	if project == "" || !x.Loaded() {
 		return nil
 	}
 	x.mu.RLock()
@@ -32,7 +35,7 @@ func (x *Indexer) Sessions(project string, f memory.SessionFilter) []memory.Sess
 // Session returns a session as Sessions does, the number of its steps, and whether it
 // exists.
 func (x *Indexer) Session(project, id string) (memory.Session, int, bool) {
-	if !x.ready() {
+	if !x.Loaded() {
 		return memory.Session{}, 0, false
 	}
 	x.mu.RLock()
@@ -46,7 +49,7 @@ func (x *Indexer) Session(project, id string) (memory.Session, int, bool) {
 
 // SessionSteps returns the ids of a session's steps, oldest first, then by id.
 func (x *Indexer) SessionSteps(project, id string) []string {
-	if !x.ready() {
+	if !x.Loaded() {
 		return nil
 	}
 	x.mu.RLock()
@@ -62,7 +65,7 @@ func (x *Indexer) SessionSteps(project, id string) []string {
 // millisecond are ordered by id, the last first. Nil sessions means all of the project, an
 // empty screen means any.
 func (x *Indexer) LastSteps(project string, sessions []string, screen string, n int) []string {
-	if n <= 0 || project == "" || !x.ready() {
+	if n <= 0 || project == "" || !x.Loaded() {
 		return nil
 	}
 	x.mu.RLock()
@@ -160,23 +163,19 @@ func (x *Indexer) Fingerprinted(fingerprints []string, sel memory.Selection) []m
 	for _, fp := range fingerprints {
 		l, s := len(lessons), len(steps)
 		docs := x.attrs.Match(index.Clause{Key: attrError, Values: []string{fp}})
-		for it := docs.Iterator(); it.HasNext(); {
-			num := it.Next()
+		for num := range roaring.Values(docs) {
 			d, _ := x.docs.Get(num)
 			id, _ := x.numbers.ID(num)
-			about := func(lesson bool) func(ref, *owner) bool {
-				return func(r ref, e *owner) bool {
+			add := func(to []memory.Candidate, lesson bool) []memory.Candidate {
+				for _, r := range x.newest(num, &d, &sel, maxFingerprinted, func(r ref, e *owner) bool {
 					return e.is(memory.Lesson) == lesson && !seen[r.owner] && slices.Contains(e.fingerprints, fp) && x.selected(e, &sel)
+				}) {
+					seen[r.owner] = true
+					to = append(to, x.owners.all[r.owner].candidate(id, r.ord))
 				}
+				return to
 			}
-			for _, r := range x.newest(num, &d, &sel, maxFingerprinted, about(true)) {
-				seen[r.owner] = true
-				lessons = append(lessons, x.owners.all[r.owner].candidate(id, r.ord))
-			}
-			for _, r := range x.newest(num, &d, &sel, maxFingerprinted, about(false)) {
-				seen[r.owner] = true
-				steps = append(steps, x.owners.all[r.owner].candidate(id, r.ord))
-			}
+			lessons, steps = add(lessons, true), add(steps, false)
 		}
 		slices.SortFunc(lessons[l:], newerCandidate)
 		slices.SortFunc(steps[s:], newerCandidate)

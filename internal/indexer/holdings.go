@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -11,11 +12,11 @@ import (
 // sorted. It returns false before Load has ended.
 func (x *Indexer) ProjectHoldings(project string) (memory.Holdings, bool) {
 	var h memory.Holdings
-	if !x.ready() {
+	if !x.Loaded() {
 		return h, false
 	}
 	x.mu.RLock()
-	for n := range x.owners.ofProject(project) {
+	for n := range x.owners.projects.of(project) {
 		if e := &x.owners.all[n]; e.file != nil {
 			h.Files = append(h.Files, *e.file)
 		} else {
@@ -24,17 +25,19 @@ func (x *Indexer) ProjectHoldings(project string) (memory.Holdings, bool) {
 	}
 	x.mu.RUnlock()
 	slices.Sort(h.Records)
-	slices.SortFunc(h.Files, func(a, b memory.FileKey) int {
-		return strings.Compare(a.Sandbox+"\x00"+a.Path, b.Sandbox+"\x00"+b.Path)
-	})
+	slices.SortFunc(h.Files, compareFileKeys)
 	return h, true
+}
+
+func compareFileKeys(a, b memory.FileKey) int {
+	return cmp.Or(cmp.Compare(a.Sandbox, b.Sandbox), cmp.Compare(a.Path, b.Path))
 }
 
 // SessionHoldings returns the stored sessions with an id, of all projects, and the ids
 // of their steps. The sessions are as Sessions returns them. It returns false before
 // Load has ended.
 func (x *Indexer) SessionHoldings(id string) ([]memory.SessionHoldings, bool) {
-	if !x.ready() {
+	if !x.Loaded() {
 		return nil, false
 	}
 	x.mu.RLock()

@@ -14,6 +14,7 @@
 package indexer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -105,11 +106,10 @@ type Indexer struct {
 	attrs   index.Attributes
 	numbers index.Numbers
 	parts   parts
-	called  called
 	// selections are the results of Select, until attributes change.
 	selections selections
 
-	// mu guards the fields below, up to fileNames. Every field is an index over the
+	// mu guards the fields below, up to called. Every field is an index over the
 	// owners: a change of an owner updates all of them before mu is released.
 	mu      sync.RWMutex
 	docs    index.Table[document]
@@ -120,6 +120,7 @@ type Indexer struct {
 	owners         owners
 	sessions       sessionIndex
 	fileNames      fileNames
+	called         called
 
 	// listed has a lock of its own.
 	listed recordCache
@@ -158,15 +159,9 @@ func New(opts Options) (*Indexer, error) {
 	if opts.Builtin == nil {
 		return nil, memory.Invalid("builtin", "", "the indexer needs a built-in model")
 	}
-	if opts.EmbedBatch == 0 {
-		opts.EmbedBatch = 64
-	}
-	if opts.SaveFrom == 0 {
-		opts.SaveFrom = saveFrom
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.EmbedBatch = cmp.Or(opts.EmbedBatch, 64)
+	opts.SaveFrom = cmp.Or(opts.SaveFrom, saveFrom)
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	lex, err := lexical.New(opts.Lexical)
 	if err != nil {
 		return nil, err
@@ -204,8 +199,8 @@ func (x *Indexer) State() (State, uint64) {
 // Seq returns the number of the last applied change, 0 before Load has ended.
 func (x *Indexer) Seq() uint64 { return x.seq.Load() }
 
-// ready reports whether Load has ended.
-func (x *Indexer) ready() bool {
+// Loaded reports whether Load has ended: then everything committed is found.
+func (x *Indexer) Loaded() bool {
 	select {
 	case <-x.loaded:
 		return true
@@ -314,7 +309,7 @@ func (x *Indexer) applyVectors(docs []memory.Doc, fresh bool) {
 // stored. It is false, and the document must be analysed again, if its terms are damaged
 // or if it was stored with other names.
 func (x *Indexer) Held(doc memory.Document) bool {
-	if !x.ready() {
+	if !x.Loaded() {
 		return false
 	}
 	num, ok := x.numbers.Lookup(doc.ID)

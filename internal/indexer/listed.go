@@ -13,14 +13,6 @@ import (
 // listedKinds are the kinds in the record cache, in the order of memory.Kinds.
 var listedKinds = []memory.Kind{memory.Task, memory.Blocker, memory.Rule, memory.Reference, memory.Tool}
 
-func listedKindNames() []string {
-	names := make([]string, len(listedKinds))
-	for i, kind := range listedKinds {
-		names[i] = string(kind)
-	}
-	return names
-}
-
 // recordCache holds the records that are listed, not searched: tasks, blockers and the
 // entries of catalogues. They are few, and every request of an agent lists them. The
 // cache has a lock of its own, so that a list need not wait while a large file is indexed.
@@ -65,9 +57,6 @@ func (x *Indexer) Entry(id string) (memory.Record, bool) {
 	}
 	return *r, true
 }
-
-// Loaded reports whether Load has ended: then everything committed is found.
-func (x *Indexer) Loaded() bool { return x.ready() }
 
 // isListed reports whether a record belongs in the cache.
 func isListed(r *memory.Record) bool {
@@ -137,17 +126,10 @@ func (l *recordCache) apply(changes []memory.RecordChange) {
 	for _, c := range changes {
 		if c.New != nil && isListed(c.New) {
 			l.put(c.New)
-		} else if old, ok := l.byID[idOf(c)]; ok {
+		} else if old, ok := l.byID[cmp.Or(c.New, c.Old).ID]; ok {
 			l.remove(old)
 		}
 	}
-}
-
-func idOf(c memory.RecordChange) string {
-	if c.New != nil {
-		return c.New.ID
-	}
-	return c.Old.ID
 }
 
 // put adds a record, or replaces the one with its id. It is called with mu held.
@@ -169,18 +151,11 @@ func (l *recordCache) put(r *memory.Record) {
 	l.lists[k] = slices.Insert(l.lists[k], at, *r)
 }
 
-// find returns the index of a cached record in its list. It is called with mu held.
+// find returns the index of a cached record in its list. It is called with mu held, and
+// not while the lists are loaded: Load has each record once.
 func (l *recordCache) find(k cacheKey, r *memory.Record) int {
-	if !l.loading {
-		at, _ := slices.BinarySearchFunc(l.lists[k], *r, compareListedValues)
-		return at
-	}
-	for at := range l.lists[k] {
-		if l.lists[k][at].ID == r.ID {
-			return at
-		}
-	}
-	return -1
+	at, _ := slices.BinarySearchFunc(l.lists[k], *r, compareListedValues)
+	return at
 }
 
 // remove removes a cached record. It is called with mu held.

@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -110,17 +111,12 @@ func (x *Indexer) files(p string, sel memory.Selection) []memory.FileKey {
 		})
 	}
 	slices.SortFunc(found, func(a, b match) int {
-		if a.far != b.far {
-			return a.far - b.far
-		}
-		if order := strings.Compare(a.key.Path, b.key.Path); order != 0 {
-			return order
-		}
-		return strings.Compare(a.key.Sandbox, b.key.Sandbox)
+		return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(a.key.Path, b.key.Path), cmp.Compare(a.key.Sandbox, b.key.Sandbox))
 	})
-	keys := make([]memory.FileKey, 0, min(len(found), maxFiles))
-	for _, m := range found[:min(len(found), maxFiles)] {
-		keys = append(keys, m.key)
+	found = found[:min(len(found), maxFiles)]
+	keys := make([]memory.FileKey, len(found))
+	for i, m := range found {
+		keys[i] = m.key
 	}
 	return keys
 }

@@ -178,25 +178,13 @@ func (e *owners) allRecords() iter.Seq[uint32] {
 	}
 }
 
-// ofSession yields the records of a session, of all projects.
-func (e *owners) ofSession(id string) iter.Seq[uint32] { return e.sessions.of(id) }
-
-// ofProject yields the records and files of a project.
-func (e *owners) ofProject(id string) iter.Seq[uint32] { return e.projects.of(id) }
-
 // dropBase scans the files with that base name.
 func (e *owners) dropBase(base string, n uint32) {
 	list := e.byBase[base]
-	i := slices.Index(list, n)
-	if i < 0 {
-		return
-	}
-	last := len(list) - 1
-	list[i] = list[last]
-	if last == 0 {
+	at := slices.Index(list, n)
+	list = slices.Delete(list, at, at+1)
+	if e.byBase[base] = list; len(list) == 0 {
 		delete(e.byBase, base)
-	} else {
-		e.byBase[base] = list[:last]
 	}
 }
 

@@ -3,7 +3,6 @@ package indexer
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -92,7 +91,8 @@ func (x *Indexer) dropParts(doc uint32) {
 	}
 }
 
-// dropStaleParts removes the parts of a document that is neither any more.
+// dropStaleParts removes the parts of a document that is no reference or session summary any
+// more.
 func (x *Indexer) dropStaleParts(doc uint32) {
 	if !x.parts.has(doc) {
 		return
@@ -148,8 +148,8 @@ func (p *parts) within(docs *roaring.Bitmap) *roaring.Bitmap {
 		return p.all.Clone()
 	}
 	out := roaring.New()
-	for it := roaring.And(p.wholes, docs).Iterator(); it.HasNext(); {
-		out.AddMany(p.of[it.Next()])
+	for doc := range roaring.Values(roaring.And(p.wholes, docs)) {
+		out.AddMany(p.of[doc])
 	}
 	return out
 }
@@ -307,7 +307,7 @@ func (x *Indexer) compareParts(fresh *Indexer, bad func(string, ...any)) {
 			return slices.Equal(x.parts.vectors.Vector(a), fresh.parts.vectors.Vector(b))
 		}
 		if !slices.EqualFunc(have, want, same) {
-			bad("document %s: its parts differ: %s", memory.DocID(id), fmt.Sprint(len(have), len(want)))
+			bad("document %s: its %d parts differ from the %d that it should have", memory.DocID(id), len(have), len(want))
 		}
 	}
 }

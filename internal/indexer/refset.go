@@ -3,7 +3,6 @@ package indexer
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/recalld/recalld/index"
@@ -152,7 +151,7 @@ func (c *refSet) setAttributes(num uint32, attrs *index.Attributes) {
 	}
 	if c.setPaths == nil {
 		all := of(paths, nil)
-		for a := range maps.Keys(c.counts) {
+		for a := range c.counts {
 			if a.Key != attrPath {
 				all = append(all, a)
 			}
@@ -225,7 +224,7 @@ func (x *Indexer) newest(num uint32, d *document, sel *memory.Selection, n int, 
 // newestIn is newest for a selection of one session.
 func (x *Indexer) newestIn(num uint32, session string, n int, wanted func(ref, *owner) bool) []ref {
 	var out []datedRef
-	for at := range x.owners.ofSession(session) {
+	for at := range x.owners.sessions.of(session) {
 		r, e := ref{owner: at}, &x.owners.all[at]
 		if e.doc == num && wanted(r, e) {
 			out = append(out, datedRef{e.recalledAt(), r})
@@ -237,9 +236,10 @@ func (x *Indexer) newestIn(num uint32, session string, n int, wanted func(ref, *
 
 // refsOf returns the first n references.
 func refsOf(dated []datedRef, n int) []ref {
-	refs := make([]ref, 0, min(len(dated), n))
-	for _, r := range dated[:min(len(dated), n)] {
-		refs = append(refs, r.ref)
+	dated = dated[:min(len(dated), n)]
+	refs := make([]ref, len(dated))
+	for i, r := range dated {
+		refs[i] = r.ref
 	}
 	return refs
 }

@@ -29,7 +29,7 @@ func (x *Indexer) unusedCollections() []string {
 func (x *Indexer) replaced(s *collection) []string {
 	return slices.DeleteFunc(x.unusedCollections(), func(name string) bool {
 		model, _, _ := strings.Cut(name, "@")
-		return provider(model) != provider(s.vectors.Name()) || x.collections.expects(model)
+		return provider(model) != provider(s.vectors.Name()) || x.collections.expected(model) != nil
 	})
 }
 
@@ -71,7 +71,7 @@ func (x *Indexer) Collections() []memory.CollectionState {
 			Documents: documents, Embedded: embedded, State: memory.CollectionReady,
 		}
 		switch {
-		case !x.ready():
+		case !x.Loaded():
 			st.State = memory.CollectionLoading
 		case err != nil:
 			st.State, st.Error = memory.CollectionUnavailable, err.Error()
@@ -80,7 +80,7 @@ func (x *Indexer) Collections() []memory.CollectionState {
 		}
 		out = append(out, st)
 	}
-	if !x.ready() {
+	if !x.Loaded() {
 		return out // the unused ones are counted at the end of Load
 	}
 	for _, name := range x.unusedCollections() {
@@ -119,12 +119,4 @@ func (s *collections) unusedVectors(name string) int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.unused[name]
-}
-
-// expects reports whether a background model is expected.
-func (s *collections) expects(model string) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	_, ok := s.models[model]
-	return ok
 }

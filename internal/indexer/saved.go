@@ -61,7 +61,7 @@ func (x *Indexer) Save(ctx context.Context) error {
 // SaveDue reports whether the indexes should be saved: they are large, and what is saved is
 // missing or old.
 func (x *Indexer) SaveDue() bool {
-	if !x.ready() || x.Documents() < x.opts.SaveFrom {
+	if !x.Loaded() || x.Documents() < x.opts.SaveFrom {
 		return false
 	}
 	old := max(leastUnsaved, int64(x.Documents()/unsavedShare))
@@ -224,8 +224,8 @@ func (r *restored) wait() {
 	}
 }
 
-// held describes what was restored to the store, nil if nothing was. It is called after all
-// records and files.
+// held tells the store what was restored, nil for nothing. It is called after all records and
+// files.
 func (r *restored) held() *memory.Held {
 	r.wait()
 	if r == nil {

@@ -20,8 +20,8 @@ const (
 const savedNames = 5
 
 // savedRecords yields the lessons and steps. All other records are few, and more is derived
-// from them. Of a record whose value was damaged when it was replaced, an owner may be left,
-// which its id does not find.
+// from them. If the value of a record was damaged when the record was replaced, its old owner
+// is left over: it is skipped, because the id finds the new one.
 func (e *owners) savedRecords() iter.Seq[*owner] {
 	return func(yield func(*owner) bool) {
 		for n := range e.allRecords() {

@@ -1,7 +1,6 @@
 package indexer
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"path"
@@ -49,17 +48,13 @@ func (x *Indexer) selectDocs(sel memory.Selection) (allow, universe *roaring.Bit
 // match returns the documents with the attributes that a selection asks for. It ignores
 // the session filter.
 func (x *Indexer) match(sel memory.Selection) *roaring.Bitmap {
-	kinds := make([]string, len(sel.Kinds))
-	for i, k := range sel.Kinds {
-		kinds[i] = string(k)
-	}
 	var clauses []index.Clause
 	add := func(key string, values ...string) {
 		if len(values) > 0 && values[0] != "" {
 			clauses = append(clauses, index.Clause{Key: key, Values: values})
 		}
 	}
-	add(attrKind, kinds...)
+	add(attrKind, kindNames(sel.Kinds)...)
 	add(attrRepo, sel.Repos...)
 	add(attrLang, sel.Lang)
 	add(attrTag, sel.Tag)
@@ -68,15 +63,7 @@ func (x *Indexer) match(sel memory.Selection) *roaring.Bitmap {
 		add(attrKind, string(memory.Chunk))
 		clauses = append(clauses, index.Clause{Key: attrPath, Values: []string{everywhere}, Pattern: pathPattern(sel.Path)})
 	}
-	var allow *roaring.Bitmap
-	if sel.Project == "" {
-		allow = x.attrs.Match(clauses...)
-	} else {
-		allow = x.attrs.Match(append(slices.Clone(clauses), own(sel))...)
-		if wantsAllLessons(sel) {
-			allow.Or(x.attrs.Match(append(slices.Clone(clauses), allLessons)...))
-		}
-	}
+	allow := x.universe(sel, clauses...)
 	if sel.Session != "" {
 		allow.And(x.docsOf(sel.Session))
 	}
@@ -101,7 +88,7 @@ func (x *Indexer) docsOf(session string) *roaring.Bitmap {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	docs := roaring.New()
-	for n := range x.owners.ofSession(session) {
+	for n := range x.owners.sessions.of(session) {
 		if e := &x.owners.all[n]; !e.withdrawn {
 			docs.Add(e.doc)
 		}
@@ -109,31 +96,30 @@ func (x *Indexer) docsOf(session string) *roaring.Bitmap {
 	return docs
 }
 
-// universe returns the documents whose statistics count.
-func (x *Indexer) universe(sel memory.Selection) *roaring.Bitmap {
+func kindNames(kinds []memory.Kind) []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	return names
+}
+
+// universe returns the documents of a selection's projects that match all clauses. Without
+// clauses these are the ones whose statistics count.
+func (x *Indexer) universe(sel memory.Selection, clauses ...index.Clause) *roaring.Bitmap {
 	if sel.Project == "" {
-		return x.attrs.Match()
+		return x.attrs.Match(clauses...)
 	}
-	universe := x.attrs.Match(own(sel))
-	if wantsAllLessons(sel) {
-		universe.Or(x.attrs.Match(allLessons))
-	}
-	return universe
-}
-
-var allLessons = index.Clause{Key: attrShared, Values: []string{everywhere}}
-
-// own matches the documents of the project and of the related one.
-func own(sel memory.Selection) index.Clause {
-	c := index.Clause{Key: attrProject, Values: []string{sel.Project}}
+	with := func(c index.Clause) *roaring.Bitmap { return x.attrs.Match(append(slices.Clone(clauses), c)...) }
+	own := index.Clause{Key: attrProject, Values: []string{sel.Project}}
 	if sel.Also != "" {
-		c.Values = append(c.Values, sel.Also)
+		own.Values = append(own.Values, sel.Also)
 	}
-	return c
-}
-
-func wantsAllLessons(sel memory.Selection) bool {
-	return sel.AllLessons && (len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, memory.Lesson))
+	docs := with(own)
+	if sel.AllLessons && (len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, memory.Lesson)) {
+		docs.Or(with(index.Clause{Key: attrShared, Values: []string{everywhere}}))
+	}
+	return docs
 }
 
 // narrow removes what attributes cannot exclude: documents with an older time, another
@@ -160,8 +146,7 @@ func (x *Indexer) narrow(allow *roaring.Bitmap, sel *memory.Selection) {
 		doubtful = x.several // each condition may hold for another owner
 	}
 	out := roaring.New()
-	for it := roaring.And(allow, doubtful).Iterator(); it.HasNext(); {
-		num := it.Next()
+	for num := range roaring.Values(roaring.And(allow, doubtful)) {
 		d, _ := x.docs.Get(num)
 		if len(x.pick(num, &d, sel, 1)) == 0 {
 			out.Add(num)
@@ -340,9 +325,7 @@ func (x *Indexer) ChunksByPrefix(ctx context.Context, prefix string, sel memory.
 		}
 	}
 	x.mu.RUnlock()
-	slices.SortFunc(files, func(a, b memory.FileKey) int {
-		return cmp.Or(cmp.Compare(a.Sandbox, b.Sandbox), cmp.Compare(a.Path, b.Path))
-	})
+	slices.SortFunc(files, compareFileKeys)
 	var out []memory.ChunkRef
 	for _, key := range files {
 		if ctx.Err() != nil {

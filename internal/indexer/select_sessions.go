@@ -66,7 +66,7 @@ func (x *Indexer) matchSessions(sel memory.Selection) *roaring.Bitmap {
 // sessionDocs returns the documents of a kind in the sessions that a selection
 // chooses.
 func (x *Indexer) sessionDocs(kind memory.Kind, sel memory.Selection) *roaring.Bitmap {
-	if !x.ready() {
+	if !x.Loaded() {
 		return roaring.New() // the sessions are not sorted yet
 	}
 	x.mu.RLock()

@@ -38,8 +38,7 @@ type selectionKey struct {
 	kinds                string
 }
 
-// selectionKeyOf returns the key of a selection, or false if it has a condition that the key
-// has not.
+// selectionKeyOf returns the key of a selection, or false if it has other conditions.
 func selectionKeyOf(sel memory.Selection) (selectionKey, bool) {
 	rest := sel
 	rest.Project, rest.Also, rest.Followed, rest.AllLessons, rest.Kinds = "", "", false, false, nil

@@ -94,11 +94,8 @@ func (s *sessionIndex) removeItem(n uint32) {
 	})
 }
 
-// find returns the index of an owner in a list, or -1.
+// find returns the index of an owner in a list, or -1. It is not called while Load runs.
 func (s *sessionIndex) find(list []sessionItem, n uint32) int {
-	if s.loading {
-		return slices.IndexFunc(list, func(p sessionItem) bool { return p.owner == n })
-	}
 	at, found := slices.BinarySearchFunc(list, sessionItem{created: s.owners.all[n].created, owner: n}, s.older)
 	if !found {
 		return -1

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// window returns what a sorted list would have from skip on, at most so many, sorted. It
-// reorders the list.
+// window sorts a part of a list and returns it: at most `most` values, after the skip smallest
+// ones. It reorders the list.
 func window[T any](list []T, skip, most int, compare func(a, b T) int) []T {
 	skip = min(skip, len(list))
 	most = min(most, len(list)-skip)

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"time"
@@ -16,8 +17,6 @@ type changes struct {
 }
 
 func (c *changes) empty() bool { return c.first.IsZero() }
-
-func (c *changes) clear() { *c = changes{} }
 
 // path records a change.
 func (c *changes) path(rel string) {
@@ -43,8 +42,6 @@ func (c *changes) stamp() {
 	}
 }
 
-func (c *changes) hold(pause time.Duration) { c.held = time.Now().Add(pause) }
-
 // due returns when they are to be handed over, if there are any.
 func (c *changes) due(o *Options) (time.Time, bool) {
 	if c.empty() {
@@ -62,11 +59,8 @@ func (c *changes) due(o *Options) (time.Time, bool) {
 
 // batch makes a batch of the changes and resets them.
 func (c *changes) batch(root string, most int) Batch {
-	b := Batch{Root: root, All: c.all}
-	for p := range c.paths {
-		b.Paths = append(b.Paths, p)
-	}
-	c.clear()
+	b := Batch{Root: root, All: c.all, Paths: slices.Collect(maps.Keys(c.paths))}
+	*c = changes{}
 	return b.tidy(most)
 }
 

@@ -15,13 +15,10 @@ const unknownLimit = 8192
 // maxWatches leaves a quarter of the user's watches to other programs: an editor without
 // watches complains to the user, and we can poll.
 func maxWatches() int {
-	text, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
+	text, _ := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
+	n, err := strconv.Atoi(strings.TrimSpace(string(text))) // fails for a file that cannot be read
 	if err != nil {
-		return unknownLimit / 4 * 3
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return unknownLimit / 4 * 3
+		n = unknownLimit
 	}
 	return n / 4 * 3
 }

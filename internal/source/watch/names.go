@@ -26,9 +26,5 @@ func isTemporary(base string) bool {
 // changesRules reports whether a file of this name changes what is watched. A .git makes
 // its folder a separate repository.
 func changesRules(base string) bool {
-	switch base {
-	case ".gitignore", ".recalldignore", ".git":
-		return true
-	}
-	return false
+	return base == ".gitignore" || base == ".recalldignore" || base == ".git"
 }

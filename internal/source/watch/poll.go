@@ -4,8 +4,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -47,9 +45,6 @@ func (r *root) usePolls(why string) {
 // poll reads the folders of a root that is polled, and tries now and then to have
 // it watched again.
 func (r *root) poll() {
-	if r.snapshot == nil || r.info == nil {
-		return
-	}
 	now, ok := r.read()
 	if !ok {
 		return
@@ -72,10 +67,7 @@ func (r *root) compare(old, now map[string][]entry) {
 		if !known {
 			continue // its parent has reported it
 		}
-		diff(before, entries, func(name string, op fsnotify.Op) {
-			rel := path.Join(dir, name)
-			r.changed(rel, name, op)
-		})
+		diff(before, entries, func(name string, op fsnotify.Op) { r.changed(path.Join(dir, name), name, op) })
 	}
 }
 
@@ -125,7 +117,8 @@ func (r *root) read() (map[string][]entry, bool) {
 	return folders, true
 }
 
-// list reads one folder, and names the folders in it that are read as well.
+// list reads one folder, in the order of names, and names the folders in it that are read as
+// well.
 func (r *root) list(dir string) (entries []entry, below []string) {
 	full := filepath.Join(r.at.Path, filepath.FromSlash(dir))
 	if info, err := os.Lstat(full); err != nil || !info.IsDir() {
@@ -151,6 +144,5 @@ func (r *root) list(dir string) (entries []entry, below []string) {
 		}
 		entries = append(entries, e)
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	return entries, below
 }

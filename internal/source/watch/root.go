@@ -188,8 +188,7 @@ func (r *root) appear() {
 	r.w.system.release(r, nil)
 	r.inbox.take() // everything is compared anyway
 	r.be(Starting, "")
-	r.info, r.stale, r.git = info, true, gitWork{}
-	r.snapshot = nil
+	r.info, r.git, r.snapshot = info, gitWork{}, nil
 	r.follow()
 	r.changes.everything()
 }
@@ -233,7 +232,7 @@ func (r *root) vanish() {
 	}
 	r.w.system.release(r, nil)
 	r.info, r.snapshot = nil, nil
-	r.changes.clear()
+	r.changes = changes{}
 	r.be(Missing, "")
 	r.ready = &Batch{Root: r.at.Path, Gone: true}
 }
@@ -252,7 +251,7 @@ func (r *root) look() {
 // flush makes a batch of the changes, unless git is still working.
 func (r *root) flush() {
 	if r.git.busy(&r.w.opts, r.rules.GitDir, r.changes.first) {
-		r.changes.hold(r.w.opts.Quiet)
+		r.changes.held = time.Now().Add(r.w.opts.Quiet)
 		return
 	}
 	if r.stale {
