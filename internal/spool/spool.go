@@ -26,11 +26,11 @@ import (
 
 // Bounds of a spool: an hour of a busy agent has some thousand events of a few kilobytes.
 const (
-	MaxEvents = 20_000
-	MaxBytes  = 64 << 20
-	// MaxEvent bounds one event, in bytes. A hook's payload is at most 1 MiB, and an event
+	maxEvents = 20_000
+	maxBytes  = 64 << 20
+	// maxEvent bounds one event, in bytes. A hook's payload is at most 1 MiB, and an event
 	// holds a shortened part of it.
-	MaxEvent = 2 << 20
+	maxEvent = 2 << 20
 )
 
 // ErrFull is returned by Put if the spool has no room. The event is counted as refused.
@@ -61,7 +61,7 @@ func (s Spool) Put(at time.Time, event []byte) error {
 	if err != nil {
 		return err
 	}
-	if len(event) > MaxEvent || len(names) >= MaxEvents || size+int64(len(event)) > MaxBytes {
+	if len(event) > maxEvent || len(names) >= maxEvents || size+int64(len(event)) > maxBytes {
 		s.countRefused()
 		return ErrFull
 	}
@@ -204,7 +204,7 @@ func read(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, MaxEvent+2*sha256.Size+2))
+	text, err := io.ReadAll(io.LimitReader(f, maxEvent+2*sha256.Size+2))
 	if err != nil {
 		return nil, err
 	}
