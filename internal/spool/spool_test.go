@@ -91,7 +91,7 @@ func TestManyWriters(t *testing.T) {
 
 // TestBadEventsAreSetAside, and never good ones.
 func TestBadEventsAreSetAside(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "of [any name")
 	s := In(dir)
 	must(t, s.Put(time.Unix(0, 5), []byte("good")))
 	must(t, s.Put(time.Unix(0, 6), []byte("torn")))
