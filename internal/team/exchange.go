@@ -65,7 +65,9 @@ func (s *Service) exchange(ctx context.Context, c *connection) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state.Connected, s.state.LastError, s.state.SyncedAt, s.state.Allowed = true, "", time.Now().UTC(), allowed
+	if s.member != nil { // else the user has left
+		s.state.Connected, s.state.LastError, s.state.SyncedAt, s.state.Allowed = true, "", time.Now().UTC(), allowed
+	}
 	return nil
 }
 

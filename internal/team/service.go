@@ -268,6 +268,9 @@ func (s *Service) allDirty() {
 func (s *Service) failed(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.member == nil { // the user has left
+		return
+	}
 	text := memory.AsError(err).Message
 	if text != s.state.LastError {
 		s.opts.Logger.Warn("no exchange with the team", "part", "team", "error", text)
