@@ -155,8 +155,7 @@ func (s *Service) Reset() error {
 func (s *Service) State() *memory.BuiltinModel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := &memory.BuiltinModel{InUse: s.opts.InUse, Shipped: builtin.Name, Next: builtin.Name, Trouble: s.trouble}
-	out.Running = s.running
+	out := &memory.BuiltinModel{InUse: s.opts.InUse, Shipped: builtin.Name, Next: builtin.Name, Running: s.running, Trouble: s.trouble}
 	report, err := readReport(s.opts.Dir)
 	if out.Adapted = report; report != nil && s.trouble == "" {
 		out.Next = report.Model

@@ -57,11 +57,14 @@ func TestFolder(t *testing.T) {
 			}
 		}
 	}
-	l, err := Load(dir, builtin.File())
-	if err != nil || l.Report != *adapted(secondModel) {
-		t.Fatalf("loaded %+v, %v", l, err)
+	if report, err := readReport(dir); err != nil || *report != *adapted(secondModel) {
+		t.Fatalf("the report is %+v, %v", report, err)
 	}
-	if m, err := l.Embedder.Model(t.Context()); err != nil || m.Dim != builtin.Dim {
+	l, err := Load(dir, builtin.File())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := l.Model(t.Context()); err != nil || m.Dim != builtin.Dim {
 		t.Errorf("the model is %+v, %v", m, err)
 	}
 	if err := sweep(dir, secondModel); err != nil {

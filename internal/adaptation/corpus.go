@@ -63,7 +63,7 @@ func newSample(document, a, b string) (sample, bool) {
 }
 
 func (c *corpus) add(o sample) {
-	if _, known := c.seen[o.hash]; known || !c.wants(o) {
+	if _, known := c.seen[o.hash]; known || !c.wants(o.hash) {
 		return
 	}
 	if c.seen == nil {
@@ -73,12 +73,13 @@ func (c *corpus) add(o sample) {
 	c.pairs = append(c.pairs, o)
 	for len(c.pairs) > maxPairs {
 		c.shift++
-		c.pairs = slices.DeleteFunc(c.pairs, func(o sample) bool { return !c.wants(o) })
-		maps.DeleteFunc(c.seen, func(hash uint64, _ struct{}) bool { return hash>>(64-c.shift) != 0 })
+		c.pairs = slices.DeleteFunc(c.pairs, func(o sample) bool { return !c.wants(o.hash) })
+		maps.DeleteFunc(c.seen, func(hash uint64, _ struct{}) bool { return !c.wants(hash) })
 	}
 }
 
-func (c *corpus) wants(o sample) bool { return c.shift == 0 || o.hash>>(64-c.shift) == 0 }
+// wants reports whether a pair is kept: all are as long as shift is 0.
+func (c *corpus) wants(hash uint64) bool { return hash>>(64-c.shift) == 0 }
 
 func byHash(a, b sample) int { return cmp.Compare(a.hash, b.hash) }
 
@@ -127,8 +128,7 @@ type parts struct{ learned, tuned, judged []sample }
 // do, is not learned from.
 func (c *corpus) split() parts {
 	var p parts
-	pairs := slices.SortedFunc(slices.Values(c.pairs), byHash)
-	for _, o := range pairs {
+	for _, o := range slices.SortedFunc(slices.Values(c.pairs), byHash) {
 		// The lower bits choose documents, the upper bits of a pair's hash choose pairs.
 		switch share := o.document % 100; {
 		case share < tunedShare:
@@ -140,8 +140,9 @@ func (c *corpus) split() parts {
 		}
 	}
 	held := map[uint64]bool{}
+	isHeld := func(o sample) bool { return held[keyOf(o.A)] || held[keyOf(o.B)] }
 	hold := func(list []sample) []sample {
-		list = slices.DeleteFunc(list, func(o sample) bool { return held[keyOf(o.A)] || held[keyOf(o.B)] })
+		list = slices.DeleteFunc(list, isHeld)
 		list = list[:min(len(list), maxJudged)]
 		for _, o := range list {
 			held[keyOf(o.A)], held[keyOf(o.B)] = true, true
@@ -150,6 +151,6 @@ func (c *corpus) split() parts {
 	}
 	p.judged = hold(p.judged)
 	p.tuned = hold(p.tuned)
-	p.learned = slices.DeleteFunc(p.learned, func(o sample) bool { return held[keyOf(o.A)] || held[keyOf(o.B)] })
+	p.learned = slices.DeleteFunc(p.learned, isHeld)
 	return p
 }

@@ -33,15 +33,13 @@ var ErrOtherBase = errors.New("the adapted model was made from another built-in 
 // maxReport is the size of the largest report, in bytes.
 const maxReport = 1 << 20
 
-// Loaded is an adapted model and the report of its adaptation.
-type Loaded struct {
-	Embedder *builtin.Embedder
-	Report   memory.Adaptation
-}
+// maxLonger is by how much an adapted table may be longer than its base, in bytes: only its
+// name is.
+const maxLonger = 255
 
 // Load reads the adapted model of a folder; it returns nil if there is none. After
 // ErrDamaged and ErrOtherBase the base stays in use.
-func Load(dir string, base []byte) (*Loaded, error) {
+func Load(dir string, base []byte) (*builtin.Embedder, error) {
 	report, err := readReport(dir)
 	if err != nil || report == nil {
 		return nil, err
@@ -49,7 +47,7 @@ func Load(dir string, base []byte) (*Loaded, error) {
 	if report.BaseSum != checksum(base) {
 		return nil, ErrOtherBase
 	}
-	file, err := os.ReadFile(tablePath(dir, report.Model))
+	file, err := fsx.ReadFile(tablePath(dir, report.Model), int64(len(base))+maxLonger)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
@@ -57,7 +55,7 @@ func Load(dir string, base []byte) (*Loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	return &Loaded{Embedder: e, Report: *report}, nil
+	return e, nil
 }
 
 // readReport reads the report of a folder; nil if there is none.

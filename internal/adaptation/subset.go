@@ -19,14 +19,15 @@ type subset struct {
 	// tokens are the base's tokens in pairs, ascending. A token of pairs is an index in it.
 	tokens []uint32
 	// model has the base's rows and weights of tokens.
-	model *contrast.Model
-	width int
+	model   *contrast.Model
+	workers int // of each model
+	width   int
 	// widths are the base's, ascending.
 	widths []int
 }
 
 func newSubset(from *table.Model, p parts, general []Pair, workers int) *subset {
-	w := &subset{parts: p, width: from.Widths()[0], widths: slices.Sorted(slices.Values(from.Widths()))}
+	w := &subset{parts: p, workers: workers, width: from.Widths()[0], widths: slices.Sorted(slices.Values(from.Widths()))}
 	var bags contrast.Pairs // of the base's tokens
 	tokenizer := table.NewTokenizer(from.Vocabulary())
 	var tokens []uint32
@@ -35,30 +36,25 @@ func newSubset(from *table.Model, p parts, general []Pair, workers int) *subset 
 		tokenizer.Tokens(text, func(t uint32) { tokens = append(tokens, t) })
 		to.Add(tokens)
 	}
-	place := func(n int) (at []int) {
-		for range n {
-			at = append(at, bags.Len()-n+len(at))
-		}
-		return at
-	}
-	for _, part := range []struct {
-		list []sample
-		at   *[]int
-	}{{p.learned, &w.learned}, {p.tuned, &w.tuned}, {p.judged, &w.judged}} {
-		for _, o := range part.list {
-			add(&bags.A, o.A)
-			add(&bags.B, o.B)
-		}
-		*part.at = place(len(part.list))
-	}
-	for _, o := range general {
+	place := func(o Pair) int {
 		add(&bags.A, o.A)
 		add(&bags.B, o.B)
+		return bags.Len() - 1
 	}
-	w.general = place(len(general))
+	for _, o := range p.learned {
+		w.learned = append(w.learned, place(o.Pair))
+	}
+	for _, o := range p.tuned {
+		w.tuned = append(w.tuned, place(o.Pair))
+	}
+	for _, o := range p.judged {
+		w.judged = append(w.judged, place(o.Pair))
+	}
+	for _, o := range general {
+		w.general = append(w.general, place(o))
+	}
 	w.compact(from, &bags)
 	w.model = w.dequantised(from)
-	w.model.Workers = workers
 	return w
 }
 
@@ -102,12 +98,10 @@ const leastWeight = 1e-6
 // dequantised returns the rows and weights of the tokens from a table.
 func (w *subset) dequantised(from *table.Model) *contrast.Model {
 	m := contrast.NewModel(len(w.tokens), w.width)
+	m.Workers = w.workers
 	for i, t := range w.tokens {
 		from.Row(t, m.Row(uint32(i)))
 		m.LogWeights[i] = float32(math.Log(float64(max(from.Weight(t), leastWeight))))
-	}
-	if w.model != nil {
-		m.Workers = w.model.Workers
 	}
 	return m
 }

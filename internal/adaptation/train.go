@@ -38,8 +38,8 @@ type training struct {
 // result is the outcome of a run.
 type result struct {
 	memory.Adaptation
-	file            []byte // the adapted table; nil if it is refused
-	tuned, bestStep int
+	file     []byte // the adapted table; nil if it is refused
+	bestStep int
 }
 
 // tooLittleError is returned when there are too few pairs, or when too few remain after
@@ -66,7 +66,7 @@ func (t *training) run(ctx context.Context) (*result, error) {
 		return nil, &tooLittleError{n, t.corpus.documents(), t.minPairs}
 	}
 	w := newSubset(from, parts, t.general, t.workers)
-	r := &result{tuned: len(parts.tuned), Adaptation: memory.Adaptation{
+	r := &result{Adaptation: memory.Adaptation{
 		Base: provider + from.Name(), BaseSum: checksum(t.base),
 		Pairs: len(parts.learned), Judged: len(parts.judged), Documents: t.corpus.documents(), General: len(t.general),
 	}}

@@ -30,8 +30,8 @@ import (
 	"github.com/recalld/recalld/internal/store"
 )
 
-// Format is the version of the lines that this program writes and reads.
-const Format = 1
+// format is the version of the lines that this program writes and reads.
+const format = 1
 
 // maxLine bounds a line, in bytes. The largest value, the context of a turn, stays well below.
 const maxLine = 32 << 20
@@ -70,7 +70,6 @@ type writer struct {
 	out    *bufio.Writer
 	sum    hash.Hash
 	counts map[memory.ArchiveKind]int
-	done   int
 	bytes  int64
 }
 
@@ -97,16 +96,17 @@ func Write(ctx context.Context, x *store.Snapshot, path string, opts WriteOption
 		return nil, &memory.Error{Code: memory.CodeConflict, Field: "path", Message: fmt.Sprintf("%s exists", path), Hint: "name a file that does not exist"}
 	}
 	w := &writer{sum: sha256.New(), counts: map[memory.ArchiveKind]int{}}
-	head := header{Format: Format, Version: opts.Version, Store: fmt.Sprintf("%016x", x.Store), CreatedAt: opts.Now.UTC()}
+	head := header{Format: format, Version: opts.Version, Store: fmt.Sprintf("%016x", x.Store), CreatedAt: opts.Now.UTC()}
 	err := fsx.WriteFile(path, 0o600, func(out io.Writer) error {
 		w.out = bufio.NewWriterSize(out, 1<<20)
 		if err := w.line(memory.ArchivedHeader, head); err != nil {
 			return err
 		}
+		done := 0
 		counted := func(kind memory.ArchiveKind, value any) error {
 			w.counts[kind]++
-			if w.done++; w.done%progressEvery == 0 {
-				opts.Progress(w.done)
+			if done++; done%progressEvery == 0 {
+				opts.Progress(done)
 			}
 			return w.line(kind, value)
 		}
@@ -134,7 +134,7 @@ func Write(ctx context.Context, x *store.Snapshot, path string, opts WriteOption
 		}
 		return nil, fmt.Errorf("export: %w", err)
 	}
-	return &memory.Archive{Path: path, Format: Format, Version: opts.Version, Store: head.Store, CreatedAt: head.CreatedAt, Bytes: w.bytes, Counts: w.counts}, nil
+	return &memory.Archive{Path: path, Format: format, Version: opts.Version, Store: head.Store, CreatedAt: head.CreatedAt, Bytes: w.bytes, Counts: w.counts}, nil
 }
 
 // Is says whether a file begins as an archive does.
@@ -164,8 +164,8 @@ func read(ctx context.Context, path string, each func(n int, l line) error) (*me
 	in := bufio.NewReaderSize(f, 1<<20)
 	a := &memory.Archive{Path: path, Counts: map[memory.ArchiveKind]int{}}
 	sum := sha256.New()
-	bad := func(n int, format string, args ...any) error {
-		return &memory.Error{Code: memory.CodeInvalidInput, Field: "path", Message: fmt.Sprintf("%s, line %d: %s", path, n, fmt.Sprintf(format, args...)),
+	bad := func(n int, what string, args ...any) error {
+		return &memory.Error{Code: memory.CodeInvalidInput, Field: "path", Message: fmt.Sprintf("%s, line %d: %s", path, n, fmt.Sprintf(what, args...)),
 			Hint: "nothing was imported; use another copy of the archive"}
 	}
 	at := 0
@@ -194,8 +194,8 @@ func read(ctx context.Context, path string, each func(n int, l line) error) (*me
 			if l.Kind != memory.ArchivedHeader || json.Unmarshal(l.Value, &h) != nil {
 				return nil, bad(n, "the file is no archive of recalld")
 			}
-			if h.Format > Format || h.Format < 1 {
-				return nil, &memory.Error{Code: memory.CodeIncompatible, Field: "format", Limit: fmt.Sprint(Format),
+			if h.Format > format || h.Format < 1 {
+				return nil, &memory.Error{Code: memory.CodeIncompatible, Field: "format", Limit: fmt.Sprint(format),
 					Message: fmt.Sprintf("%s has the format %d of recalld %s", path, h.Format, memory.Quote(h.Version)), Hint: "import it with that version or a newer one"}
 			}
 			a.Format, a.Version, a.Store, a.CreatedAt = h.Format, h.Version, h.Store, h.CreatedAt

@@ -60,7 +60,7 @@ func (i Importer) Import(ctx context.Context, path string, dry bool, progress fu
 	if dry {
 		return found, nil
 	}
-	t := &taking{Importer: i, ctx: ctx, out: found, sessions: map[memory.SessionKey]bool{}, check: i.newValues()}
+	t := &taking{Importer: i, ctx: ctx, out: found, check: i.newValues()}
 	found.Added = map[memory.ArchiveKind]int{}
 	if err := t.begin(); err != nil {
 		return nil, err
@@ -236,9 +236,9 @@ type taking struct {
 	out   *memory.Archive
 	check *values
 
-	stored   map[string]bool // projects
-	sessions map[memory.SessionKey]bool
-	alive    map[string]bool // what tombstones of stored sessions are called
+	stored   map[string]bool            // projects
+	sessions map[memory.SessionKey]bool // stored ones
+	alive    map[string]bool            // what tombstones of stored sessions are called
 	// forgotten are sessions of the archive that were forgotten here.
 	forgotten map[memory.SessionKey]bool
 	batch     memory.Batch
@@ -252,7 +252,8 @@ func (t *taking) begin() error {
 	if err != nil {
 		return err
 	}
-	t.stored, t.alive, t.forgotten = map[string]bool{}, map[string]bool{}, map[memory.SessionKey]bool{}
+	t.stored, t.alive = map[string]bool{}, map[string]bool{}
+	t.sessions, t.forgotten = map[memory.SessionKey]bool{}, map[memory.SessionKey]bool{}
 	for _, p := range projects {
 		t.stored[p.ID] = true
 		sessions, err := t.Store.ProjectSessions(p.ID)
@@ -267,7 +268,7 @@ func (t *taking) begin() error {
 	return nil
 }
 
-// take adds a line to the batch. A session comes before its state, in another batch.
+// take adds a line to the batch.
 func (t *taking) take(l line) error {
 	if clean, n := t.Writer.CleanJSON(l.Value); n > 0 {
 		l.Value = clean

@@ -15,7 +15,6 @@
 package backup
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -160,7 +159,7 @@ func create(ctx context.Context, x *store.Snapshot, opts Options, progress func(
 	}
 	m.Written = w.written
 	for i, o := range rewritten { // the new one first
-		if err := o.save(dir); err != nil {
+		if err := o.save(dir, w.packs); err != nil {
 			if i > 0 { // the packs are in use
 				opts.Logger.Warn("an older backup is not rewritten without what was forgotten", "part", "backup", "name", o.Name, "error", err)
 				return &m.Backup, nil
@@ -184,7 +183,7 @@ func rewrite(ctx context.Context, w *writer, old []*manifest, x *store.Snapshot,
 		n := &manifest{Backup: o.Backup, Forgotten: forgotten}
 		eraser := x.Eraser()
 		err := w.write(ctx, n, func(ctx context.Context, fn func(store.Entry) error) error {
-			return o.walk(ctx, filepath.Dir(w.path), func(e store.Entry) error {
+			return o.walk(ctx, w.dir, func(e store.Entry) error {
 				keep, err := eraser.Keep(&e)
 				if err != nil || !keep {
 					return err
@@ -244,21 +243,17 @@ func digest(forgotten []string) string {
 
 // mostlyUnused reports whether less than half of the packs' bytes are of backups.
 func mostlyUnused(dir string, all []*manifest) bool {
-	used, size := map[hash]int64{}, int64(0)
+	used := map[hash]int64{}
 	for _, m := range all {
 		for _, b := range m.blocks {
 			used[b.hash] = b.length
 		}
 	}
-	for name := range packsOf(all) {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			size += info.Size()
-		}
-	}
+	unused := stored(dir, all)
 	for _, n := range used {
-		size -= 2 * n
+		unused -= 2 * n
 	}
-	return size > 0
+	return unused > 0
 }
 
 func packsOf(all []*manifest) map[string]bool {
@@ -272,9 +267,8 @@ func packsOf(all []*manifest) map[string]bool {
 }
 
 // prune removes expired backups, the oldest ones above MaxSize, and packs that no backup
-// refers to. While a manifest is damaged, packs stay: it is not known which are its own.
+// refers to. all are the others, oldest first. While a manifest is damaged, packs stay: it is not known which are its own.
 func prune(dir string, all, expired []*manifest, damaged []string, opts Options) (removed int, err error) {
-	slices.SortFunc(all, func(a, b *manifest) int { return cmp.Compare(a.Name, b.Name) })
 	for opts.MaxSize > 0 && len(all) > 1 && stored(dir, all) > opts.MaxSize {
 		expired, all = append(expired, all[0]), all[1:]
 	}

@@ -68,7 +68,6 @@ func appendEntry(b []byte, e store.Entry) []byte {
 
 // readEntries passes the entries of a block to fn.
 func readEntries(raw []byte, fn func(store.Entry) error) error {
-	bad := memory.Errorf(memory.CodeCorrupt, "a block of the backup does not end with an entry")
 	number := func() (uint64, bool) {
 		n, width := binary.Uvarint(raw)
 		if width <= 0 {
@@ -93,7 +92,7 @@ func readEntries(raw []byte, fn func(store.Entry) error) error {
 		e.ExpiresAt, ok[1] = number()
 		e.Value, ok[2] = field()
 		if ok != [3]bool{true, true, true} {
-			return bad
+			return memory.Errorf(memory.CodeCorrupt, "a block of the backup does not end with an entry")
 		}
 		if err := fn(e); err != nil {
 			return err

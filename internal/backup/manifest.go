@@ -53,7 +53,6 @@ type manifest struct {
 
 	packs  []pack
 	blocks []block
-	writer *writer
 }
 
 // head is the first line of a manifest.
@@ -72,10 +71,10 @@ type line struct {
 	At   [4]int64 `json:"at"`
 }
 
-// save writes the manifest of a backup whose packs are on disk.
-func (m *manifest) save(dir string) error {
+// save writes the manifest of a backup whose packs are on disk, with their sizes by name.
+func (m *manifest) save(dir string, sizes map[string]int64) error {
 	for i := range m.packs {
-		m.packs[i].Size = m.writer.packs[m.packs[i].Name]
+		m.packs[i].Size = sizes[m.packs[i].Name]
 	}
 	return fsx.WriteFile(filepath.Join(dir, m.Name+manifestSuffix), 0o600, func(out io.Writer) error {
 		sum := sha256.New()

@@ -24,7 +24,8 @@ type place struct {
 
 // writer writes the blocks of one run into packs.
 type writer struct {
-	path   string // of the packs, without number and suffix
+	dir    string
+	prefix string // of the names of the packs
 	create func(string) (packFile, error)
 	turn   func(ctx context.Context, work func() error) error
 
@@ -43,17 +44,16 @@ func newWriter(dir, name string, opts Options) *writer {
 	if err != nil {
 		panic(err) // the level is valid
 	}
-	return &writer{path: filepath.Join(dir, name), create: opts.create, turn: opts.Turn, known: map[hash]place{}, packs: map[string]int64{}, flate: f}
+	return &writer{dir: dir, prefix: name, create: opts.create, turn: opts.Turn, known: map[hash]place{}, packs: map[string]int64{}, flate: f}
 }
 
 // know makes the writer refer to the blocks of older backups. A pack that is not as it was
 // written is left out, so that the next backup does not depend on it.
 func (w *writer) know(old []*manifest) {
-	dir := filepath.Dir(w.path)
 	for _, m := range old {
 		sound := make([]bool, len(m.packs))
 		for i, p := range m.packs {
-			info, err := os.Stat(filepath.Join(dir, p.Name))
+			info, err := os.Stat(filepath.Join(w.dir, p.Name))
 			if sound[i] = err == nil && info.Size() == p.Size; sound[i] {
 				w.packs[p.Name] = p.Size
 			}
@@ -66,16 +66,18 @@ func (w *writer) know(old []*manifest) {
 	}
 }
 
-// write writes the entries of a backup and fills its manifest, whose packs have their sizes
-// when the writer is closed.
+// write writes the entries of a backup and fills its manifest, except for the sizes of the
+// packs.
 func (w *writer) write(ctx context.Context, m *manifest, walk func(context.Context, func(store.Entry) error) error, progress func(int64)) error {
-	m.blocks, m.packs, m.writer = nil, nil, w
 	numbers := map[string]int{}
 	c := &cutter{}
 	c.emit = func(raw []byte) error {
 		progress(c.size)
-		if err := w.endFullPack(); err != nil {
-			return err
+		if w.packs[w.name] >= maxPack {
+			// Outside of a turn: syncing a pack takes as long as the disk does.
+			if err := w.closePack(); err != nil {
+				return err
+			}
 		}
 		var h hash
 		var at place
@@ -112,8 +114,8 @@ func (w *writer) put(h hash, raw []byte) (place, error) {
 		return at, nil
 	}
 	if w.file == nil {
-		name := fmt.Sprintf("%s-%03d%s", filepath.Base(w.path), len(w.made)+1, packSuffix)
-		f, err := w.create(filepath.Join(filepath.Dir(w.path), name))
+		name := fmt.Sprintf("%s-%03d%s", w.prefix, len(w.made)+1, packSuffix)
+		f, err := w.create(filepath.Join(w.dir, name))
 		if err != nil {
 			return place{}, fmt.Errorf("create pack: %w", err)
 		}
@@ -133,14 +135,6 @@ func (w *writer) put(h hash, raw []byte) (place, error) {
 	return at, nil
 }
 
-// endFullPack is called outside of a turn: syncing a pack takes as long as the disk does.
-func (w *writer) endFullPack() error {
-	if w.packs[w.name] < maxPack {
-		return nil
-	}
-	return w.closePack()
-}
-
 func (w *writer) closePack() error {
 	if w.file == nil {
 		return nil
@@ -158,7 +152,7 @@ func (w *writer) close() error {
 	if err := w.closePack(); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(w.path))
+	return syncFolder(w.dir)
 }
 
 // discard removes what was written, after an error.
@@ -168,7 +162,7 @@ func (w *writer) discard() error {
 		_ = w.file.Close() // it is removed
 	}
 	for _, name := range w.made {
-		err = errors.Join(err, os.Remove(filepath.Join(filepath.Dir(w.path), name)))
+		err = errors.Join(err, os.Remove(filepath.Join(w.dir, name)))
 	}
 	return err
 }

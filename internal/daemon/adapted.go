@@ -17,11 +17,11 @@ import (
 // builtinOf returns the built-in model of a data folder: the adapted one if there is
 // one, else the program's own. err says why an adapted one is not used.
 func builtinOf(models string) (embedder.Embedder, error) {
-	loaded, err := adaptation.Load(models, builtin.File())
-	if loaded == nil {
+	adapted, err := adaptation.Load(models, builtin.File())
+	if adapted == nil {
 		return builtin.New(), err
 	}
-	return loaded.Embedder, nil
+	return adapted, nil
 }
 
 // adaptedTrouble says for people why the adapted model is not used.

@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -52,11 +53,11 @@ func Of(text string) []string {
 		}
 		// People quote an error in the middle of a sentence.
 		for part := range quotations(line) {
-			if f, ok := judge(Normalise(part)); ok {
+			if f, ok := judge(normalise(part)); ok {
 				add(f)
 			}
 		}
-		normal := Normalise(line)
+		normal := normalise(line)
 		if f, ok := judge(normal); ok {
 			add(f)
 		}
@@ -67,7 +68,8 @@ func Of(text string) []string {
 	slices.SortStableFunc(found, func(a, b finding) int { return cmp.Compare(b.weight, a.weight) })
 	var prints []string
 	for _, f := range found[:min(len(found), Max)] {
-		prints = append(prints, hash(f.core))
+		sum := sha256.Sum256([]byte(f.core))
+		prints = append(prints, hex.EncodeToString(sum[:8]))
 	}
 	return prints
 }
@@ -78,14 +80,9 @@ type finding struct {
 	weight int // how specific it is
 }
 
-func hash(core string) string {
-	sum := sha256.Sum256([]byte(core))
-	return hex.EncodeToString(sum[:8])
-}
-
 // lines yields the lines of a text, each cut at maxLine. It skips the middle of a text
 // over maxText.
-func lines(text string) func(yield func(string) bool) {
+func lines(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		parts := []string{text}
 		if len(text) > maxText {
@@ -103,7 +100,7 @@ func lines(text string) func(yield func(string) bool) {
 
 // quotations yields the texts in double quotes or backticks, of two words or more. Single
 // quotes do not count, because messages contain them.
-func quotations(line string) func(yield func(string) bool) {
+func quotations(line string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for {
 			// IndexAny looks up each character among several that are not all ASCII: three times as slow.

@@ -137,7 +137,7 @@ func TestKin(t *testing.T) {
 func explain(text string) string {
 	var b strings.Builder
 	for line := range lines(text) {
-		normal := Normalise(line)
+		normal := normalise(line)
 		f, _ := judge(normal)
 		b.WriteString("\t" + normal + "\n\t\t" + f.core + "\n")
 	}
@@ -218,12 +218,12 @@ func TestNormalise(t *testing.T) {
 		"Fehler: Datei »a.txt« nicht gefunden":            "fehler: datei '<path>' nicht gefunden",
 		"• ✗ bad":                                         "bad",
 	} {
-		got := Normalise(in)
+		got := normalise(in)
 		if got != want {
-			t.Errorf("Normalise(%q) = %q, want %q", in, got, want)
+			t.Errorf("normalise(%q) = %q, want %q", in, got, want)
 		}
-		if again := Normalise(got); again != got {
-			t.Errorf("Normalise(%q) = %q", got, again)
+		if again := normalise(got); again != got {
+			t.Errorf("normalise(%q) = %q", got, again)
 		}
 	}
 }
@@ -265,8 +265,8 @@ func FuzzOf(f *testing.F) {
 		if len(Of(text)) > Max {
 			t.Fatal("too many fingerprints")
 		}
-		normal := Normalise(text)
-		if again := Normalise(normal); again != normal {
+		normal := normalise(text)
+		if again := normalise(normal); again != normal {
 			t.Fatalf("%q normalises to %q, that to %q", text, normal, again)
 		}
 		// Another number and another path change nothing.

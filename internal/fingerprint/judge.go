@@ -15,11 +15,7 @@ const (
 
 // judge finds the core of the error in a normalised line.
 func judge(line string) (finding, bool) {
-	line = trimPrefixes(line)
-	rest, npm := cutNpm(line)
-	if npm {
-		line = rest
-	}
+	line, npm := cutNpm(trimPrefixes(line))
 	if line == "" || isWrapper(line) || npm && isNpmNote(line) {
 		return finding{}, false
 	}
@@ -76,7 +72,7 @@ func sign(line string, i, end int) (start, weight int) {
 		case w == "error" && strings.HasPrefix(rest, " "):
 			// tsc, msbuild, the Visual C++ compiler: error TS2345: …
 			n := wordLen(rest[1:])
-			if code := rest[1 : 1+n]; strings.HasPrefix(rest[1+n:], ": ") && hasDigit(code) {
+			if code := rest[1 : 1+n]; strings.HasPrefix(rest[1+n:], ": ") && strings.ContainsAny(code, "0123456789") {
 				return end + 1, decisive
 			}
 		}
@@ -107,15 +103,13 @@ func sign(line string, i, end int) (start, weight int) {
 // isException reports whether a word is named like an exception: TypeError,
 // NullPointerException. "Error" itself and English words with that ending are not.
 func isException(w string) bool {
+	switch w {
+	case "keyboardinterrupt", "stopiteration", "systemexit":
+		return true
+	}
 	stem, ok := strings.CutSuffix(w, "error")
 	if !ok {
 		stem, ok = strings.CutSuffix(w, "exception")
-	}
-	if !ok {
-		switch w {
-		case "keyboardinterrupt", "stopiteration", "systemexit":
-			return true
-		}
 	}
 	return ok && len(stem) >= 2 && stem[len(stem)-1] != '_'
 }
@@ -145,8 +139,9 @@ func trimPrefixes(line string) string {
 	}
 }
 
-// cutNpm removes npm's mark: "npm ERR!" or, since 10, "npm error".
-func cutNpm(line string) (rest string, ok bool) {
+// cutNpm removes npm's mark: "npm ERR!" or, since 10, "npm error". npm reports whether the
+// line had one.
+func cutNpm(line string) (rest string, npm bool) {
 	for _, mark := range [...]string{"npm err! ", "npm error ", "pnpm err! "} {
 		if rest, ok := strings.CutPrefix(line, mark); ok {
 			return rest, true
@@ -171,13 +166,9 @@ func isNpmNote(line string) bool {
 func isWrapper(line string) bool {
 	for _, p := range [...]string{"make: *** [", "make[<n>]: *** [", "collect2: error: ld returned", "error: could not compile", "error: aborting due to",
 		"error command failed", "error: command failed", "error: process completed with", "error: subprocess", "command failed with exit code", "error: script",
-		"ninja: build stopped", "the command '", "hint:", "note:", "help:", "warning:", "for more information", "at ", "caused by: process"} {
-		if strings.HasPrefix(line, p) {
-			return true
-		}
-	}
-	// Counts of a run: "0 errors, 2 warnings", "3 failed, 10 passed".
-	for _, p := range [...]string{"no error", "<n> error", "without error", "<n> failed", "<n> passed", "failed: <n>", "errors: <n>", "error: <n> error"} {
+		"ninja: build stopped", "the command '", "hint:", "note:", "help:", "warning:", "for more information", "at ", "caused by: process",
+		// Counts of a run: "0 errors, 2 warnings", "3 failed, 10 passed".
+		"no error", "<n> error", "without error", "<n> failed", "<n> passed", "failed: <n>", "errors: <n>", "error: <n> error"} {
 		if strings.HasPrefix(line, p) {
 			return true
 		}
@@ -241,5 +232,3 @@ func readsAsCode(line string) bool {
 	}
 	return false
 }
-
-func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }

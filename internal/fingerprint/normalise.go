@@ -16,13 +16,13 @@ const (
 	markNumber = "<n>"
 )
 
-// Normalise returns the line in a form that is the same on any machine: without colours and
+// normalise returns the line in a form that is the same on any machine: without colours and
 // decoration, with case, quotes and white space unified, and with marks for paths and file
 // names with their line and column (<path>), web addresses (<url>), and numbers, times,
 // versions, hashes and ids (<n>). Codes stay: E0382, TS2345, ORA-01017, SQLSTATE 42P01,
 // exit code 137, 404 Not Found. So do names chosen by people: variables, modules, types.
-// Normalise is idempotent.
-func Normalise(line string) string {
+// It is idempotent.
+func normalise(line string) string {
 	m := marker{in: plain(line)}
 	m.run()
 	return string(m.out)
@@ -136,8 +136,7 @@ func (m *marker) run() {
 	s := m.in
 	m.out = make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
-		start := i == 0 || startsToken(s[i-1])
-		if start {
+		if i == 0 || startsToken(s[i-1]) {
 			if n := urlLen(s[i:]); n > 0 {
 				i += n
 				m.mark(markURL)
@@ -240,16 +239,13 @@ func lastWord(s []byte) (word, gap string) {
 	return string(s[start:end]), string(s[end:])
 }
 
-// isStatusName reports whether s begins with the name of an HTTP status.
+// isStatusName reports whether rest begins with a blank and the name of an HTTP status.
 func isStatusName(rest string) bool {
 	if !strings.HasPrefix(rest, " ") {
 		return false
 	}
 	rest = rest[1:]
-	n := 0
-	for n < len(rest) && isWord(rest[n]) {
-		n++
-	}
+	n := wordLen(rest)
 	if n < len(rest) && strings.IndexByte(" ,;)'", rest[n]) < 0 {
 		return false
 	}

@@ -92,10 +92,7 @@ func isRelative(token string) bool {
 // isFileName reports whether a token ends in an extension that files have.
 func isFileName(token string) bool {
 	dot := strings.LastIndexByte(token, '.')
-	if dot < 0 || dot == 0 || !isWord(token[dot-1]) {
-		return false
-	}
-	return isExtension(token[dot+1:])
+	return dot > 0 && isWord(token[dot-1]) && isExtension(token[dot+1:])
 }
 
 // isExtension reports whether a word is the extension of a file that tools mention.

@@ -12,13 +12,6 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// FolderPath returns the path of the folder dir below root. It returns CodeInvalidInput
-// for the field dir if dir is empty, leaves the root, or is relative without a root.
-func FolderPath(root, dir string) (string, error) {
-	base, below, err := locate(root, dir)
-	return filepath.Join(base, below), err
-}
-
 // locate returns the folder to open and the path below it.
 func locate(root, dir string) (base, below string, err error) {
 	switch {
@@ -36,7 +29,8 @@ func locate(root, dir string) (base, below string, err error) {
 
 // OpenFolder opens the folder dir below root, creates it if asked to, and returns its
 // path. It returns fs.ErrNotExist if there is none, CodeForbidden if it lies in git's own
-// folder, for instance by a link, and the errors of FolderPath.
+// folder, for instance by a link, and CodeInvalidInput for the field dir if dir is empty,
+// leaves the root, or is relative without a root.
 func OpenFolder(root, dir string, create bool) (at *os.Root, path string, err error) {
 	base, below, err := locate(root, dir)
 	if err != nil {

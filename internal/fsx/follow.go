@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 )
 
@@ -30,8 +31,8 @@ func (f Followed[T]) Open(root, dir string, fresh func() *T) (at *os.Root, path 
 
 // Forget makes the next poll of a folder read all of it.
 func (f Followed[T]) Forget(root, dir string) {
-	if path, err := FolderPath(root, dir); err == nil {
-		delete(f, path)
+	if base, below, err := locate(root, dir); err == nil {
+		delete(f, filepath.Join(base, below))
 	}
 }
 

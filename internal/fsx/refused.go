@@ -10,15 +10,8 @@ import (
 // RefusesWrites reports whether an error comes from a disk that is full, read-only or fails to
 // write.
 func RefusesWrites(err error) bool {
-	if FailsToRead(err) {
-		return false
-	}
-	for _, of := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, fs.ErrPermission} {
-		if errors.Is(err, of) {
-			return true
-		}
-	}
-	return false
+	causes := []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, fs.ErrPermission}
+	return !FailsToRead(err) && slices.ContainsFunc(causes, func(cause error) bool { return errors.Is(err, cause) })
 }
 
 // FailsToRead reports whether an error comes from a disk that fails to read.

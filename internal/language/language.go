@@ -167,12 +167,9 @@ func ByPath(name string) (lang string, ok bool) {
 		return lang, true
 	}
 	lower := strings.ToLower(base)
-	for _, n := range [...]string{"dockerfile", "containerfile", "makefile"} {
-		if lower == n || strings.HasPrefix(lower, n+".") || strings.HasSuffix(lower, "."+n) {
-			if n == "makefile" {
-				return "make", true
-			}
-			return "dockerfile", true
+	for _, n := range [...]struct{ name, lang string }{{"dockerfile", "dockerfile"}, {"containerfile", "dockerfile"}, {"makefile", "make"}} {
+		if lower == n.name || strings.HasPrefix(lower, n.name+".") || strings.HasSuffix(lower, "."+n.name) {
+			return n.lang, true
 		}
 	}
 	lang, ok = byExtension()[strings.TrimPrefix(path.Ext(lower), ".")]

@@ -43,7 +43,7 @@ var Changes = []string{ChangeRepair, ChangeRestore, ChangeToken, ChangeTokenAdd,
 
 // NoteCommand notes what a command has changed without the daemon, or has failed to, beside
 // the daemon's log at path. It only adds: a daemon that runs bounds the log.
-func NoteCommand(path string, change string, by memory.Caller, ids []string, failed error) error {
+func NoteCommand(path, change string, by memory.Caller, ids []string, failed error) error {
 	path = AuditPath(path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

@@ -88,8 +88,8 @@ func queue(p *page, s *memory.Status) {
 	p.counterValue("recalld_jobs_dropped_total", "Jobs that gave way when the queue was full.", float64(q.Dropped))
 }
 
-// indexing writes the metrics of contract 4 about runs: depth, mean duration and
-// the share of stale projects.
+// indexing writes the metrics about runs of the index: depth, mean duration and the
+// share of stale folders.
 func indexing(p *page, c *memory.CodeState, runs *Runs) {
 	p.gaugeValue("recalld_index_queue_depth", "Runs of the index that wait.", float64(c.Waiting))
 	p.gaugeValue("recalld_index_paused", "Whether all work in the background is held.", boolean(c.Paused))
@@ -112,7 +112,7 @@ func indexing(p *page, c *memory.CodeState, runs *Runs) {
 	p.ratio("recalld_sandboxes_stale_ratio", "Share of the folders whose index may lag behind the disk.", c.Stale, c.Sandboxes)
 }
 
-// recalls writes the metrics of contract 4 about answers: hit and fallback rate.
+// recalls writes the metrics about answers: hit and fallback rate.
 func recalls(p *page, c *memory.CodeState) {
 	p.counterValue("recalld_recall_code_asked_total", "Questions that code could have answered.", float64(c.Asked))
 	p.counterValue("recalld_recall_code_hits_total", "Those whose answer held code.", float64(c.Hits))

@@ -1,15 +1,15 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // findAssigned finds the value given to a name such as password or api_key:
 // `DB_PASSWORD=value`, `"token": "value"`, `secret: value`. The rules for commands handle
 // `--password value`. Calls, references and placeholders are code and are kept.
 func findAssigned(text string, at int) (int, int, bool) {
-	line := text[at:min(len(text), at+window)]
-	if i := strings.IndexByte(line, '\n'); i >= 0 {
-		line = line[:i]
-	}
+	line, _, _ := strings.Cut(text[at:min(len(text), at+window)], "\n")
 	// The rest of the name, as in token_for_tests, and its quote.
 	i := 0
 	for i < len(line) && (isWordByte(line[i]) || line[i] == '-') {
@@ -146,12 +146,7 @@ func isPlaceholder(s string) bool {
 	case "password", "passwd", "pass", "secret", "token", "user", "null", "none", "true", "false", "undefined":
 		return true
 	}
-	for _, p := range placeholders {
-		if strings.Contains(lower, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(placeholders, func(p string) bool { return strings.Contains(lower, p) })
 }
 
 // kinds counts the bytes of a word by kind.

@@ -32,7 +32,8 @@ type leak struct {
 	// likely is a cheap check of whether the pattern can match with its keyword at
 	// text[at:]; nil for rules whose keywords are rare.
 	likely func(text string, at int) bool
-	// pattern is compiled at its first use: all patterns would take a tenth of a second.
+	// compiled returns the pattern, which is compiled at its first use: all patterns would
+	// take a tenth of a second.
 	compiled func() *regexp.Regexp
 	// begins means that the pattern begins with its keyword. It is then tried only there:
 	// searching for its start would take a hundred times as long.
@@ -61,7 +62,7 @@ func (r *leak) pattern() string {
 	return `\A(?:` + strings.Replace(r.Regex, namePrefix, "", 1) + `)`
 }
 
-// allowlist returns the reasons for which a match is not a secret.
+// allowlist has the reasons for which a match is not a secret.
 type allowlist struct {
 	Condition string   `toml:"condition"` // AND asks for all, paths too
 	Paths     []string `toml:"paths"`
@@ -106,7 +107,7 @@ func loadLeaks() (*leaks, error) {
 		switch r.ID {
 		case genericKey:
 			r.likely = isAssigned
-		case vaultToken, "jwt":
+		case "vault-service-token", "jwt": // the keyword "s." ends many sentences
 			r.likely = isLongWord
 		case "kubernetes-secret-yaml":
 			r.likely = isManifest
@@ -155,8 +156,8 @@ func (l *leaks) find(r *leak, text string, from, to int) []Span {
 	part := text[from:to]
 	for _, m := range r.compiled().FindAllStringSubmatchIndex(part, -1) {
 		start, end := secretOf(m, r.Group)
-		secret := part[start:end]
-		if secret == "" || isMark(part[m[0]:m[1]]) || isPlaceholder(secret) {
+		secret, match := part[start:end], part[m[0]:m[1]]
+		if secret == "" || isMark(match) || isPlaceholder(secret) {
 			continue
 		}
 		if r.Entropy > 0 && runeEntropy(secret) <= r.Entropy {
@@ -166,28 +167,17 @@ func (l *leaks) find(r *leak, text string, from, to int) []Span {
 		if r.ID == genericKey && !looksMade(secret) && digitRuns(secret) < 2 {
 			continue
 		}
-		match := part[m[0]:m[1]]
 		line := lineAround(text, from+m[0], from+m[1])
-		if l.allow.allows(secret, match, line) {
-			continue
-		}
-		allowed := false
-		for i := range r.Allow {
-			allowed = allowed || r.Allow[i].allows(secret, match, line)
-		}
-		if !allowed {
+		allows := func(a allowlist) bool { return a.allows(secret, match, line) }
+		if !allows(l.allow) && !slices.ContainsFunc(r.Allow, allows) {
 			spans = append(spans, Span{from + start, from + end, r.ID})
 		}
 	}
 	return spans
 }
 
-// The rules of gitleaks with special treatment: the generic rule for keys of unknown
-// providers, and one whose keyword, "s.", ends many sentences.
-const (
-	genericKey = "generic-api-key"
-	vaultToken = "vault-service-token"
-)
+// genericKey is the rule of gitleaks for keys of unknown providers.
+const genericKey = "generic-api-key"
 
 // isAssigned reports whether a value of six or more characters is given to the name that
 // begins at text[at:], in the form of the generic rule: the rest of the name, white
@@ -275,21 +265,11 @@ func (a *allowlist) allows(secret, match, line string) bool {
 	case "line":
 		target = line
 	}
-	for _, r := range a.compiled() {
-		if r.MatchString(target) {
-			return true
-		}
-	}
-	if len(a.Stopwords) == 0 {
-		return false
+	if slices.ContainsFunc(a.compiled(), func(r *regexp.Regexp) bool { return r.MatchString(target) }) {
+		return true
 	}
 	lower := strings.ToLower(secret)
-	for _, w := range a.Stopwords {
-		if strings.Contains(lower, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.Stopwords, func(w string) bool { return strings.Contains(lower, w) })
 }
 
 // lineAround returns the lines around text[start:end], or the near part of them: a line

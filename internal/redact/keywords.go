@@ -6,11 +6,10 @@ package redact
 type keywords struct {
 	class   [256]uint8 // byte to class; 0 is all bytes that are in no keyword
 	classes int
-	next    []uint32 // state*classes + class to state, while it is built
-	found   [][]keyword
-	// steps is next in the form that scan needs: positions and results are states
-	// multiplied by classes, and the top bit means that a keyword ends there.
-	steps []uint32
+	// next is state*classes + class to state. pack brings it into the form that scan needs:
+	// states are multiplied by classes, and the top bit means that a keyword ends there.
+	next  []uint32
+	found [][]keyword
 }
 
 const ends = 1 << 31
@@ -94,23 +93,22 @@ func (k *keywords) link() {
 	}
 }
 
-// pack makes steps of next. A state fits in 31 bits: the keywords have some 1,500 states
+// pack prepares next for scan. A state fits in 31 bits: the keywords have some 1,500 states
 // of 40 classes.
 func (k *keywords) pack() {
-	k.steps = make([]uint32, len(k.next))
 	for i, state := range k.next {
-		k.steps[i] = state * uint32(k.classes)
+		k.next[i] = state * uint32(k.classes)
 		if len(k.found[state]) > 0 {
-			k.steps[i] |= ends
+			k.next[i] |= ends
 		}
 	}
 }
 
 func (k *keywords) scan(text string) []hit {
 	var hits []hit
-	steps, at := k.steps, uint32(0)
+	next, at := k.next, uint32(0)
 	for i := range len(text) {
-		at = steps[int(at)+int(k.class[text[i]])]
+		at = next[int(at)+int(k.class[text[i]])]
 		if at < ends {
 			continue
 		}

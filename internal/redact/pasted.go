@@ -92,8 +92,7 @@ var passNames = [...]string{"admin", "root", "user", "db", "database", "mysql", 
 // smtp-pass. If the name says whose password it is, any single word on the rest of the line
 // counts; otherwise only a word that looks like a password.
 func findPass(text string, at int) (int, int, bool) {
-	line := text[at:min(len(text), at+window)]
-	line, _, _ = strings.Cut(line, "\n")
+	line, _, _ := strings.Cut(text[at:min(len(text), at+window)], "\n")
 	i := len("_pass")
 	for i < len(line) && (isDigit(line[i]) || line[i] == '"' || line[i] == '\'') {
 		i++
@@ -227,10 +226,7 @@ func findFlag(text string, at int) (int, int, bool) {
 // findPassword finds passwords where findAssigned is too careful: in connection strings,
 // lines of settings, and sentences.
 func findPassword(text string, at int) (int, int, bool) {
-	line := text[at:min(len(text), at+window)]
-	if i := strings.IndexByte(line, '\n'); i >= 0 {
-		line = line[:i]
-	}
+	line, _, _ := strings.Cut(text[at:min(len(text), at+window)], "\n")
 	i := 0
 	for i < len(line) && isWordByte(line[i]) {
 		i++
@@ -249,11 +245,11 @@ func findPassword(text string, at int) (int, int, bool) {
 		}
 	}
 	i = skipSpace(line, i)
-	if i >= len(line) || line[i] != '=' && line[i] != ':' || strings.HasPrefix(line[i:], "==") || strings.HasPrefix(line[i:], "=>") ||
-		strings.HasPrefix(line[i:], ":=") || strings.HasPrefix(line[i:], "::") {
+	op := assignment(line[i:])
+	if op != "=" && op != ":" || strings.HasPrefix(line[i:], "::") {
 		return 0, at + i, false
 	}
-	tight := i == name && line[i] == '='
+	tight := i == name && op == "="
 	i = skipSpace(line, i+1)
 	tight = tight && i == name+1
 	start, end := valueAt(line, i)
@@ -281,7 +277,7 @@ func aboutLen(line string) int {
 	if end == 0 {
 		return 0
 	}
-	for range 5 {
+	for words := 0; ; words++ {
 		if rest := line[end:]; strings.HasPrefix(rest, " is ") || strings.HasPrefix(rest, " was ") {
 			return end
 		}
@@ -289,15 +285,11 @@ func aboutLen(line string) int {
 		for end+n < len(line) && (isWordByte(line[end+n]) || line[end+n] == '-') {
 			n++
 		}
-		if n == 1 || end+n >= len(line) || line[end+n] != ' ' {
+		if words == 5 || n == 1 || end+n >= len(line) || line[end+n] != ' ' {
 			return 0
 		}
 		end += n
 	}
-	if rest := line[end:]; strings.HasPrefix(rest, " is ") || strings.HasPrefix(rest, " was ") {
-		return end
-	}
-	return 0
 }
 
 // passwordIn returns line[start:end], which begins at text[at:], if it passes.
@@ -310,10 +302,11 @@ func passwordIn(line string, at, start, end int, passes func(string) bool) (int,
 }
 
 // isTold reports whether a value in a sentence or list of settings is a password, not a
-// word or a type: it has letters and digits, or signs.
+// word or a type: it has letters and digits, and no separators unless it also has
+// signs.
 func isTold(s string) bool {
 	k := kindsOf(s)
-	return len(s) >= 6 && k.letters > 0 && k.digits > 0 && k.separators == 0 || len(s) >= 6 && k.letters > 0 && k.signs > 0 && k.digits > 0
+	return len(s) >= 6 && k.letters > 0 && k.digits > 0 && (k.signs > 0 || k.separators == 0)
 }
 
 // valueAt returns the position of the value at line[i:]: within its quotes, or up to

@@ -255,14 +255,12 @@ func findURLPassword(text string, at int) (int, int, bool) {
 		rest = rest[:i]
 	}
 	// A password may contain "@" and, though it should not, "#"; user and host do not.
-	userinfo, host := rest, ""
-	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
-		userinfo, host = rest[:i], rest[i+1:]
-	} else {
+	end := strings.LastIndexByte(rest, '@')
+	if end < 0 || end == len(rest)-1 { // no user, or no host
 		return 0, 0, false
 	}
-	user, password, ok := strings.Cut(userinfo, ":")
-	if !ok || host == "" || strings.ContainsAny(user, "[#") || isPlaceholder(password) {
+	user, password, ok := strings.Cut(rest[:end], ":")
+	if !ok || strings.ContainsAny(user, "[#") || isPlaceholder(password) {
 		return 0, 0, false
 	}
 	start += len(user) + 1

@@ -104,7 +104,7 @@ func kindOf(words []string) *namedKind {
 	for i, k := range namedKinds {
 		for _, end := range k.ends {
 			// Joined as in "authtoken", except for words as short as "compass".
-			if last == end || two == end || len(end) > len("secret")-1 && strings.HasSuffix(last, end) {
+			if last == end || two == end || len(end) >= len("secret") && strings.HasSuffix(last, end) {
 				return &namedKinds[i]
 			}
 		}

@@ -160,7 +160,6 @@ func (b builder) value(t reflect.Type, f reflect.StructField, limits memory.Limi
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	flat := b.tools() && strings.Contains(f.Tag.Get("mcp"), "flat")
 	switch {
 	case t == timeType:
 		return Schema{"type": "string", "format": "date-time"}
@@ -193,7 +192,7 @@ func (b builder) value(t reflect.Type, f reflect.StructField, limits memory.Limi
 		return Schema{"type": "object", "additionalProperties": b.value(t.Elem(), f, memory.Limits{})}
 	case reflect.Struct:
 		switch {
-		case flat:
+		case b.tools() && strings.Contains(f.Tag.Get("mcp"), "flat"):
 			return typed("object")
 		case b.tools() || t.Name() == "":
 			return b.object(t)

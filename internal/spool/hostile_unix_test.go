@@ -53,7 +53,7 @@ func TestHostileCount(t *testing.T) {
 		s := In(t.TempDir())
 		must(t, put(filepath.Join(s.dir, refusedName), "...."))
 		badfile.Bounded(t, bad, func() {
-			if err := s.Put(time.Now(), make([]byte, MaxEvent+1)); !errors.Is(err, ErrFull) {
+			if err := s.Put(time.Now(), make([]byte, maxEvent+1)); !errors.Is(err, ErrFull) {
 				t.Errorf("%s: %v", bad, err)
 			}
 			info, err := os.Lstat(filepath.Join(s.dir, refusedName))

@@ -26,11 +26,11 @@ import (
 
 // Bounds of a spool: an hour of a busy agent has some thousand events of a few kilobytes.
 const (
-	MaxEvents = 20_000
-	MaxBytes  = 64 << 20
-	// MaxEvent bounds one event, in bytes. A hook's payload is at most 1 MiB, and an event
+	maxEvents = 20_000
+	maxBytes  = 64 << 20
+	// maxEvent bounds one event, in bytes. A hook's payload is at most 1 MiB, and an event
 	// holds a shortened part of it.
-	MaxEvent = 2 << 20
+	maxEvent = 2 << 20
 )
 
 // ErrFull is returned by Put if the spool has no room. The event is counted as refused.
@@ -38,6 +38,7 @@ var ErrFull = errors.New("the spool is full")
 
 const (
 	suffix = ".event"
+	half   = ".part" // of an event that is being written
 	// asideDir holds what could not be read or carried out, for people to look at.
 	asideDir = "aside"
 	// refusedName is a file with a byte for each refused event.
@@ -61,7 +62,7 @@ func (s Spool) Put(at time.Time, event []byte) error {
 	if err != nil {
 		return err
 	}
-	if len(event) > MaxEvent || len(names) >= MaxEvents || size+int64(len(event)) > MaxBytes {
+	if len(event) > maxEvent || len(names) >= maxEvents || size+int64(len(event)) > maxBytes {
 		s.countRefused()
 		return ErrFull
 	}
@@ -70,10 +71,10 @@ func (s Spool) Put(at time.Time, event []byte) error {
 	// Zeros keep names of one length, so that they sort by time.
 	name := fmt.Sprintf("%020d-%s", max(0, at.UnixNano()), rand.Text()[:8])
 	path := filepath.Join(s.dir, name)
-	if err := os.WriteFile(path+".part", text, 0o600); err != nil {
-		return errors.Join(fmt.Errorf("write event: %w", err), os.Remove(path+".part"))
+	if err := os.WriteFile(path+half, text, 0o600); err != nil {
+		return errors.Join(fmt.Errorf("write event: %w", err), os.Remove(path+half))
 	}
-	if err := os.Rename(path+".part", path+suffix); err != nil {
+	if err := os.Rename(path+half, path+suffix); err != nil {
 		return fmt.Errorf("write event: %w", err)
 	}
 	return nil
@@ -145,10 +146,13 @@ const (
 
 // clean removes what writers left that were killed. A writer takes milliseconds.
 func (s Spool) clean() {
-	left, _ := filepath.Glob(filepath.Join(s.dir, "*.part"))
-	for _, path := range left {
-		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > time.Hour {
-			_ = os.Remove(path)
+	entries, _ := os.ReadDir(s.dir)
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != half {
+			continue
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > time.Hour {
+			_ = os.Remove(filepath.Join(s.dir, e.Name()))
 		}
 	}
 }
@@ -204,7 +208,7 @@ func read(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, MaxEvent+2*sha256.Size+2))
+	text, err := io.ReadAll(io.LimitReader(f, maxEvent+2*sha256.Size+2))
 	if err != nil {
 		return nil, err
 	}

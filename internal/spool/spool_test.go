@@ -91,7 +91,7 @@ func TestManyWriters(t *testing.T) {
 
 // TestBadEventsAreSetAside, and never good ones.
 func TestBadEventsAreSetAside(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "of [any name")
 	s := In(dir)
 	must(t, s.Put(time.Unix(0, 5), []byte("good")))
 	must(t, s.Put(time.Unix(0, 6), []byte("torn")))
@@ -101,7 +101,7 @@ func TestBadEventsAreSetAside(t *testing.T) {
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(dir, names[1]), text[:len(text)-1], 0o600))
 	must(t, os.WriteFile(filepath.Join(dir, "00000000000000000001-x.event"), nil, 0o600))
-	must(t, os.WriteFile(filepath.Join(dir, "00000000000000000002-x.event"), make([]byte, MaxEvent+1000), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "00000000000000000002-x.event"), make([]byte, maxEvent+1000), 0o600))
 	left, fresh := filepath.Join(dir, "00000000000000000003-x.part"), filepath.Join(dir, "00000000000000000003-y.part")
 	for _, path := range []string{left, fresh} {
 		must(t, os.WriteFile(path, []byte("half"), 0o600))
@@ -136,16 +136,16 @@ func TestBadEventsAreSetAside(t *testing.T) {
 func TestBounds(t *testing.T) {
 	dir := t.TempDir()
 	s := In(dir)
-	for i := range MaxEvents - 1 {
+	for i := range maxEvents - 1 {
 		must(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%020d-x.event", i)), nil, 0o600))
 	}
 	must(t, s.Put(time.Now(), []byte("the last")))
-	for _, err := range []error{s.Put(time.Now(), []byte("one more")), In(t.TempDir()).Put(time.Now(), make([]byte, MaxEvent+1))} {
+	for _, err := range []error{s.Put(time.Now(), []byte("one more")), In(t.TempDir()).Put(time.Now(), make([]byte, maxEvent+1))} {
 		if !errors.Is(err, ErrFull) {
 			t.Errorf("without room: %v", err)
 		}
 	}
-	if s.Refused() != 1 || s.Waiting() != MaxEvents {
-		t.Errorf("%d are refused and %d wait, want 1 and %d", s.Refused(), s.Waiting(), MaxEvents)
+	if s.Refused() != 1 || s.Waiting() != maxEvents {
+		t.Errorf("%d are refused and %d wait, want 1 and %d", s.Refused(), s.Waiting(), maxEvents)
 	}
 }

@@ -217,10 +217,10 @@ func (a *Admin) Remove(ctx context.Context, member string, lessons bool) (taken 
 
 // checkMember refuses names that are hard to type, or that a role cannot have.
 func checkMember(name string) error {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.'
+	special := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.')
 	}
-	if name == "" || len(name) > 63 || strings.HasPrefix(name, "pg_") || name == members || strings.IndexFunc(name, func(r rune) bool { return !plain(r) }) >= 0 {
+	if name == "" || len(name) > 63 || strings.HasPrefix(name, "pg_") || name == members || strings.ContainsFunc(name, special) {
 		return memory.Invalid("member", "1–63 small letters, digits, '.', '-' and '_'", "%s is not a member's name", memory.Quote(name))
 	}
 	return nil
@@ -248,8 +248,7 @@ func adminError(err error) error {
 		return &memory.Error{Code: memory.CodeForbidden, Message: "this role may not do that: " + memory.AsError(serverError(err)).Message,
 			Hint: "use the owner of the database, with the attribute createrole", Cause: err}
 	}
-	var own *memory.Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*memory.Error](err); ok {
 		return own
 	}
 	return serverError(err)

@@ -37,13 +37,7 @@ func (s *Service) exchange(ctx context.Context, c *connection) error {
 	if err != nil {
 		return fmt.Errorf("list projects: %w", err)
 	}
-	s.mu.Lock()
-	var list []project
-	if s.member != nil {
-		list = slices.Clone(s.member.Projects)
-	}
-	s.mu.Unlock()
-	for _, p := range list {
+	for _, p := range s.projects() {
 		if !slices.Contains(allowed, p.Name) && !slices.Contains(allowed, "*") {
 			s.note(p.ID, func(x *exchanged) {
 				x.problem = "the server does not let you share " + p.Name + "; ask its operator for 'recalld team add " + c.member + " --project " + p.Name + "'"
@@ -71,7 +65,9 @@ func (s *Service) exchange(ctx context.Context, c *connection) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state.Connected, s.state.LastError, s.state.SyncedAt, s.state.Allowed = true, "", time.Now().UTC(), allowed
+	if s.member != nil { // else the user has left
+		s.state.Connected, s.state.LastError, s.state.SyncedAt, s.state.Allowed = true, "", time.Now().UTC(), allowed
+	}
 	return nil
 }
 

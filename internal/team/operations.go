@@ -104,7 +104,7 @@ func (s *Service) Leave(ctx context.Context, _ service.None) (*memory.TeamState,
 // team any more has nothing to be taken back from.
 func (s *Service) takeAllBack(ctx context.Context, url string, list []project) error {
 	c, err := connect(ctx, url)
-	if code := memory.CodeOf(err); err != nil && (code == memory.CodeForbidden || code == memory.CodeNotFound) {
+	if code := memory.CodeOf(err); code == memory.CodeForbidden || code == memory.CodeNotFound {
 		return nil
 	}
 	if err != nil {
@@ -192,8 +192,7 @@ func (s *Service) State(context.Context, service.None) (*memory.TeamState, error
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := s.state
-	out.Summaries = s.opts.Summaries
-	out.Projects = []memory.TeamProject{}
+	out.Summaries, out.Projects = s.opts.Summaries, []memory.TeamProject{}
 	if s.damaged != nil {
 		out.LastError = memory.AsError(s.damaged).Message
 	}
@@ -206,9 +205,6 @@ func (s *Service) State(context.Context, service.None) (*memory.TeamState, error
 	}
 	for _, p := range s.member.Projects {
 		x := s.exchanged[p.ID]
-		if x == nil {
-			x = &exchanged{}
-		}
 		out.Projects = append(out.Projects, memory.TeamProject{
 			Project: p.ID, ProjectName: names[p.ID], TeamName: p.Name, Shared: x.own, Received: x.received, Summaries: x.summaries, Problem: x.problem,
 		})

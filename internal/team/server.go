@@ -135,8 +135,7 @@ func compareSchema(found int) error {
 
 // stateOf returns the code of an error of the server, "" for any other.
 func stateOf(err error) string {
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return refused.Code
 	}
 	return ""
@@ -145,11 +144,11 @@ func stateOf(err error) string {
 // serverError says in plain words why a server does not serve, without the connection
 // string, which may hold a password.
 func serverError(err error) error {
-	var refused *pgconn.PgError
-	switch {
-	case errors.Is(err, context.Canceled):
+	if errors.Is(err, context.Canceled) {
 		return err
-	case !errors.As(err, &refused):
+	}
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
 		return &memory.Error{Code: memory.CodeUnavailable, Message: "the team's server cannot be reached: " + plain(err), Cause: err, Hint: "what is remembered here works without it"}
 	}
 	switch refused.Code {
@@ -170,11 +169,10 @@ func serverError(err error) error {
 
 // plain is the last cause of an error of the network.
 func plain(err error) string {
-	var op *net.OpError
-	switch {
-	case errors.As(err, &op):
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Err.Error()
-	case errors.Is(err, context.DeadlineExceeded):
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer in time"
 	}
 	text := err.Error()

@@ -1,9 +1,11 @@
 package team
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,15 +63,8 @@ func (o *Options) validate() error {
 			return memory.Invalid(x.name, "", "the team needs it")
 		}
 	}
-	if o.Pauses.Look == 0 {
-		o.Pauses.Look = 30 * time.Second
-	}
-	if o.Pauses.First == 0 {
-		o.Pauses.First = time.Second
-	}
-	if o.Pauses.Last == 0 {
-		o.Pauses.Last = time.Minute
-	}
+	p := &o.Pauses
+	p.Look, p.First, p.Last = cmp.Or(p.Look, 30*time.Second), cmp.Or(p.First, time.Second), cmp.Or(p.Last, time.Minute)
 	return nil
 }
 
@@ -88,7 +83,7 @@ type Service struct {
 	member    *membership
 	damaged   error
 	state     memory.TeamState
-	exchanged map[string]*exchanged // by project
+	exchanged map[string]exchanged // by project
 	// dirty are the projects with lessons that changed since they were compared.
 	dirty map[string]bool
 }
@@ -99,14 +94,13 @@ func New(opts Options) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{opts: opts, wake: make(chan struct{}, 1), again: make(chan struct{}, 1),
-		exchanged: map[string]*exchanged{}, dirty: map[string]bool{}}
+		exchanged: map[string]exchanged{}, dirty: map[string]bool{}}
 	s.member, s.damaged = readMembership(opts.Path)
 	return s, nil
 }
 
 // Apply notes which shared projects have lessons of the user that changed, or a session less
-// to tell of.
-// The store calls it for every commit.
+// to tell of. The store calls it for every commit.
 func (s *Service) Apply(changes []memory.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,10 +109,7 @@ func (s *Service) Apply(changes []memory.Change) {
 	}
 	for _, c := range changes {
 		for _, r := range c.Records {
-			x := r.New
-			if x == nil {
-				x = r.Old
-			}
+			x := cmp.Or(r.New, r.Old)
 			if x.Kind == memory.Lesson && s.member.find(x.Project) != nil && !sameOwn(r) {
 				s.dirty[x.Project] = true
 				signal(s.wake)
@@ -132,6 +123,16 @@ func (s *Service) Apply(changes []memory.Change) {
 			}
 		}
 	}
+}
+
+// projects returns the shared projects.
+func (s *Service) projects() []project {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.member == nil {
+		return nil
+	}
+	return slices.Clone(s.member.Projects)
 }
 
 // markDirty has a project compared in the next exchange.
@@ -154,10 +155,9 @@ func (s *Service) takeDirty(id string) bool {
 func (s *Service) note(id string, change func(*exchanged)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.exchanged[id] == nil {
-		s.exchanged[id] = &exchanged{}
-	}
-	change(s.exchanged[id])
+	x := s.exchanged[id]
+	change(&x)
+	s.exchanged[id] = x
 }
 
 func signal(c chan struct{}) {
@@ -235,14 +235,10 @@ func (s *Service) connected(ctx context.Context, url string) (worked bool, err e
 func (s *Service) wait(ctx context.Context, c *connection) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Pauses.Look)
 	defer cancel()
-	s.mu.Lock()
 	var projects []string
-	if s.member != nil {
-		for _, p := range s.member.Projects {
-			projects = append(projects, p.Name)
-		}
+	for _, p := range s.projects() {
+		projects = append(projects, p.Name)
 	}
-	s.mu.Unlock()
 	heard := make(chan error, 1)
 	go func() { heard <- c.wait(ctx, projects) }()
 	select {
@@ -272,6 +268,9 @@ func (s *Service) allDirty() {
 func (s *Service) failed(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.member == nil { // the user has left
+		return
+	}
 	text := memory.AsError(err).Message
 	if text != s.state.LastError {
 		s.opts.Logger.Warn("no exchange with the team", "part", "team", "error", text)

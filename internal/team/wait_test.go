@@ -5,15 +5,17 @@ package team
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/team/teamtest"
 )
 
-// TestWaitForOwnProjects: a member is woken by what is written to its projects and by the
-// operator, not by the other projects of the server.
-func TestWaitForOwnProjects(t *testing.T) {
+// newConnection makes a server with a team, and connects to it.
+func newConnection(t *testing.T) (*teamtest.Postgres, *connection) {
+	t.Helper()
 	p := teamtest.New(t)
 	admin, err := OpenAdmin(t.Context(), p.URL("owner", "team"))
 	if err != nil {
@@ -27,7 +29,14 @@ func TestWaitForOwnProjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.close()
+	t.Cleanup(c.close)
+	return p, c
+}
+
+// TestWaitForOwnProjects: a member is woken by what is written to its projects and by the
+// operator, not by the other projects of the server.
+func TestWaitForOwnProjects(t *testing.T) {
+	p, c := newConnection(t)
 	wait := func(most time.Duration) error {
 		ctx, cancel := context.WithTimeout(t.Context(), most)
 		defer cancel()
@@ -48,5 +57,26 @@ func TestWaitForOwnProjects(t *testing.T) {
 		if err := wait(most); !errors.Is(err, want) {
 			t.Errorf("after a change of %q it returns %v, want %v", project, err, want)
 		}
+	}
+}
+
+// noProjects is a store without projects.
+type noProjects struct{ Store }
+
+func (noProjects) Projects() ([]memory.Project, error) { return nil, nil }
+
+// TestLateExchange: an exchange that ends after the user has left the team changes nothing of
+// what is told.
+func TestLateExchange(t *testing.T) {
+	_, c := newConnection(t)
+	s := &Service{opts: Options{Store: noProjects{}, Logger: slog.New(slog.DiscardHandler)}} // nobody has joined
+	if err := s.exchange(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if s.state.Connected || !s.state.SyncedAt.IsZero() {
+		t.Errorf("after an exchange the state is %+v, want none", s.state)
+	}
+	if s.failed(errors.New("broken pipe")); s.state.LastError != "" {
+		t.Errorf("after a failure the last error is %q, want none", s.state.LastError)
 	}
 }

@@ -48,18 +48,7 @@ func New(t testing.TB) *Postgres {
 	if bin == "" {
 		t.Skipf("needs PostgreSQL: install Debian's package postgresql and set %s=1, or to the folder of initdb", Env)
 	}
-	// Not t.TempDir: the server's own user must reach it.
-	dir, err := os.MkdirTemp("", "recalld-postgres")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	p := &Postgres{t: t, bin: bin, dir: dir, Port: freePort(t)}
-	if id := serverUser(t); id != nil {
-		if err := os.Chown(dir, int(id.Uid), int(id.Gid)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	p := &Postgres{t: t, bin: bin, dir: serverDir(t), Port: freePort(t)}
 	p.run("initdb", "-D", p.data(), "-U", "super", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C")
 	p.Start()
 	t.Cleanup(p.Kill)
@@ -70,17 +59,7 @@ func New(t testing.TB) *Postgres {
 // Standby makes a copy of the server that follows it, and starts that.
 func (p *Postgres) Standby() *Postgres {
 	p.t.Helper()
-	dir, err := os.MkdirTemp("", "recalld-postgres")
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if id := serverUser(p.t); id != nil {
-		if err := os.Chown(dir, int(id.Uid), int(id.Gid)); err != nil {
-			p.t.Fatal(err)
-		}
-	}
-	s := &Postgres{t: p.t, bin: p.bin, dir: dir, Port: freePort(p.t)}
+	s := &Postgres{t: p.t, bin: p.bin, dir: serverDir(p.t), Port: freePort(p.t)}
 	s.run("pg_basebackup", "-D", s.data(), "-R", "-X", "stream", "--no-sync", "-c", "fast", "-d", p.URL("super", "postgres"))
 	s.Start()
 	p.t.Cleanup(s.Kill)
@@ -192,11 +171,7 @@ func (p *Postgres) Tablespace(name string, size int) (resize func(size int)) {
 			p.t.Error(err)
 		}
 	})
-	if id := serverUser(p.t); id != nil {
-		if err := os.Chown(dir, int(id.Uid), int(id.Gid)); err != nil {
-			p.t.Fatal(err)
-		}
-	}
+	chown(p.t, dir)
 	p.SQL("super", "team", `create tablespace `+name+` location '`+dir+`'`)
 	return func(size int) {
 		if err := mount("remount,", size); err != nil {
@@ -274,6 +249,29 @@ func (p *Postgres) command(name string, args ...string) *exec.Cmd {
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: id}
 	}
 	return c
+}
+
+// serverDir makes a folder for a server. It is not t.TempDir, which the server's own user
+// cannot reach.
+func serverDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "recalld-postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	chown(t, dir)
+	return dir
+}
+
+// chown gives a folder to the user that a server runs as.
+func chown(t testing.TB, dir string) {
+	t.Helper()
+	if id := serverUser(t); id != nil {
+		if err := os.Chown(dir, int(id.Uid), int(id.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // serverUser is who a server runs as, nil for the test's own user: PostgreSQL refuses root.

@@ -1,0 +1,36 @@
+//go:build unix
+
+package adaptation
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/internal/testkit/badfile"
+)
+
+// TestHostileTable: whatever lies where the adapted table is expected, the adapted model is
+// damaged, which is noticed at once and without reading more than a table.
+func TestHostileTable(t *testing.T) {
+	dir := t.TempDir()
+	if err := keep(dir, nil, adapted(firstModel)); err != nil {
+		t.Fatal(err)
+	}
+	table := tablePath(dir, firstModel)
+	for bad, put := range badfile.All {
+		if err := errors.Join(os.Remove(table), put(table, "a table")); err != nil {
+			t.Fatal(err)
+		}
+		took := badfile.Bounded(t, bad, func() {
+			if _, err := Load(dir, builtin.File()); !errors.Is(err, ErrDamaged) {
+				t.Errorf("%s in the place of %s: %v, want ErrDamaged", bad, filepath.Base(table), err)
+			}
+		})
+		if took > 64<<20 {
+			t.Errorf("%s: %d MB were allocated", bad, took>>20)
+		}
+	}
+}
