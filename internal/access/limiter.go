@@ -36,8 +36,15 @@ const (
 type limiter struct {
 	limits Limits
 
-	mu      sync.Mutex         // guards what follows
-	buckets map[string]*bucket // by Client.Key
+	mu      sync.Mutex // guards what follows
+	buckets map[bucketKey]*bucket
+}
+
+// bucketKey tells buckets apart. It has the limits, so that a changed policy counts at once, and
+// a process that gives several clients' names has one bucket for each.
+type bucketKey struct {
+	client string // Client.Key
+	Limits
 }
 
 // bucket is what one client has used.
@@ -50,7 +57,7 @@ type bucket struct {
 }
 
 func newLimiter(limits Limits) *limiter {
-	return &limiter{limits: limits, buckets: map[string]*bucket{}}
+	return &limiter{limits: limits, buckets: map[bucketKey]*bucket{}}
 }
 
 // take waits for a client's turn. The call ends with release. It returns CodeLimited if the
@@ -91,8 +98,9 @@ func (l *limiter) bucket(c *Client) *bucket {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.buckets[c.Key]
-	if b == nil || b.limits != limits { // a changed policy counts at once
+	key := bucketKey{c.Key, limits}
+	b := l.buckets[key]
+	if b == nil {
 		if len(l.buckets) >= maxBuckets {
 			l.forgetResting()
 		}
@@ -103,7 +111,7 @@ func (l *limiter) bucket(c *Client) *bucket {
 		if limits.Concurrent > 0 {
 			b.slots = make(chan struct{}, limits.Concurrent)
 		}
-		l.buckets[c.Key] = b
+		l.buckets[key] = b
 	}
 	b.holders++
 	return b

@@ -100,6 +100,14 @@ func TestPolicyLimits(t *testing.T) {
 	if b = l.bucket(&Client{Key: "client a", Policy: &Policy{Name: "a", Concurrent: 2}}); b.limits != (Limits{1000, 2}) {
 		t.Errorf("after a change they are %+v", b.limits)
 	}
+	if l.bucket(&Client{Key: "client a", Policy: &Policy{Name: "a", Concurrent: 2}}) != b {
+		t.Error("a second call under the same policy has another bucket")
+	}
+	// One process can call itself by several clients' names.
+	l.bucket(&Client{Key: "client a"})
+	if l.bucket(&Client{Key: "client a", Policy: &Policy{Name: "a", Concurrent: 2}}) != b {
+		t.Error("a call under another policy has emptied the bucket")
+	}
 }
 
 // TestManyClients: clients that rest are forgotten, those in a call are not.
@@ -112,7 +120,7 @@ func TestManyClients(t *testing.T) {
 	if n := len(l.buckets); n > maxBuckets+1 {
 		t.Errorf("%d clients are kept", n)
 	}
-	if l.buckets["busy"] != busy {
+	if l.bucket(&Client{Key: "busy"}) != busy {
 		t.Error("a client in a call was forgotten")
 	}
 }

@@ -44,3 +44,20 @@ func TestLeftCopiesAreRemoved(t *testing.T) {
 	}
 	release()
 }
+
+// TestReadingCopiesLogs: the logs of a store are copied to be read, whatever its folder is
+// called.
+func TestReadingCopiesLogs(t *testing.T) {
+	written := open(t, Options{})
+	r, d := lesson("l-1", "a lesson")
+	put(t, written, r, d)
+	opts := Options{Dir: filepath.Join(t.TempDir(), "a [store]")}
+	must(t, opts.validate())
+	must(t, os.CopyFS(opts.Dir, os.DirFS(written.opts.Dir))) // as a kill leaves it
+	h, err := openForReading(opts, &examination{})
+	must(t, err)
+	if h.folder == "" {
+		t.Error("the store is read where it is, want a copy")
+	}
+	must(t, h.close())
+}

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -156,12 +158,12 @@ func openForReading(o Options, x *examination) (*handle, error) {
 
 // openAsItIs opens the database read-only, in any layout.
 func openAsItIs(o Options) (*handle, error) {
-	logs, err := filepath.Glob(filepath.Join(o.Dir, "*.mem"))
+	readable, err := readableAsItIs(o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	h := &handle{readOnly: true}
-	if len(logs) > 0 || hasEmpty(o.Dir) {
+	if !readable {
 		h.folder, err = copyElsewhere(o.Dir, 0, func(to string) error { return copyInto(to, o.Dir) })
 		if err != nil {
 			return nil, fmt.Errorf("copy the logs of the store: %w", err)
@@ -185,14 +187,17 @@ func (h *handle) openFolder(o Options) error {
 	return err
 }
 
-func hasEmpty(dir string) bool {
-	values, _ := filepath.Glob(filepath.Join(dir, "*.vlog"))
-	for _, path := range values {
-		if info, err := os.Stat(path); err == nil && info.Size() == 0 {
-			return true
+// readableAsItIs reports whether Badger can open the database of a folder without writing: it
+// has no log to replay, and no file of values without a header.
+func readableAsItIs(dir string) (bool, error) {
+	files, err := os.ReadDir(dir)
+	return !slices.ContainsFunc(files, func(f fs.DirEntry) bool {
+		if filepath.Ext(f.Name()) != ".vlog" {
+			return filepath.Ext(f.Name()) == ".mem"
 		}
-	}
-	return false
+		info, err := f.Info()
+		return err == nil && info.Size() == 0
+	}), err
 }
 
 // memoryFolders are the folders for copies, best first. They should not be on the disk
@@ -231,8 +236,12 @@ func copyElsewhere(dir string, need int64, fill func(to string) error) (to strin
 	name := fmt.Sprintf("recalld-%08x-", crc32.Checksum([]byte(dir), castagnoli()))
 	var failed error
 	for _, parent := range memoryFolders() {
-		left, _ := filepath.Glob(filepath.Join(parent, name+"*"))
-		for _, path := range left {
+		others, _ := os.ReadDir(parent)
+		for _, other := range others {
+			path := filepath.Join(parent, other.Name())
+			if !strings.HasPrefix(other.Name(), name) {
+				continue
+			}
 			if release, err := lockFolder(path, 0); err == nil {
 				release()
 				_ = os.RemoveAll(path) // fails if it belongs to another user
