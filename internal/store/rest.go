@@ -66,8 +66,8 @@ func (s *Store) overdue(times float64) bool {
 }
 
 // yieldUntil is how full a level may be, as a multiple of its target, while compactions wait for
-// requests. For level 0 the target is 5 tables; at 15 Badger takes no more writes.
-const yieldUntil = 2
+// requests. For level 0 it must stay well below stallAt.
+const yieldUntil = 1.5
 
 // yields reports whether compactions wait because requests are served: Go has no priorities,
 // and a compaction keeps all processors busy.

@@ -22,7 +22,7 @@ func TestCompactionsRest(t *testing.T) {
 	}
 	s = open(t, opts)
 	w := newFiller(s)
-	for round := range 12 {
+	for round := range 20 {
 		for end := time.Now().Add(30 * time.Second); ; {
 			resting := false
 			if err := s.betweenCommits(func() { resting = s.resting }); err != nil {
@@ -39,7 +39,7 @@ func TestCompactionsRest(t *testing.T) {
 			w.commit(t)
 		}
 	}
-	if n := s.db.Levels()[0].NumTables; n >= 15 { // at which Badger takes no more writes
+	if n := s.db.Levels()[0].NumTables; n > compactAt+2 { // of 16 or more; the last may not be looked at yet
 		t.Errorf("%d tables lie in level 0: nothing was compacted", n)
 	}
 	w.check(t)

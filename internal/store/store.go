@@ -349,6 +349,15 @@ func newStore(opts Options, db *handle) (*Store, error) {
 // maxValue is the size of a value log file in bytes, and so the largest value.
 const maxValue = 16 << 20
 
+const (
+	// compactAt is the number of tables in level 0 from which Badger compacts them. With its
+	// default of 5, an import of a million lessons writes a third more, because each compaction
+	// writes all of the next level. A look-up asks every table of level 0.
+	compactAt = 10
+	// stallAt is the number from which Badger lets writers wait.
+	stallAt = 25
+)
+
 // badgerOptions keep memory small and every value beside its key: values have some
 // kilobytes, so a value log would only add files to collect.
 func badgerOptions(o Options) badger.Options {
@@ -366,6 +375,8 @@ func badgerOptions(o Options) badger.Options {
 		WithNumVersionsToKeep(1).
 		WithCompression(options.Snappy).
 		WithNumCompactors(2).
+		WithNumLevelZeroTables(compactAt).
+		WithNumLevelZeroTablesStall(stallAt).
 		WithMetricsEnabled(false)
 	// Badger keeps up to eight buffers of tables that it wrote, each several times as large as
 	// its table. By default tables are twice as large on each level. Tables of one size are more
