@@ -40,8 +40,8 @@ type limiter struct {
 	buckets map[bucketKey]*bucket
 }
 
-// bucketKey tells buckets apart. It has the limits, so that a changed policy counts at once, and
-// a process that gives several clients' names has one bucket for each.
+// bucketKey tells buckets apart. It has the limits: a changed policy counts at once, and a process
+// that changes its client's name between calls does not empty a bucket.
 type bucketKey struct {
 	client string // Client.Key
 	Limits

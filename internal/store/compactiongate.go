@@ -63,7 +63,8 @@ func (g *compactionGate) hold() func() {
 }
 
 // pass returns when a compaction may start, or ends its goroutine if compactions are being
-// stopped. What Badger chose before, the level, it checks again afterwards.
+// stopped. Badger may have chosen the levels long before. Its runCompactDef refuses to move
+// tables below a level that was filled meanwhile; otherwise deleted values could come back.
 func (g *compactionGate) pass() {
 	for {
 		held, stopping := g.held()
@@ -86,7 +87,7 @@ func (g *compactionGate) held() (held, stopping bool) {
 }
 
 // without calls a function that waits until compactions have ended. Those that wait at the gate
-// end meanwhile.
+// end meanwhile, also those of other stores, which do not start them again.
 func (g *compactionGate) without(stop func()) {
 	g.mu.Lock()
 	g.stopping++

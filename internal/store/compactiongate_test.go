@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A compaction waits while there is no room, begins when there is, and never does in a
-// store that closes without.
+// A compaction waits while there is no room, begins when there is, and ends where
+// compactions are stopped without.
 func TestGateHoldsCompactions(t *testing.T) {
 	s := open(t, Options{NoSync: true})
 	g, err := newGuard(s.opts.Dir)
@@ -42,7 +42,7 @@ func TestGateHoldsCompactions(t *testing.T) {
 		free.Store(0)
 		theGate.without(func() {
 			if began, over := compact(); began.Load() || !over.Load() {
-				t.Errorf("in a store that closes without room a compaction began (%v), want it to end (%v)", began.Load(), over.Load())
+				t.Errorf("while compactions are stopped without room one began (%v), want it to end (%v)", began.Load(), over.Load())
 			}
 		})
 	})
@@ -52,12 +52,16 @@ func TestGateHoldsCompactions(t *testing.T) {
 func TestCompactionsYield(t *testing.T) {
 	withoutOtherGuards(t)
 	var asked atomic.Bool
+	var looks atomic.Int32
 	asked.Store(true)
-	s := open(t, Options{MemTableSize: 1 << 20, Asked: asked.Load})
+	s := open(t, Options{MemTableSize: 1 << 20, Asked: func() bool {
+		looks.Add(1)
+		return asked.Load()
+	}})
 	tables := func() int { return s.db.Levels()[0].NumTables }
-	await := func(what string, atMost int) {
+	await := func(what string, reached func() bool) {
 		t.Helper()
-		for end := time.Now().Add(time.Minute); tables() > atMost; time.Sleep(gatePause) {
+		for end := time.Now().Add(time.Minute); !reached(); time.Sleep(gatePause) {
 			if time.Now().After(end) {
 				t.Fatalf("want that %s; level 0 has %d tables after a minute", what, tables())
 			}
@@ -69,17 +73,17 @@ func TestCompactionsYield(t *testing.T) {
 			break
 		}
 	}
-	time.Sleep(2 * time.Second) // Badger looks for work 20 times a second, after a second at most
+	await("a compaction waits", func() bool { return looks.Load() > 20 })
 	if n := tables(); n <= compactAt {
 		t.Errorf("while requests are served, level 0 has %d tables, want the %d that were written", n, compactAt+1)
 	}
 	asked.Store(false)
-	await("tables are compacted after the last request", compactAt-1)
+	await("tables are compacted after the last request", func() bool { return tables() < compactAt })
 	asked.Store(true)
 	for range 1200 { // the writer would wait for ever
 		w.commit(t)
 	}
-	await("tables are compacted during requests, too", compactAt*yieldUntil)
+	await("tables are compacted during requests, too", func() bool { return tables() <= compactAt*yieldUntil })
 	if err := s.StopCompactions(); err != nil { // though some wait
 		t.Error(err)
 	}

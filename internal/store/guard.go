@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dgraph-io/badger/v4"
+
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -384,11 +386,11 @@ func (s *Store) awaitTable(log string) {
 
 // closeDB closes the database. Without room for the last table, or without a folder, it
 // does not: every commit is in the log, and the next start reads it from there.
-func (s *Store) closeDB() (err error) {
+func (s *Store) closeDB() error {
 	s.retired.Wait()
 	db := s.db
 	if s.guard == nil {
-		return db.Close()
+		return closeBadger(db.DB)
 	}
 	if db.readOnly {
 		theGate.remove(s.guard)
@@ -396,7 +398,7 @@ func (s *Store) closeDB() (err error) {
 	}
 	if s.preallocator == nil { // Open has failed
 		theGate.remove(s.guard)
-		return db.Close()
+		return closeBadger(db.DB)
 	}
 	s.preallocator.close()
 	trouble := s.guard.there()
@@ -410,9 +412,15 @@ func (s *Store) closeDB() (err error) {
 	}
 	if trouble != nil {
 		s.opts.Logger.Warn("the store is left as it is: the next start reads its log", "part", "store", "error", trouble)
+		s.stopCompactions()
 		return nil
 	}
 	defer theGate.remove(s.guard)
+	return closeBadger(db.DB)
+}
+
+// closeBadger closes a database. Compactions that wait at the gate end.
+func closeBadger(db *badger.DB) (err error) {
 	theGate.without(func() { err = db.Close() })
 	return err
 }

@@ -430,7 +430,7 @@ func (s *Store) promote() *memory.Error {
 			failed = s.writeTo(h)
 		}
 		if failed != nil {
-			failed = errors.Join(failed, h.Close())
+			failed = errors.Join(failed, closeBadger(h.DB))
 			return
 		}
 		last, _ := readWitness(s.opts.Dir) // a damaged one is replaced

@@ -66,11 +66,12 @@ func (s *Store) overdue(times float64) bool {
 }
 
 // yieldUntil is how full a level may be, as a multiple of its target, while compactions wait for
-// requests. For level 0 it must stay well below stallAt.
+// requests. For level 0 that is 15 tables, of the 25 at which writers wait, too.
 const yieldUntil = 1.5
 
 // yields reports whether compactions wait because requests are served: Go has no priorities,
-// and a compaction keeps all processors busy.
+// and a compaction keeps all processors busy. Those of a database that promote is about to use
+// do not wait.
 func (s *Store) yields() bool {
-	return s.opts.Asked != nil && s.opts.Asked() && !s.overdue(yieldUntil)
+	return s.opts.Asked != nil && s.opts.Asked() && !s.reading() && !s.overdue(yieldUntil)
 }
