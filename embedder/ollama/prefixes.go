@@ -14,9 +14,9 @@ type Prefix struct {
 }
 
 // Prefixes maps families of models to their prefixes. A family is a prefix of a model's
-// name, in any case, without namespace and tag; the longest match counts. If two families
-// differ only in case, the one with the earlier capital counts: those of DefaultPrefixes
-// have none, so that an added family replaces one of them.
+// name, in any case, without namespace and tag; the longest match counts. Of families that
+// differ only in case the first in byte order counts, so that an added "Bge-m3" replaces
+// "bge-m3" of DefaultPrefixes.
 type Prefixes map[string]Prefix
 
 // Prompts as their model cards print them.

@@ -31,8 +31,9 @@ func (r *rows) setRow(slot uint32, row []int8) {
 	r.scales[slot] = float32(1 / norm(row))
 }
 
-// set makes a row of a vector, which must not be zero. Rounding what was rounded changes nothing, and the store rounds in the
-// same way (internal/store/codec.go, which must not depend on an index), so nothing is lost.
+// set makes a row of a vector, which must not be zero. Rounding what was rounded changes
+// nothing, and the store rounds in the same way (internal/store/codec.go, which must not depend
+// on an index), so nothing is lost.
 func (r *rows) set(slot uint32, vec []float32) {
 	most, row := largest(vec), r.row(slot)
 	for i, x := range vec {

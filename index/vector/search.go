@@ -20,9 +20,9 @@ const (
 	// estimated from when not all are scored. The deviation then has a standard error of 4
 	// % (1/√(2n)).
 	sampleSize = 256
-	// Scoring inOrder vectors in the order of their slots took about as long as scoring
-	// anywhere vectors of a shortlist, where the processor waits for memory. Both have become
-	// faster since.
+	// Scoring 5 vectors (inOrder) in the order of their slots took about as long as scoring 2
+	// (anywhere) of a shortlist, where the processor waits for memory. Both have become faster
+	// since.
 	inOrder, anywhere = 5, 2
 	// scoredAtOnce is how many rows of the shortlist are read together.
 	scoredAtOnce = 16

@@ -267,7 +267,8 @@ func packsOf(all []*manifest) map[string]bool {
 }
 
 // prune removes expired backups, the oldest ones above MaxSize, and packs that no backup
-// refers to. all are the others, oldest first. While a manifest is damaged, packs stay: it is not known which are its own.
+// refers to. all are the backups that stay, oldest first. While a manifest is damaged, packs
+// stay: it is not known which are its own.
 func prune(dir string, all, expired []*manifest, damaged []string, opts Options) (removed int, err error) {
 	for opts.MaxSize > 0 && len(all) > 1 && stored(dir, all) > opts.MaxSize {
 		expired, all = append(expired, all[0]), all[1:]

@@ -26,7 +26,7 @@ func TestOpen(t *testing.T) {
 	} {
 		at, path, err := OpenFolder(test.root, test.dir, true)
 		if err != nil || path != test.want {
-			t.Fatalf("Open(%q, %q) = %s, %v; want %s", test.root, test.dir, path, err, test.want)
+			t.Fatalf("OpenFolder(%q, %q) = %s, %v; want %s", test.root, test.dir, path, err, test.want)
 		}
 		if err := at.Close(); err != nil {
 			t.Fatal(err)
@@ -42,7 +42,7 @@ func TestOpen(t *testing.T) {
 	for _, test := range []struct{ root, dir string }{{root, ""}, {root, "../x"}, {root, "a/../../x"}, {"", "logs"}, {"rel", "logs"}} {
 		_, _, err := OpenFolder(test.root, test.dir, true)
 		if e := memory.AsError(err); err == nil || e.Code != memory.CodeInvalidInput || e.Field != "dir" {
-			t.Errorf("Open(%q, %q) = %v, want the field dir refused", test.root, test.dir, err)
+			t.Errorf("OpenFolder(%q, %q) = %v, want the field dir refused", test.root, test.dir, err)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func TestNoLinkLeadsIntoGit(t *testing.T) {
 	for dir, want := range map[string]memory.Code{"refs": memory.CodeForbidden, "git": memory.CodeForbidden, "git/refs": memory.CodeForbidden, "through": memory.CodeForbidden, ".git": memory.CodeForbidden, "plain": ""} {
 		at, _, err := OpenFolder(root, dir, true)
 		if (err == nil) != (want == "") || err != nil && memory.CodeOf(err) != want {
-			t.Errorf("Open(%s) = %v, want the code %q", dir, err, want)
+			t.Errorf("OpenFolder(%s) = %v, want the code %q", dir, err, want)
 		}
 		if err == nil {
 			at.Close()

@@ -14,8 +14,8 @@ import (
 // title names, and of what the text declares. Names are folded, see memory.FoldName. They
 // are kept in memory only. The caller locks.
 type called struct {
-	docs  map[calledName][]calledDoc
-	names map[uint32][]calledName // of a record, by its number
+	docs  map[calledName][]calledDoc // ordered by document and record
+	names map[uint32][]calledName    // of a record, by its number
 }
 
 // calledDoc is the document of a record with a name. Records of several projects may have
@@ -23,6 +23,10 @@ type called struct {
 type calledDoc struct {
 	memory.NamedDoc
 	record uint32
+}
+
+func compareCalledDocs(a, b calledDoc) int {
+	return cmp.Or(cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.record, b.record))
 }
 
 type calledName struct {
@@ -61,7 +65,9 @@ func (c *called) put(n, doc uint32, r *memory.Record) {
 			return
 		}
 		c.names[n] = append(c.names[n], key)
-		c.docs[key] = append(c.docs[key], calledDoc{memory.NamedDoc{Doc: doc, Title: inTitle, Further: further}, n})
+		d := calledDoc{memory.NamedDoc{Doc: doc, Title: inTitle, Further: further}, n}
+		at, _ := slices.BinarySearchFunc(c.docs[key], d, compareCalledDocs)
+		c.docs[key] = slices.Insert(c.docs[key], at, d)
 	}
 	for _, text := range titleNames(title) {
 		add(text, true)
@@ -73,9 +79,14 @@ func (c *called) put(n, doc uint32, r *memory.Record) {
 	}
 }
 
-func (c *called) drop(n uint32) {
+// drop removes the names of a record with a number and a document.
+func (c *called) drop(n, doc uint32) {
+	d := calledDoc{memory.NamedDoc{Doc: doc}, n}
 	for _, key := range c.names[n] {
-		left := slices.DeleteFunc(c.docs[key], func(d calledDoc) bool { return d.record == n })
+		left := c.docs[key]
+		if at, found := slices.BinarySearchFunc(left, d, compareCalledDocs); found {
+			left = slices.Delete(left, at, at+1)
+		}
 		if c.docs[key] = left; len(left) == 0 {
 			delete(c.docs, key)
 		}
@@ -88,12 +99,17 @@ func (c *called) drop(n uint32) {
 func (x *Indexer) Called(folded, project string) []memory.NamedDoc {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	var docs []memory.NamedDoc
-	for _, d := range x.called.docs[calledName{nameOf(project), folded}] {
-		docs = append(docs, d.NamedDoc)
+	held := x.called.docs[calledName{nameOf(project), folded}]
+	docs := make([]memory.NamedDoc, 0, len(held))
+	for _, d := range held {
+		if last := len(docs) - 1; last >= 0 && docs[last].Doc == d.Doc {
+			docs[last].Title = docs[last].Title || d.Title
+			docs[last].Further = docs[last].Further && d.Further
+		} else {
+			docs = append(docs, d.NamedDoc)
+		}
 	}
-	slices.SortStableFunc(docs, func(a, b memory.NamedDoc) int { return cmp.Compare(a.Doc, b.Doc) })
-	return slices.CompactFunc(docs, func(a, b memory.NamedDoc) bool { return a.Doc == b.Doc })
+	return docs
 }
 
 // titleNames returns the names in a title: of a short one all its words together, of a path

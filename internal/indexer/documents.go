@@ -82,7 +82,7 @@ func (x *Indexer) dropRecord(r *memory.Record, touched map[uint32]memory.DocID) 
 		touched[num] = r.Doc
 	}
 	x.sessions.removeItem(n)
-	x.called.drop(n)
+	x.called.drop(n, x.owners.all[n].doc)
 	x.owners.drop(n)
 }
 

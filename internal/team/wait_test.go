@@ -76,6 +76,11 @@ func TestLateExchange(t *testing.T) {
 	if s.state.Connected || !s.state.SyncedAt.IsZero() {
 		t.Errorf("after an exchange the state is %+v, want none", s.state)
 	}
+}
+
+// TestLateFailure: the same holds for an exchange that fails.
+func TestLateFailure(t *testing.T) {
+	s := &Service{opts: Options{Logger: slog.New(slog.DiscardHandler)}} // nobody has joined
 	if s.failed(errors.New("broken pipe")); s.state.LastError != "" {
 		t.Errorf("after a failure the last error is %q, want none", s.state.LastError)
 	}
