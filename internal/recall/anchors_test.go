@@ -310,3 +310,16 @@ func TestFindAnchors(t *testing.T) {
 		t.Errorf("given without a folder: %v", err)
 	}
 }
+
+// TestInsideOf: a path of an anchor is relative to the root, or absolute below it, with the
+// separators of any system.
+func TestInsideOf(t *testing.T) {
+	for _, test := range []struct{ root, path, want string }{
+		{"/a", "b/c.go", "b/c.go"}, {"/a", "/a/b/c.go", "b/c.go"}, {"/", "/b/c.go", "b/c.go"}, {"/a", "/ab/c.go", ""}, {"/a", "/a", ""}, {"/a", "/a/../c.go", ""},
+		{`C:\a`, `C:\a\b\c.go`, "b/c.go"}, {`C:\a`, `C:/a/b/c.go`, "b/c.go"}, {`C:\a`, `b\c.go`, "b/c.go"},
+	} {
+		if got, err := insideOf(test.root, test.path); got != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%s in %s is %q, %v; want %q", test.path, test.root, got, err, test.want)
+		}
+	}
+}
