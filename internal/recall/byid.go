@@ -61,6 +61,9 @@ func (r *run) makeIDAnswer() {
 		Project: r.project.ID, ProjectName: r.project.Name, Items: r.items, Withheld: r.withheld,
 		Redacted: r.redacted, Receipt: ReceiptID(r.start),
 	}
+	if r.req.Typing {
+		r.answer.Receipt = "" // the ledger gets none
+	}
 }
 
 // whole reads one memory by the beginning of its id.
