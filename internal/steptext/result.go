@@ -13,7 +13,7 @@ func ListedResult(text string) (output string, code int) {
 			code = n
 		}
 	}
-	_, output, ok := strings.Cut(text, "Output: ")
+	_, output, ok := strings.Cut("\n"+text, "\nOutput: ") // the command, which may be listed before, may have it, too
 	if !ok {
 		return text, code
 	}

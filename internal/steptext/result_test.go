@@ -13,6 +13,7 @@ func TestResults(t *testing.T) {
 		"Output: node:internal/modules\nError: Cannot find module 'x'\n    at main.js:1\nExit Code: 1\nProcess Group PGID: 7": {"node:internal/modules\nError: Cannot find module 'x'\n    at main.js:1", 1},
 		"Output: Exit Code: 3\nSignal: lost\nall is well\nProcess Group PGID: 7":                                              {"Exit Code: 3\nSignal: lost\nall is well", 0},
 		"Output: (empty)\nError: spawn x ENOENT\nExit Code: 127\nSignal: (none)":                                              {"", 127},
+		"Command: grep \"Output: \" log\nDirectory: (root)\nOutput: found\nError: (none)\nExit Code: 0\nSignal: (none)":       {"found", 0},
 		"no list": {"no list", 0},
 	} {
 		if output, code := ListedResult(text); output != want.output || code != want.code {
