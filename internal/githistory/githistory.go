@@ -115,9 +115,8 @@ func (h *Folders) load(id, root string, f *folder) bool {
 	h.mu.Lock()
 	known := f.head
 	if err == nil && known == head || err != nil && f.commits != nil {
-		f.reading, f.again = false, false
-		h.mu.Unlock()
-		return false
+		defer h.mu.Unlock()
+		return h.ended(id, f)
 	}
 	h.mu.Unlock()
 	changes, err := git.Log(h.ctx, h.git, root, maxCommits, maxFiles, limit)
@@ -128,13 +127,11 @@ func (h *Folders) load(id, root string, f *folder) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err != nil && len(changes) == 0 && f.commits != nil { // an old history is better than none
-		f.reading, f.again = false, false
-		return false
+		return h.ended(id, f)
 	}
 	h.uses++
 	f.commits, f.head, f.used = read, head, h.uses
-	again := f.again && h.ctx.Err() == nil && h.folders[id] == f
-	f.again, f.reading = false, again
+	again := h.ended(id, f)
 	for len(h.folders) > maxFolders {
 		oldest := ""
 		for other, of := range h.folders { // id itself may have been dropped meanwhile
@@ -147,6 +144,14 @@ func (h *Folders) load(id, root string, f *folder) bool {
 		}
 		delete(h.folders, oldest)
 	}
+	return again
+}
+
+// ended notes that a read has ended, and says whether the folder changed meanwhile, so that
+// it must be read again. It is called with mu held.
+func (h *Folders) ended(id string, f *folder) bool {
+	again := f.again && h.ctx.Err() == nil && h.folders[id] == f
+	f.again, f.reading = false, again
 	return again
 }
 

@@ -3,8 +3,10 @@
 package githistory
 
 import (
+	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -104,5 +106,50 @@ func TestDroppedWhileRead(t *testing.T) {
 	_, oldest := h.folders["a"]
 	if _, dropped := h.folders["dropped"]; len(h.folders) != maxFolders || oldest || dropped {
 		t.Errorf("%d folders are held, the oldest: %v, the dropped one: %v", len(h.folders), oldest, dropped)
+	}
+}
+
+// TestMovedWhileLookedAt: where HEAD moves while git looks at it, the history is read again,
+// although the look found nothing new.
+func TestMovedWhileLookedAt(t *testing.T) {
+	r := gittest.New(t, nil)
+	at := t.TempDir()
+	// The program waits with what it read when it finds the file "wait".
+	script := fmt.Sprintf(`#!/bin/sh
+at='%s'
+[ -e "$at/wait" ] || exec git "$@"
+out=$(git "$@")
+rm "$at/wait"
+until [ -e "$at/moved" ]; do sleep 0.01; done
+echo "$out"
+`, at)
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("git", script)
+	h := New(filepath.Join(at, "git"), slog.New(slog.DiscardHandler))
+	defer h.Close()
+	<-h.Refresh("box", r.Dir)
+	write("wait", "")
+	done := h.Refresh("box", r.Dir)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(at, "wait")); err != nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("git does not look at HEAD")
+		}
+	}
+	r.Write("parse.go", "package parse\n")
+	r.Git("add", "-A")
+	r.Git("commit", "-q", "-m", "accept umlauts")
+	h.Refresh("box", r.Dir)
+	write("moved", "")
+	<-done
+	if got := h.Files(t.Context(), "box", r.Dir, "umlauts of the parser"); got["parse.go"] != 1 {
+		t.Errorf("after HEAD moved meanwhile: %v, want parse.go", got)
 	}
 }

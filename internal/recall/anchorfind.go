@@ -97,10 +97,9 @@ const anchoredPath = "a text file of at most 8 MiB in the caller's repository"
 
 // insideOf returns a path relative to a root. A path that leaves the root is an error.
 func insideOf(root, p string) (string, error) {
-	clean := strings.ReplaceAll(p, `\`, "/")
-	if within(p, root) {
-		clean = strings.ReplaceAll(p[len(root):], `\`, "/")
-		clean = strings.TrimLeft(clean, "/")
+	clean, top := strings.ReplaceAll(p, `\`, "/"), strings.ReplaceAll(root, `\`, "/")
+	if within(clean, top) {
+		clean = strings.TrimLeft(strings.TrimPrefix(clean, top), "/")
 	}
 	if clean = path.Clean(clean); !fs.ValidPath(clean) || clean == "." {
 		return "", memory.Invalid("path", anchoredPath, "%s is not below %s", memory.Quote(p), memory.Quote(root))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -308,5 +309,34 @@ func TestFindAnchors(t *testing.T) {
 	}
 	if _, err := homeless.FindAnchors(t.Context(), memory.AnchorQuery{Given: []memory.AnchorRequest{{Path: "x/a.go"}}}); memory.AsError(err).Field != "anchors" {
 		t.Errorf("given without a folder: %v", err)
+	}
+}
+
+// TestProvenOnHangingDisk: a brief does not wait for a drive that hangs, and has the lesson.
+func TestProvenOnHangingDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf()
+		s.lesson("l-1", withAnchors(memory.Anchor{Path: "a.go"}), func(r *memory.Record) { r.Event.Rate = &memory.Rate{Successes: 9, Attempts: 10} })
+		back := make(chan struct{})
+		defer close(back)
+		c := &code{read: func(context.Context) { <-back }}
+		began := time.Now()
+		got, err := s.service(t, c.over("/r")).Proven(t.Context(), memory.Project{ID: "p-own"}, memory.Caller{}, 3)
+		if took := time.Since(began); err != nil || len(got) != 1 || took > provenDeadline {
+			t.Errorf("after %v: %d lessons, %v; want one", took, len(got), err)
+		}
+	})
+}
+
+// TestInsideOf: a path of an anchor is relative to the root, or absolute below it, with the
+// separators of any system.
+func TestInsideOf(t *testing.T) {
+	for _, test := range []struct{ root, path, want string }{
+		{"/a", "b/c.go", "b/c.go"}, {"/a", "/a/b/c.go", "b/c.go"}, {"/", "/b/c.go", "b/c.go"}, {"/a", "/ab/c.go", ""}, {"/a", "/a", ""}, {"/a", "/a/../c.go", ""},
+		{`C:\a`, `C:\a\b\c.go`, "b/c.go"}, {`C:\a`, `C:/a/b/c.go`, "b/c.go"}, {`C:\a`, `b\c.go`, "b/c.go"},
+	} {
+		if got, err := insideOf(test.root, test.path); got != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%s in %s is %q, %v; want %q", test.path, test.root, got, err, test.want)
+		}
 	}
 }

@@ -63,6 +63,9 @@ func TestTypingLeavesNoReceipt(t *testing.T) {
 	if diff := cmp.Diff(recalled.Items, typed.Items); diff != "" {
 		t.Errorf("items (-recall +typing):\n%s", diff)
 	}
+	if shown := s.ask(t, memory.RecallRequest{IDs: []string{recalled.Items[0].ID}, Typing: true}); len(shown.Items) != 1 || shown.Receipt != "" {
+		t.Errorf("by id %d items with receipt %q, want one without", len(shown.Items), shown.Receipt)
+	}
 }
 
 func TestReceiptTellsItsSettings(t *testing.T) {

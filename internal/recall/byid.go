@@ -61,6 +61,9 @@ func (r *run) makeIDAnswer() {
 		Project: r.project.ID, ProjectName: r.project.Name, Items: r.items, Withheld: r.withheld,
 		Redacted: r.redacted, Receipt: ReceiptID(r.start),
 	}
+	if r.req.Typing {
+		r.answer.Receipt = "" // the ledger gets none
+	}
 }
 
 // whole reads one memory by the beginning of its id.
@@ -181,7 +184,12 @@ func (r *run) full(item *memory.Item, rec *memory.Record) {
 		line("Told by", r.redact(rec.Event.AgentID))
 	case rec.Step != nil:
 		st := *rec.Step
-		st.Tool.Name = r.redact(st.Tool.Name)
+		st.Tool.Name, st.Screen, st.Screenshot = r.redact(st.Tool.Name), r.redact(st.Screen), r.redact(st.Screenshot)
+		if st.Git != nil {
+			git := *st.Git
+			git.Branch, git.Commit = r.redact(git.Branch), r.redact(git.Commit)
+			st.Git = &git
+		}
 		for _, raw := range []*json.RawMessage{&st.Tool.Input, &st.Tool.Target, &st.Observation, &st.Environment, &st.Build} {
 			*raw = r.redactJSON(*raw)
 		}
@@ -199,7 +207,7 @@ func (r *run) full(item *memory.Item, rec *memory.Record) {
 		}
 		line("Target", plainRaw(st.Tool.Target))
 		line("Input", plainRaw(st.Tool.Input))
-		line("Screen", r.redact(st.Screen))
+		line("Screen", st.Screen)
 		line("Observation", plainRaw(st.Observation))
 		line("Labels", strings.Join(st.Labels, ", "))
 		line("Session", rec.Session)
@@ -211,6 +219,7 @@ func (r *run) full(item *memory.Item, rec *memory.Record) {
 		line("Input schema", string(r.redactJSON(rec.Entry.InputSchema)))
 	case rec.Task != nil:
 		task := *rec.Task
+		task.TaskID, task.Type = r.redact(task.TaskID), r.redact(task.Type)
 		task.Intent, task.Summary, task.Reason, task.Report = r.redact(task.Intent), r.redact(task.Summary), r.redact(task.Reason), r.redactJSON(task.Report)
 		item.Task = &task
 		line("Task", task.TaskID)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/render"
 )
 
@@ -79,6 +80,29 @@ func TestWhole(t *testing.T) {
 	}
 	if _, err := r.recall.Recall(t.Context(), memory.RecallRequest{IDs: make([]string, 21)}); memory.CodeOf(err) != memory.CodeInvalidInput {
 		t.Errorf("21 ids: %v, want them refused", err)
+	}
+}
+
+// TestWholeHoldsNoSecret: the fields of a whole memory pass the rules again, as its text does.
+func TestWholeHoldsNoSecret(t *testing.T) {
+	r := newRig(t, func(_ *rig, o *recall.Options) {
+		o.Redact = func(text string) (string, int) { return strings.ReplaceAll(text, "hunter2", "[redacted]"), 0 }
+	})
+	git := memory.Git{Branch: "branch-hunter2", Commit: "commit-hunter2"}
+	step := memory.StepContent{
+		Tool: memory.StepTool{Name: "bash"}, Outcome: memory.Outcome{OK: true}, Screen: "screen-hunter2", Screenshot: "picture-hunter2.png", Git: &git,
+	}
+	task := memory.TaskContent{TaskID: "task-hunter2", Type: "type-hunter2", Intent: "hunter2", Report: json.RawMessage(`{"valid":true}`)}
+	r.write(
+		memory.Record{ID: "s-91a0bb", Kind: memory.Step, Session: "mm-1", Step: &step},
+		memory.Record{ID: "t-1a2b3c", Kind: memory.Task, Task: &task},
+	)
+	a, err := r.recall.Recall(t.Context(), memory.RecallRequest{IDs: []string{"s-91a0bb", "t-1a2b3c"}, Project: r.project.ID})
+	if err != nil || len(a.Items) != 2 {
+		t.Fatalf("%+v, %v; want the step and the task", a, err)
+	}
+	if text, err := json.Marshal(a); err != nil || strings.Contains(string(text), "hunter2") {
+		t.Errorf("%v, the answer is %s", err, text)
 	}
 }
 

@@ -304,8 +304,12 @@ func (r *run) places(c *candidate) []memory.Location {
 
 // within says whether a folder is root or lies below it.
 func within(dir, root string) bool {
+	root = strings.TrimSuffix(root, "/")
+	if strings.HasSuffix(root, `:\`) { // a drive, which ends with its separator like the folder /
+		root = root[:len(root)-1]
+	}
 	rest, ok := strings.CutPrefix(dir, root)
-	return ok && (rest == "" || rest[0] == '/' || rest[0] == '\\')
+	return ok && dir != "" && (rest == "" || rest[0] == '/' || rest[0] == '\\')
 }
 
 // boolOrder sorts true first.

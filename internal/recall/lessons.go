@@ -220,13 +220,15 @@ func (s *Service) Lesson(ctx context.Context, req memory.LessonRequest, receipts
 // handout is what a receipt says about one item.
 func (s *Service) handout(r *memory.Receipt, id string) memory.LessonHandout {
 	out := memory.LessonHandout{Receipt: r.ID, At: r.At, Asked: s.clean(r.Request.Asked()), Purpose: r.Purpose, Session: r.Session, Turn: r.Turn}
+	inFull := false // a verdict on the whole receipt is on what was shown so
 	for _, item := range r.Items {
 		if item.ID == id {
 			out.Relevance, out.Tokens = item.Relevance, item.Tokens
+			inFull = inFull || item.Strength != memory.Maybe
 		}
 	}
 	for _, v := range r.Judged {
-		if v.Item == id || v.Item == "" {
+		if v.Item == id || v.Item == "" && inFull {
 			out.Verdict, out.VerdictAt = v.Verdict, v.At
 		}
 	}

@@ -42,10 +42,13 @@ func mentions(question string) mentioned {
 	words := wordsOf(text)
 	var a mentioned
 	used := 0
+	innermostLast := strings.Contains(question, "most recent call last") // of a Python traceback
 	add := func(m mention) {
 		used++
 		if len(a.mentions) < maxMentions {
 			a.mentions = append(a.mentions, m)
+		} else if innermostLast {
+			a.mentions = append(a.mentions[1:], m)
 		}
 	}
 	for i, w := range words {
@@ -61,8 +64,8 @@ func mentions(question string) mentioned {
 			add(mention{name: name})
 		}
 	}
-	if strings.Contains(question, "most recent call last") {
-		slices.Reverse(a.mentions) // the innermost frame of a Python traceback is the last one
+	if innermostLast {
+		slices.Reverse(a.mentions)
 	}
 	a.alone = used == len(words)
 	return a

@@ -124,6 +124,10 @@ func TestTracebackEndsWithWhatMatters(t *testing.T) {
 	if got[0].place.Path != "b.py" {
 		t.Errorf("of a traceback first comes %v, want b.py", got[0])
 	}
+	deep := strings.Repeat(`File "a.py", line 1, in <module>`+"\n", 2*maxMentions) + `File "b.py", line 2, in run`
+	if got := mentions("Traceback (most recent call last):\n" + deep).mentions; len(got) != maxMentions || got[0].place.Path != "b.py" {
+		t.Errorf("of a deep traceback %d mentions, first %v; want b.py", len(got), got[0])
+	}
 }
 
 func TestMentionsAreBounded(t *testing.T) {

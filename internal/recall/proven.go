@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -14,6 +15,8 @@ const (
 	provenRate = .299
 	// maxProvenReads bounds the lessons that are looked at, the newest first.
 	maxProvenReads = 1000
+	// provenDeadline bounds how long their code is read: a session that starts waits for it.
+	provenDeadline = time.Second
 )
 
 // Proven returns the lessons of a project with the best record of outcomes, at most n; none
@@ -42,7 +45,9 @@ func (s *Service) Proven(ctx context.Context, project memory.Project, caller mem
 		}
 	}
 	slices.SortStableFunc(all, func(a, b proven) int { return cmp.Compare(b.bound, a.bound) })
-	l := s.lookAtAnchors(ctx, caller.Dir, 4*n)
+	code, stop := context.WithTimeout(ctx, provenDeadline)
+	defer stop()
+	l := s.lookAtAnchors(code, caller.Dir, 4*n)
 	var items []memory.Item
 	for _, p := range all {
 		if len(items) == n {

@@ -276,8 +276,14 @@ func (s *shelf) Places(memory.DocID, memory.Selection) []memory.Candidate { retu
 
 func (s *shelf) RecordCount(memory.Selection) int { return 0 }
 
-func (s *shelf) OrderedIDs(memory.Selection, memory.LessonOrder, int, int) ([]string, int) {
-	return nil, 0
+// OrderedIDs are those of all lessons.
+func (s *shelf) OrderedIDs(memory.Selection, memory.LessonOrder, int, int) (ids []string, total int) {
+	for _, id := range slices.Sorted(maps.Keys(s.records)) {
+		if s.records[id].Kind == memory.Lesson {
+			ids = append(ids, id)
+		}
+	}
+	return ids, len(ids)
 }
 
 func (s *shelf) At(place memory.CodeLocation, sel memory.Selection) []memory.Candidate {

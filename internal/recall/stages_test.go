@@ -291,6 +291,7 @@ func TestWithin(t *testing.T) {
 		want      bool
 	}{
 		{"/a/b", "/a/b", true}, {"/a/b/c", "/a/b", true}, {"/a/bc", "/a/b", false}, {"/a", "/a/b", false}, {`C:\a\b`, `C:\a`, true}, {"", "/a", false},
+		{"/a", "/", true}, {"/", "/", true}, {`C:\a`, `C:\`, true}, {"", "/", false},
 	} {
 		if got := within(test.dir, test.root); got != test.want {
 			t.Errorf("within(%q, %q) = %v, want %v", test.dir, test.root, got, test.want)

@@ -13,14 +13,28 @@ func ListedResult(text string) (output string, code int) {
 			code = n
 		}
 	}
-	_, output, ok := strings.Cut(text, "Output: ")
+	_, output, ok := strings.Cut("\n"+text, "\nOutput: ") // the command, which may be listed before, may have it, too
 	if !ok {
 		return text, code
 	}
-	for _, end := range []string{"\nError: ", "\nExit Code: ", "\nSignal: ", "\nBackground PIDs: ", "\nProcess Group PGID: ", "\n</untrusted_context>"} {
-		output, _, _ = strings.Cut(output, end)
+	if i := strings.LastIndex(output, "\n</untrusted_context>"); i >= 0 {
+		output = output[:i]
 	}
-	if output == "(empty)" {
+	// The output may have such lines, too: only those that end the list are the list's own. An
+	// error of the tool itself stays beside the output, as it looks like one of a program.
+	rest, told := strings.TrimRight(output, " \r\n"), 0
+	for _, name := range []string{"Process Group PGID: ", "Background PIDs: ", "Signal: ", "Exit Code: ", "Error: (none)"} {
+		i := strings.LastIndexByte(rest, '\n')
+		if i < 0 || !strings.HasPrefix(rest[i+1:], name) {
+			continue
+		}
+		if n, ok := ExitCode(rest[i+1:], "Exit Code: "); ok {
+			told = n
+		}
+		rest = rest[:i]
+		output, code = rest, told
+	}
+	if output == "(empty)" || strings.HasPrefix(output, "(empty)\nError: ") {
 		output = ""
 	}
 	return output, code

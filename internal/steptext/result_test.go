@@ -7,9 +7,13 @@ func TestResults(t *testing.T) {
 		output string
 		code   int
 	}{
-		"<untrusted_context>\nOutput: cat: x: No such file\nExit Code: 1\nProcess Group PGID: 8885\n</untrusted_context>": {"cat: x: No such file", 1},
-		"<untrusted_context>\nOutput: a\nb\n</untrusted_context>":                                                         {"a\nb", 0},
-		"Command: ls\nDirectory: (root)\nOutput: (empty)\nError: (none)\nExit Code: 0\nSignal: (none)":                    {"", 0},
+		"<untrusted_context>\nOutput: cat: x: No such file\nExit Code: 1\nProcess Group PGID: 8885\n</untrusted_context>":     {"cat: x: No such file", 1},
+		"<untrusted_context>\nOutput: a\nb\n</untrusted_context>":                                                             {"a\nb", 0},
+		"Command: ls\nDirectory: (root)\nOutput: (empty)\nError: (none)\nExit Code: 0\nSignal: (none)":                        {"", 0},
+		"Output: node:internal/modules\nError: Cannot find module 'x'\n    at main.js:1\nExit Code: 1\nProcess Group PGID: 7": {"node:internal/modules\nError: Cannot find module 'x'\n    at main.js:1", 1},
+		"Output: Exit Code: 3\nSignal: lost\nall is well\nProcess Group PGID: 7":                                              {"Exit Code: 3\nSignal: lost\nall is well", 0},
+		"Output: (empty)\nError: spawn x ENOENT\nExit Code: 127\nSignal: (none)":                                              {"", 127},
+		"Command: grep \"Output: \" log\nDirectory: (root)\nOutput: found\nError: (none)\nExit Code: 0\nSignal: (none)":       {"found", 0},
 		"no list": {"no list", 0},
 	} {
 		if output, code := ListedResult(text); output != want.output || code != want.code {

@@ -122,6 +122,12 @@ func (g gathered) join(most int) string {
 	return clip(strings.Join(slices.Concat(g.telling, g.others), " "), most)
 }
 
+// isData says that the beginning of a long text is one word. Scripts that write no spaces
+// have letters that data such as base64 has not.
+func isData(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r == ' ' || r > unicode.MaxASCII && unicode.IsLetter(r) })
+}
+
 // gather collects the strings of a JSON value, each but once. Numbers and flags
 // find nothing, and long words without a space are data, not text.
 func gather(value json.RawMessage) gathered {
@@ -148,7 +154,7 @@ func gather(value json.RawMessage) gathered {
 			most = Max
 		}
 		text := line(x.Text)
-		data := len(text) > maxValue && strings.IndexByte(text[:maxValue], ' ') < 0
+		data := len(text) > maxValue && isData(text[:maxValue])
 		if text = clip(text, most); text == "" || data || seen[text] {
 			continue
 		}

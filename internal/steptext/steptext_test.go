@@ -50,6 +50,10 @@ func TestFields(t *testing.T) {
 			memory.StepContent{Tool: memory.StepTool{Name: "upload", Input: json.RawMessage(`{"picture":"` + strings.Repeat("QUJD", 100) + `","to":["a","b"]}`)}},
 			[]steptext.Field{{"tool", "upload"}, {"goal", "Run send flow smoke test"}, {"flowTags", "send"}, {"tags", "smoke ci"}, {"input", "a b"}},
 		},
+		"a text without spaces": {
+			memory.StepContent{Tool: memory.StepTool{Name: "読む"}, Observation: json.RawMessage(`"` + strings.Repeat("設定を読み込めません。", 8) + `"`)},
+			[]steptext.Field{{"tool", "読む"}, {"goal", "Run send flow smoke test"}, {"flowTags", "send"}, {"tags", "smoke ci"}, {"observation", strings.Repeat("設定を読み込めません。", 8)}},
+		},
 	} {
 		got := steptext.Fields(memory.Record{Step: &tc.step}, session)
 		if diff := cmp.Diff(tc.want, got); diff != "" {
