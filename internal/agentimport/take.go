@@ -75,6 +75,14 @@ func (t *taking) begin(s agentlog.Session) error {
 	if old, err := t.s.opts.Session(p.ID, s.ID); err == nil && !old.Imported && !old.Bare {
 		return errLive
 	}
+	// Hooks gave its steps other ids than the log does, so their tombstones do not keep them out.
+	forgotten, err := t.s.opts.Ingest.SessionForgotten(p.ID, s.ID)
+	if err != nil {
+		return t.fail(err)
+	}
+	if forgotten {
+		return &leftOut{errors.New("the session was forgotten")}
+	}
 	t.project = p
 	t.session = memory.Session{
 		ID: s.ID, CreatedAt: s.Started, Tags: []string{t.log.Client}, Imported: true,
