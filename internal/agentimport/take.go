@@ -69,6 +69,9 @@ func (t *taking) begin(s agentlog.Session) error {
 		return &leftOut{errors.New("the log does not say in which folder the agent worked")}
 	}
 	p, err := t.importer.project(s.Dir)
+	if gone := t.ctx.Err(); gone != nil { // it says nothing of the folder
+		return t.fail(gone)
+	}
 	if err != nil {
 		return &leftOut{err}
 	}
