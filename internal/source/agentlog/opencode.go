@@ -177,7 +177,9 @@ func (r *reader) openCodePart(text []byte) error {
 	}
 	r.asks(Call{ID: p.CallID, Tool: p.Tool, Input: s.Input})
 	r.answer(p.CallID, func(c *Call) {
-		c.At = time.UnixMilli(s.Time.End).UTC()
+		if s.Time.End > 0 { // else it gets the session's
+			c.At = time.UnixMilli(s.Time.End).UTC()
+		}
 		switch {
 		case s.Status == "error":
 			c.Failed, c.Error = true, head(s.Error)

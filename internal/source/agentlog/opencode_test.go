@@ -139,6 +139,15 @@ func TestOpenCodeChanges(t *testing.T) {
 	}
 }
 
+// TestOpenCodeWithoutTime: a call without a time is of its session's.
+func TestOpenCodeWithoutTime(t *testing.T) {
+	home := t.TempDir()
+	addSession(t, openCode(t, home), "ses_1", []string{`{"type":"tool","tool":"read","callID":"call_1","state":{"status":"error","input":{},"error":"gone"}}`})
+	if _, calls := readLog(t, found(t, home)[0]); len(calls) != 1 || !strings.HasSuffix(calls[0], " 1795476981686") {
+		t.Errorf("the calls are %q, want one at the session's time", calls)
+	}
+}
+
 // TestOpenCodeDamaged: what cannot be read is named, and the rest is read; a schema is not
 // carried out.
 func TestOpenCodeDamaged(t *testing.T) {
