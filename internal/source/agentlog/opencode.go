@@ -101,11 +101,9 @@ func (p place) findSessions(name string) ([]Log, error) {
 	}
 	defer db.Close()
 	var found []Log
-	err = rows(db, "SELECT id, time_updated, (SELECT count(*) FROM part WHERE session_id = session.id) FROM session", "", func(s *sqlite3.Stmt) error {
-		if len(found) < maxLogs {
-			found = append(found, Log{Client: p.client, Place: p.folder, Name: name, Session: s.ColumnText(0),
-				Size: s.ColumnInt64(2), Changed: time.UnixMilli(s.ColumnInt64(1)).UTC()})
-		}
+	err = rows(db, "SELECT id, time_updated, (SELECT count(*) FROM part WHERE session_id = session.id) FROM session ORDER BY time_updated DESC LIMIT "+strconv.Itoa(maxLogs), "", func(s *sqlite3.Stmt) error {
+		found = append(found, Log{Client: p.client, Place: p.folder, Name: name, Session: s.ColumnText(0),
+			Size: s.ColumnInt64(2), Changed: time.UnixMilli(s.ColumnInt64(1)).UTC()})
 		return nil
 	})
 	if err != nil {
