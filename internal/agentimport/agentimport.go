@@ -139,10 +139,11 @@ func (s *Service) run(ctx context.Context, st *state, req memory.AgentImportRequ
 			i.out.Unchanged++
 			continue
 		}
-		if err := i.log(l); err != nil {
+		opened, err := i.log(l)
+		if err != nil {
 			return nil, err
 		}
-		if req.DryRun {
+		if req.DryRun || !opened { // the next import tries again
 			continue
 		}
 		st.Logs[l.Path()] = stamp(l)
@@ -195,8 +196,9 @@ func (i *importer) problem(l agentlog.Log, line int, message string) {
 	}
 }
 
-// log reads one log. The error ends the import: the store cannot be written, or ctx ended.
-func (i *importer) log(l agentlog.Log) error {
+// log reads one log, and says whether it could be opened. The error ends the import: the store
+// cannot be written, or ctx ended.
+func (i *importer) log(l agentlog.Log) (opened bool, err error) {
 	t := &taking{importer: i, log: l}
 	contents, err := agentlog.Read(l, t.call)
 	if err == nil {
@@ -213,11 +215,12 @@ func (i *importer) log(l agentlog.Log) error {
 	case errors.Is(err, errLive):
 		i.out.Live++
 	case t.failed:
-		return err
+		return true, err
 	case err != nil:
 		i.problem(l, 0, err.Error())
+		return false, nil
 	}
-	return nil
+	return true, nil
 }
 
 // result is what was found, with the sources in order.

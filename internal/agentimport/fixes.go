@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/redact"
 	"github.com/recalld/recalld/internal/steptext"
 )
 
@@ -62,10 +63,13 @@ func (f *fixes) step(at time.Time, c *memory.StepContent) *memory.LogLine {
 
 // failed notes a failure. Where the same error comes again, what was done did not help.
 func (f *fixes) failed(i int, subject, command string, at time.Time, e *memory.StepError) {
-	if e == nil || e.Code == "interrupted" || headline(e.Message) == "" || subject == "" || looks(command) {
+	if e == nil || e.Code == "interrupted" || subject == "" || looks(command) {
 		return
 	}
-	x := failure{subject: subject, command: command, message: headline(e.Message), at: at}
+	x := failure{subject: subject, command: command, message: headline(withoutSecrets(e.Message)), at: at}
+	if x.message == "" {
+		return
+	}
 	if i >= 0 {
 		f.open[i] = x
 		return
@@ -82,8 +86,8 @@ func (f *fixes) edited(file string) {
 		switch {
 		case file == "" || !isSetting(file):
 			x.unclear = true
-		case !slices.Contains(x.files, path.Base(file)):
-			x.files = append(x.files, path.Base(file))
+		case !slices.Contains(x.files, baseOf(file)):
+			x.files = append(x.files, baseOf(file))
 		}
 	}
 }
@@ -109,13 +113,20 @@ func (x failure) lesson(command string) *memory.LogLine {
 	}
 	switch {
 	case done == 0:
-		l.Lesson = "`" + steptext.Cut(x.command, 200) + "` failed, `" + command + "` worked"
+		l.Lesson = "`" + steptext.Cut(withoutSecrets(x.command), 200) + "` failed, `" + command + "` worked"
 	case same:
 		l.Lesson = upper(strings.Join(did, ", then ")) + "; then `" + command + "` worked"
 	default:
 		l.Lesson = upper(strings.Join(did, ", then ")) + "; then it worked as `" + command + "`"
 	}
 	return l
+}
+
+// withoutSecrets is a text before a part of it is quoted: the part alone may not show that it is
+// of a secret or of private text.
+func withoutSecrets(text string) string {
+	text, _ = redact.Redact(text)
+	return text
 }
 
 // headline is the part of an error that is quoted: the lines that name it.
@@ -156,9 +167,12 @@ func isEdit(tool string) bool {
 	return false
 }
 
+// baseOf is the name of a file, whatever system its path is of.
+func baseOf(file string) string { return path.Base(strings.ReplaceAll(file, `\`, "/")) }
+
 // isSetting says that a file configures programs, other than being a source.
 func isSetting(file string) bool {
-	base := strings.ToLower(path.Base(strings.ReplaceAll(file, `\`, "/")))
+	base := strings.ToLower(baseOf(file))
 	switch path.Ext(base) {
 	case ".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".env", ".lock", ".mod", ".sum", ".properties", ".gradle":
 		return true

@@ -101,3 +101,35 @@ func TestFixes(t *testing.T) {
 		t.Errorf("measured\n%s\nwant what testdata/precision.txt says (%v):\n%s", strings.Join(lines, "\n"), err, want)
 	}
 }
+
+// TestFixesQuoteNoSecrets: a lesson quotes parts of errors and commands, and none is of a secret or
+// of private text that only the whole shows.
+func TestFixesQuoteNoSecrets(t *testing.T) {
+	const secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+	for name, text := range map[string]string{
+		"an error in private text": `{"steps":[{"run":"make deploy","error":"<private>\nerror: door 4711\n</private>\nmake failed"},{"edit":"/src/deploy.yaml"},{"run":"make deploy"}]}`,
+		"a token that is cut":      `{"steps":[{"run":"npm install --note=` + strings.Repeat("n", 156) + ` --auth=` + secret + `","error":"it failed"},{"run":"npm install --dry"}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r run
+			if err := json.Unmarshal([]byte(text), &r); err != nil {
+				t.Fatal(err)
+			}
+			got := r.lessons(t)
+			if all := fmt.Sprintf("%+v", got); len(got) != 1 || strings.Contains(all, "4711") || strings.Contains(all, secret[:8]) {
+				t.Errorf("the lessons are %s, want one without the secret", all)
+			}
+		})
+	}
+}
+
+// TestFixesNameFilesOfWindows: a lesson names a file without its folder.
+func TestFixesNameFilesOfWindows(t *testing.T) {
+	var r run
+	if err := json.Unmarshal([]byte(`{"steps":[{"run":"npm ci","error":"it failed"},{"edit":"C:\\Users\\me\\shop\\package.json"},{"run":"npm ci"}]}`), &r); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.lessons(t); len(got) != 1 || got[0].Lesson != "Edit package.json; then `npm ci` worked" {
+		t.Errorf("the lessons are %+v, want one that names package.json alone", got)
+	}
+}

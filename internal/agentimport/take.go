@@ -69,11 +69,22 @@ func (t *taking) begin(s agentlog.Session) error {
 		return &leftOut{errors.New("the log does not say in which folder the agent worked")}
 	}
 	p, err := t.importer.project(s.Dir)
+	if gone := t.ctx.Err(); gone != nil { // it says nothing of the folder
+		return t.fail(gone)
+	}
 	if err != nil {
 		return &leftOut{err}
 	}
 	if old, err := t.s.opts.Session(p.ID, s.ID); err == nil && !old.Imported && !old.Bare {
 		return errLive
+	}
+	// Hooks gave its steps other ids than the log does, so their tombstones do not keep them out.
+	forgotten, err := t.s.opts.Ingest.SessionForgotten(p.ID, s.ID)
+	if err != nil {
+		return t.fail(err)
+	}
+	if forgotten {
+		return &leftOut{errors.New("the session was forgotten")}
 	}
 	t.project = p
 	t.session = memory.Session{

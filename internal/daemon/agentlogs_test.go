@@ -131,6 +131,26 @@ func TestImportedStepIsLikeLive(t *testing.T) {
 	}
 }
 
+// TestForgottenSessionIsNotImported: a session that hooks recorded and a user has forgotten does
+// not come back with the log of its agent.
+func TestForgottenSessionIsNotImported(t *testing.T) {
+	repo := t.TempDir()
+	s := serve(t, newConfig(t), func(o *Options) { o.home = agentHome(t, repo) })
+	const session = "0f3a2c1e-1111-2222-3333-444455556666"
+	payload := fmt.Appendf(nil, `{"session_id":%q,"cwd":%q,"tool_name":"Bash","tool_input":{"command":"npm install"},"error":"Exit code 243\nnpm ERR! code EACCES"}`, session, repo)
+	r, err := hook.Parse("claude-code", "PostToolUseFailure", payload, hook.Environment{})
+	must(t, err)
+	_, err = service.RecordStep.Do(t.Context(), s, *r.Step)
+	must(t, err)
+	_, err = service.Forget.Do(t.Context(), s, memory.ForgetRequest{IDs: []string{session}})
+	must(t, err)
+	done, err := importLogs(t, s, memory.AgentImportRequest{Consent: true, Client: "claude-code"})
+	must(t, err)
+	if done.Added != 0 || done.Lessons != 0 || len(done.Problems) != 1 || !strings.Contains(done.Problems[0].Message, "forgotten") {
+		t.Errorf("the import says %+v, want that the session was forgotten and nothing of it", done)
+	}
+}
+
 // TestFollowAgentLogs: once the user has agreed, what a log has more is imported: also when
 // its last line was torn, or another log took its place.
 func TestFollowAgentLogs(t *testing.T) {

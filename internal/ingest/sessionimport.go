@@ -161,7 +161,7 @@ func (in *sessionImport) settle() error {
 	if memory.CodeOf(err) != memory.CodeNotFound {
 		return err
 	}
-	forgotten, err := in.s.opts.Records.Tombstoned(sessionTombstone(in.project.ID, in.read.ID))
+	forgotten, err := in.s.SessionForgotten(in.project.ID, in.read.ID)
 	if err != nil {
 		return err
 	}
@@ -175,6 +175,11 @@ func (in *sessionImport) settle() error {
 	// A bare session is stored only for its steps.
 	in.changed = !in.session.Bare
 	return nil
+}
+
+// SessionForgotten says that a session was forgotten and not started again since.
+func (s *Service) SessionForgotten(project, id string) (bool, error) {
+	return s.opts.Records.Tombstoned(sessionTombstone(project, id))
 }
 
 // mergeImported merges a session with its newer import. An ended session stays ended.

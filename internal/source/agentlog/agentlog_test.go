@@ -152,6 +152,16 @@ func TestGeminiDocument(t *testing.T) {
 	}
 }
 
+// TestGeminiDocumentDamaged: a message that cannot be read is named, and the others are read.
+func TestGeminiDocumentDamaged(t *testing.T) {
+	const call = `{"type":"gemini","toolCalls":[{"id":"%d","name":"ls","args":{},"status":"success","timestamp":"2026-01-15T12:00:01Z"}]}`
+	text := "{\n" + `"sessionId":"gemini-old","messages":[` + fmt.Sprintf(call, 1) + `,{"type":"gemini","timestamp":"noon"},` + fmt.Sprintf(call, 2) + "]}"
+	got, calls := read(t, Gemini, text)
+	if len(calls) != 2 || len(got.Problems) != 1 || !strings.HasPrefix(got.Problems[0].Message, "message 2: ") {
+		t.Errorf("there are the calls %q and problems %v, want two and one of message 2", calls, got.Problems)
+	}
+}
+
 // TestFind finds logs, and no links out of the folder.
 func TestFind(t *testing.T) {
 	home := t.TempDir()

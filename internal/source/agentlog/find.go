@@ -31,7 +31,7 @@ var formats = map[string]func(*reader, []byte) error{
 	Claude: (*reader).claude, Codex: (*reader).codex, Gemini: (*reader).gemini, Qwen: (*reader).qwen, Copilot: (*reader).copilot,
 }
 
-// maxLogs and maxEntries bound a search.
+// maxLogs and maxEntries bound a search. Of more logs the newest count.
 const (
 	maxLogs    = 20_000
 	maxEntries = 200_000
@@ -83,7 +83,7 @@ func Find(home string, getenv func(string) string) ([]Log, error) {
 	slices.SortFunc(found, func(a, b Log) int {
 		return cmp.Or(a.Changed.Compare(b.Changed), cmp.Compare(a.Place, b.Place), cmp.Compare(a.Name, b.Name))
 	})
-	return found[:min(len(found), maxLogs)], nil
+	return found[max(0, len(found)-maxLogs):], nil
 }
 
 // find lists the regular files of a place that are logs. Links are not followed.
@@ -102,7 +102,7 @@ func (p place) find() ([]Log, error) {
 	var found []Log
 	entries := 0
 	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
-		if entries++; entries > maxEntries || len(found) >= maxLogs {
+		if entries++; entries > maxEntries {
 			return fs.SkipAll
 		}
 		parts := strings.Split(name, "/")

@@ -56,9 +56,9 @@ func (r *reader) gemini(text []byte) error {
 		return err
 	}
 	r.begin(Session{ID: m.SessionID, Started: m.StartTime})
-	for _, one := range m.Messages {
-		if err := r.geminiMessage(one); err != nil {
-			return err
+	for n, one := range m.Messages {
+		if why := r.geminiMessage(one); why != nil {
+			r.problem("message %d: %v", n+1, why)
 		}
 	}
 	if m.Type == "" {

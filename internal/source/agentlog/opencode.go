@@ -101,11 +101,9 @@ func (p place) findSessions(name string) ([]Log, error) {
 	}
 	defer db.Close()
 	var found []Log
-	err = rows(db, "SELECT id, time_updated, (SELECT count(*) FROM part WHERE session_id = session.id) FROM session", "", func(s *sqlite3.Stmt) error {
-		if len(found) < maxLogs {
-			found = append(found, Log{Client: p.client, Place: p.folder, Name: name, Session: s.ColumnText(0),
-				Size: s.ColumnInt64(2), Changed: time.UnixMilli(s.ColumnInt64(1)).UTC()})
-		}
+	err = rows(db, "SELECT id, time_updated, (SELECT count(*) FROM part WHERE session_id = session.id) FROM session ORDER BY time_updated DESC LIMIT "+strconv.Itoa(maxLogs), "", func(s *sqlite3.Stmt) error {
+		found = append(found, Log{Client: p.client, Place: p.folder, Name: name, Session: s.ColumnText(0),
+			Size: s.ColumnInt64(2), Changed: time.UnixMilli(s.ColumnInt64(1)).UTC()})
 		return nil
 	})
 	if err != nil {
@@ -177,7 +175,9 @@ func (r *reader) openCodePart(text []byte) error {
 	}
 	r.asks(Call{ID: p.CallID, Tool: p.Tool, Input: s.Input})
 	r.answer(p.CallID, func(c *Call) {
-		c.At = time.UnixMilli(s.Time.End).UTC()
+		if s.Time.End > 0 { // else it gets the session's
+			c.At = time.UnixMilli(s.Time.End).UTC()
+		}
 		switch {
 		case s.Status == "error":
 			c.Failed, c.Error = true, head(s.Error)

@@ -139,6 +139,36 @@ func TestOpenCodeChanges(t *testing.T) {
 	}
 }
 
+// TestOpenCodeWithoutTime: a call without a time is of its session's.
+func TestOpenCodeWithoutTime(t *testing.T) {
+	home := t.TempDir()
+	addSession(t, openCode(t, home), "ses_1", []string{`{"type":"tool","tool":"read","callID":"call_1","state":{"status":"error","input":{},"error":"gone"}}`})
+	if _, calls := readLog(t, found(t, home)[0]); len(calls) != 1 || !strings.HasSuffix(calls[0], " 1795476981686") {
+		t.Errorf("the calls are %q, want one at the session's time", calls)
+	}
+}
+
+// TestFindKeepsTheNewest: of more logs than are read the oldest are left out, of a database and
+// of all clients together.
+func TestFindKeepsTheNewest(t *testing.T) {
+	home := t.TempDir()
+	db := openCode(t, home)
+	exec(t, db, fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i <= %d)
+INSERT INTO session SELECT 'ses_' || i, '/src/shop', 'a title', i, i FROM n`, maxLogs))
+	log := filepath.Join(home, ".claude", "projects", "shop", "one.jsonl")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(log), 0o700), os.WriteFile(log, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	logs, err := Find(home, func(string) string { return "" })
+	if err != nil || len(logs) != maxLogs {
+		t.Fatalf("Find returns %d logs, %v, want %d", len(logs), err, maxLogs)
+	}
+	oldest, before, newest := logs[0], logs[maxLogs-2], logs[maxLogs-1]
+	if oldest.Session != "ses_3" || before.Session != fmt.Sprintf("ses_%d", maxLogs+1) || newest.Client != Claude {
+		t.Errorf("the logs go from %+v to %+v and %+v, want the newest", oldest, before, newest)
+	}
+}
+
 // TestOpenCodeDamaged: what cannot be read is named, and the rest is read; a schema is not
 // carried out.
 func TestOpenCodeDamaged(t *testing.T) {

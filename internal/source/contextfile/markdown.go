@@ -10,11 +10,13 @@ import (
 
 // wholeRule makes a rule of a whole file.
 func (l *scan) wholeRule(p, text string) memory.FileEntries {
+	whole := text
 	if text = strings.TrimSpace(text); text == "" || l.texts[text] {
 		return memory.FileEntries{Path: p} // CLAUDE.md is often a link to AGENTS.md
 	}
 	l.texts[text] = true
-	return l.splitRule(p, text, 1, memory.CatalogueEntry{Include: memory.IncludeAlways})
+	before, _, _ := strings.Cut(whole, text)
+	return l.splitRule(p, text, 1+strings.Count(before, "\n"), memory.CatalogueEntry{Include: memory.IncludeAlways})
 }
 
 // splitRule makes a rule of a text that begins at a line of a file, or several rules if

@@ -51,6 +51,17 @@ func TestLongRules(t *testing.T) {
 	}
 }
 
+// TestProblemsHaveTheLineOfTheFile: blank lines before a rule count.
+func TestProblemsHaveTheLineOfTheFile(t *testing.T) {
+	long := "\n \n# One\nshort\n# Two\n" + strings.Repeat("x", memory.MaxContent+1) + "\n"
+	for _, name := range []string{"AGENTS.md", ".cursor/rules/r.mdc"} {
+		found := newRepo(t, map[string]string{name: long}).look()
+		if len(found.Problems) != 1 || found.Problems[0].Line != 5 {
+			t.Errorf("%s has the problems %+v, want one of line 5", name, found.Problems)
+		}
+	}
+}
+
 func FuzzSections(f *testing.F) {
 	f.Add("# A\n```\n# B\n```\n## C\n", 4)
 	f.Add("~~~\n#", 1)

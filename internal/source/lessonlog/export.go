@@ -70,7 +70,7 @@ func linesByRepo(lessons []memory.Record) (map[string][]exported, Exported) {
 	var w Exported
 	lines := map[string][]exported{} // by lesson
 	for id, r := range by {
-		if a := r.Event.Withdrawn; a != nil && (by[a.By] == nil || a.By == id) {
+		if !goesOut(by, r) {
 			w.LeftOut++
 			continue
 		}
@@ -96,6 +96,21 @@ func linesByRepo(lessons []memory.Record) (map[string][]exported, Exported) {
 		})
 	}
 	return logs, w
+}
+
+// goesOut says that a lesson is exported: it is not superseded, or each that superseded the one
+// before is there. In a circle of lessons all are.
+func goesOut(by map[string]*memory.Record, r *memory.Record) bool {
+	seen := map[string]bool{}
+	for r.Event.Withdrawn != nil && !seen[r.ID] {
+		seen[r.ID] = true
+		next := by[r.Event.Withdrawn.By]
+		if next == nil || next == r {
+			return false
+		}
+		r = next
+	}
+	return true
 }
 
 // observations makes the lines of a lesson's history, oldest first.

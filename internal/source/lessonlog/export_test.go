@@ -79,6 +79,10 @@ func TestExport(t *testing.T) {
 {"timestamp":"2025-10-05T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-3","lesson":"lesson l-3","retracts":["l-2"]}
 `}},
 		{"put aside by what was forgotten", []memory.Record{aside(told("l-1", "app", 1), "l-9", "retracted", 2)}, Exported{LeftOut: 1}, nil},
+		{"put aside by what is left out itself", []memory.Record{aside(told("l-1", "app", 1), "l-2", "superseded", 2), aside(told("l-2", "app", 2), "l-9", "superseded", 3)},
+			Exported{LeftOut: 2}, nil},
+		{"put aside by what the team retracted", []memory.Record{aside(told("l-1", "app", 1), "l-2", "superseded", 2), aside(told("l-2", "app", 2), "", "retracted", 3)},
+			Exported{LeftOut: 2}, nil},
 		{"names that only case or signs tell apart", []memory.Record{told("l-1", "App", 1), told("l-2", "app", 1), told("l-3", "a/b", 1)}, Exported{Files: 3, Lessons: 3},
 			map[string]string{
 				"App.jsonl":     `{"timestamp":"2025-10-01T00:00:00Z","agent_id":"a","repo":"App","event_type":"error","context":"context of l-1","lesson":"lesson l-1"}` + "\n",

@@ -1,0 +1,87 @@
+package agentimport
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// resolver is a memory.ProjectResolver that counts how often it is asked.
+type resolver struct {
+	asked  int
+	answer func(ctx context.Context) error
+}
+
+func (r *resolver) Resolve(ctx context.Context, _ string, _ memory.Caller) (memory.Project, bool, error) {
+	r.asked++
+	return memory.Project{}, false, r.answer(ctx)
+}
+
+// oneLog is a service over a home with one log, whose folder no project has.
+func oneLog(t *testing.T) (s *Service, r *resolver, log string) {
+	t.Helper()
+	home := t.TempDir()
+	text, err := os.ReadFile(filepath.Join("..", "source", "agentlog", "testdata", "claude-code.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log = filepath.Join(home, ".claude", "projects", "shop", "one.jsonl")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(log), 0o700), os.WriteFile(log, text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	r = &resolver{answer: func(context.Context) error { return errors.New("there is no such folder") }}
+	return New(Options{
+		Projects: r, Home: home, Getenv: func(string) string { return "" }, State: filepath.Join(home, "state.json"),
+		Logger: slog.New(slog.DiscardHandler), Clock: time.Now,
+	}), r, log
+}
+
+// TestLogThatCannotBeOpenedIsTriedAgain: a log counts as read when it could be opened.
+func TestLogThatCannotBeOpenedIsTriedAgain(t *testing.T) {
+	s, r, log := oneLog(t)
+	away := log + ".away"
+	got, err := s.Import(t.Context(), memory.AgentImportRequest{Consent: true}, func(p memory.AgentImportProgress) {
+		if p.Done == 0 { // after it was found
+			if err := os.Rename(log, away); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if err != nil || r.asked != 0 || got.Skipped != 1 {
+		t.Fatalf("without the log: %+v, %v", got, err)
+	}
+	if err := os.Rename(away, log); err != nil {
+		t.Fatal(err)
+	}
+	got, err = s.Import(t.Context(), memory.AgentImportRequest{}, func(memory.AgentImportProgress) {})
+	if err != nil || r.asked != 1 || got.Unchanged != 0 {
+		t.Errorf("with the log: %+v, %v, want it read", got, err)
+	}
+	got, err = s.Import(t.Context(), memory.AgentImportRequest{}, func(memory.AgentImportProgress) {})
+	if err != nil || r.asked != 1 || got.Unchanged != 1 {
+		t.Errorf("once more: %+v, %v, want it unchanged", got, err)
+	}
+}
+
+// TestEndOfContextLeavesNothingOut: a log whose folder was looked for when the daemon stopped is
+// read by the next one.
+func TestEndOfContextLeavesNothingOut(t *testing.T) {
+	s, r, _ := oneLog(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	missing := r.answer
+	r.answer = func(ctx context.Context) error { cancel(); return ctx.Err() }
+	if got, err := s.Import(ctx, memory.AgentImportRequest{Consent: true}, func(memory.AgentImportProgress) {}); !errors.Is(err, context.Canceled) {
+		t.Errorf("an import that was ended returns %+v, %v", got, err)
+	}
+	r.answer = missing
+	got, err := s.Import(t.Context(), memory.AgentImportRequest{}, func(memory.AgentImportProgress) {})
+	if err != nil || r.asked != 2 || got.Unchanged != 0 {
+		t.Errorf("the next import says %+v, %v, want the log read", got, err)
+	}
+}
