@@ -339,3 +339,24 @@ func TestLinkInLinkedFolder(t *testing.T) {
 		t.Errorf("after the removal it is %q", got)
 	}
 }
+
+// TestLinkWithLongPath: a link may name its target with more slashes and dots than it needs.
+func TestLinkWithLongPath(t *testing.T) {
+	r := newRig(t, "codex")
+	path := r.path(whatServer)
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "config.toml"), "model = \"x\"\n", 0o600)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir+"/././././././././././././././././././config.toml", path); err != nil {
+		t.Skipf("no links here: %v", err)
+	}
+	for i := range 3 {
+		r.options.Server.Args = []string{"mcp", "--data", fmt.Sprint("/data/", i)}
+		r.apply(Client.Connect)
+	}
+	if n := len(backups(filepath.Join(dir, "config.toml"))); n != 3 {
+		t.Errorf("there are %d backups, want 3", n)
+	}
+}
