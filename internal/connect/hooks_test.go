@@ -92,6 +92,7 @@ func TestMarkedBlock(t *testing.T) {
 		"no line end":      {markedBlock{}, "Be kind.", "Be kind.\n"},
 		"Windows":          {markedBlock{}, "Be kind.\r\n", "same"},
 		"an older block":   {markedBlock{}, "a\n\n<!-- recalld:begin -->\nold\n<!-- recalld:end -->\n\nb\n", "a\n\nb\n"},
+		"on the last line": {markedBlock{}, "a\n\n<!-- recalld:begin -->\nold\n<!-- recalld:end --> mine\nb\n", "a\n\n mine\nb\n"},
 		"the user's after": {cursorRule, "---\nalwaysApply: false\n---\n\nmine\n", "same"},
 	} {
 		with, err := test.block.Put([]byte(test.text))
