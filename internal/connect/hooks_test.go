@@ -124,3 +124,23 @@ func TestPowerShellWord(t *testing.T) {
 		t.Errorf("%s\nis not in\n%s", want, text)
 	}
 }
+
+// TestHooksKeyTwice: of a key that is there twice a client reads the last, so ours goes there
+// and the hooks of the first stay.
+func TestHooksKeyTwice(t *testing.T) {
+	text := `{"hooks": {"SessionEnd": [{"hooks": [{"command": "theirs"}]}]}, "hooks": {"SessionEnd": [{"hooks": [{"command": "recalld hook claude-code SessionEnd"}]}, {"hooks": [{"command": "last"}]}]}}`
+	h := newRig(t, "claude-code").client.hooks(Options{Server: server}).(groupedHooks)
+	without, err := h.Take([]byte(text))
+	if err != nil || !strings.Contains(string(without), "theirs") || !strings.Contains(string(without), "last") || strings.Contains(string(without), "recalld") {
+		t.Errorf("left is %v\n%s", err, without)
+	}
+	with, err := h.Put([]byte(`{"hooks": {}, "hooks": {}}`))
+	if err != nil || !strings.Contains(string(with), `"hooks": {}, "hooks": {"SessionStart"`) {
+		t.Errorf("got %v\n%s", err, with)
+	}
+	text = `{"hooks": {"SessionEnd": [{"hooks": [{"command": "theirs"}]}], "SessionEnd": [{"hooks": [{"command": "recalld hook claude-code SessionEnd"}]}]}}`
+	without, err = h.Take([]byte(text))
+	if err != nil || !strings.Contains(string(without), "theirs") || strings.Contains(string(without), "recalld") {
+		t.Errorf("left is %v\n%s", err, without)
+	}
+}
