@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -81,6 +82,30 @@ func TestFilesTakeNothingFromHosts(t *testing.T) {
 	r.takeFiles("2", fromFile)
 	if got := state(); got != "by hand of host" {
 		t.Errorf("after the host came back: %s", got)
+	}
+}
+
+// Of two files with settings of one server the first counts, and reading them again changes
+// nothing: an entry that is always included is not new to the sessions that run.
+func TestFilesOverlapInServers(t *testing.T) {
+	r := newCatalogueRig(t)
+	a, b := file("a", rule("A", "first")), file("b", rule("B", "second"))
+	a.Servers, b.Servers = []memory.Server{{Name: "s", Include: memory.IncludeManual}}, []memory.Server{{Name: "s", Include: memory.IncludeAlways}}
+	stored := func() []storedServer {
+		servers, err := r.catalogue.serversOf(r.project.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return servers
+	}
+	r.takeFiles("", a, b)
+	first := stored()
+	if len(first) != 1 || first[0].Include != memory.IncludeManual {
+		t.Errorf("servers %+v, want the settings of the first file", first)
+	}
+	r.catalogue.opts.Clock = func() time.Time { return testTime.Add(time.Hour) }
+	if out := r.takeFiles("", a, b); out.Seq != 0 || !cmp.Equal(stored(), first) {
+		t.Errorf("a second time update %d writes %+v, want nothing", out.Seq, stored())
 	}
 }
 
