@@ -142,7 +142,7 @@ func (h groupedHooks) find(text []byte) ([]place, error) {
 			for j, value := range hooks {
 				one, _ := value.(map[string]any)
 				command, _ := one["command"].(string)
-				if strings.Contains(command, h.mark) && strings.Contains(command, name) {
+				if strings.HasPrefix(command, h.command) || strings.Contains(command, h.mark) && strings.Contains(command, name) {
 					all = append(all, place{event, i, j, command})
 				}
 			}

@@ -144,3 +144,18 @@ func TestHooksKeyTwice(t *testing.T) {
 		t.Errorf("left is %v\n%s", err, without)
 	}
 }
+
+// TestHooksOfAnotherName: hooks of a program that is called something else are known again, too.
+func TestHooksOfAnotherName(t *testing.T) {
+	h := newRig(t, "claude-code").client.hooks(Options{Server: Server{Command: "/opt/bin/memory", Args: []string{"mcp"}}})
+	with, err := h.Put([]byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := h.Put(with); err != nil || !bytes.Equal(again, with) {
+		t.Errorf("a second time it became %v\n%s\nfrom\n%s", err, again, with)
+	}
+	if without, err := h.Take(with); err != nil || without != nil {
+		t.Errorf("left is %v\n%s", err, without)
+	}
+}
