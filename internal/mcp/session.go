@@ -32,8 +32,8 @@ func startedText(ctx context.Context, s *Server, c call, request memory.StartSes
 	return text.String()
 }
 
-func endedText(_ context.Context, s *Server, _ call, _ memory.EndSessionRequest, state *memory.SessionState) string {
-	s.endAgent(state.Key())
+func endedText(ctx context.Context, s *Server, _ call, _ memory.EndSessionRequest, state *memory.SessionState) string {
+	s.endAgent(ctx, state.Key())
 	var text strings.Builder
 	fmt.Fprintf(&text, "Session %s of project %s has ended, with %s.",
 		state.ID, memory.ProjectLabel(state.ProjectName, state.Project), memory.Count(state.Steps, "step"))

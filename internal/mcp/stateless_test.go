@@ -124,6 +124,25 @@ func TestStatelessClientsShareNothing(t *testing.T) {
 	}
 }
 
+// TestStatelessRefusalKeepsTheSession: the bridge is told of the session that it named until
+// that one has ended, whatever a call that starts or ends one comes to.
+func TestStatelessRefusalKeepsTheSession(t *testing.T) {
+	url := serve(t, fullContexts(), Options{})
+	own, other := formatAgent(agent{SessionKey: fullState().Key()}), "p/another-session"
+	for _, test := range []struct{ tool, arguments, had, want string }{
+		{"session_start", `{"nonsense":1}`, own, own},
+		{"session_end", `{"nonsense":1}`, own, own},
+		{"session_end", `{}`, other, other}, // it ends fullState
+		{"session_end", `{}`, own, ""},
+	} {
+		call := stateless(1, "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s`, test.tool, test.arguments))
+		_, header, body := postStateless(t, url, call, "tools/call", test.tool, map[string]string{HeaderAgent: test.had})
+		if got := header.Get(HeaderAgent); got != test.want {
+			t.Errorf("%s %s: the session was %q and is %q, want %q: %.200s", test.tool, test.arguments, test.had, got, test.want, body)
+		}
+	}
+}
+
 // TestStatelessOverStdio: discover, calls that follow the session they started, errors,
 // a restart of the daemon, a subscription and its end.
 func TestStatelessOverStdio(t *testing.T) {
