@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
@@ -166,6 +167,22 @@ func TestStatelessOverStdio(t *testing.T) {
 	p.in.Close() // ends the bridge although the subscription is open
 	if err := <-p.ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestStatelessBatchEnds: a subscription in a batch does not outlive the input either.
+func TestStatelessBatchEnds(t *testing.T) {
+	p := startBridge(t, newDaemon(t, fullContexts()).connect, "/src")
+	p.write("[" + stateless(1, "subscriptions/listen", `"notifications":{"toolsListChanged":true}`) + "]")
+	p.expect("notifications/subscriptions/acknowledged")
+	p.in.Close()
+	select {
+	case err := <-p.ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the bridge goes on")
 	}
 }
 
