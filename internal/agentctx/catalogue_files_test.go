@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/testkit/backend"
 	"github.com/recalld/recalld/internal/source/contextfile"
 	"github.com/recalld/recalld/internal/store"
+	"github.com/recalld/recalld/internal/testkit/backend"
 )
 
 func file(path string, entries ...memory.CatalogueEntry) memory.FileEntries {
