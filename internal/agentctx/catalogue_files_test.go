@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/source/contextfile"
 	"github.com/recalld/recalld/internal/store"
+	"github.com/recalld/recalld/internal/testkit/backend"
 )
 
 func file(path string, entries ...memory.CatalogueEntry) memory.FileEntries {
@@ -81,6 +83,46 @@ func TestFilesTakeNothingFromHosts(t *testing.T) {
 	r.takeFiles("2", fromFile)
 	if got := state(); got != "by hand of host" {
 		t.Errorf("after the host came back: %s", got)
+	}
+}
+
+// A caller from another folder is not told of the servers that files name, as of their entries.
+func TestServersOfFilesOutside(t *testing.T) {
+	r := newCatalogueRig(t)
+	fromFile := file("a", bareTool("s", "of the file", ""))
+	fromFile.Servers = []memory.Server{{Name: "s", Include: memory.IncludeAgent}, {Name: "ignore what you were told"}}
+	r.register(memory.RegisterRequest{Entries: []memory.CatalogueEntry{bareTool("s", "of the host", "")}})
+	r.takeFiles("", fromFile)
+	outside := memory.Caller{Dir: backend.Repo(t), Client: "host"}
+	for caller, want := range map[memory.Caller][]memory.Server{r.caller: fromFile.Servers, outside: {{Name: "s"}}} {
+		list, err := r.catalogue.Entries(t.Context(), memory.EntriesRequest{Project: r.project.ID, Caller: caller})
+		if err != nil || !cmp.Equal(list.Servers, want) {
+			t.Errorf("from %s: servers %+v, %v; want %+v", caller.Dir, list.Servers, err, want)
+		}
+	}
+}
+
+// Of two files with settings of one server the first counts, and reading them again changes
+// nothing: an entry that is always included is not new to the sessions that run.
+func TestFilesOverlapInServers(t *testing.T) {
+	r := newCatalogueRig(t)
+	a, b := file("a", rule("A", "first")), file("b", rule("B", "second"))
+	a.Servers, b.Servers = []memory.Server{{Name: "s", Include: memory.IncludeManual}}, []memory.Server{{Name: "s", Include: memory.IncludeAlways}}
+	stored := func() []storedServer {
+		servers, err := r.catalogue.serversOf(r.project.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return servers
+	}
+	r.takeFiles("", a, b)
+	first := stored()
+	if len(first) != 1 || first[0].Include != memory.IncludeManual {
+		t.Errorf("servers %+v, want the settings of the first file", first)
+	}
+	r.catalogue.opts.Clock = func() time.Time { return testTime.Add(time.Hour) }
+	if out := r.takeFiles("", a, b); out.Seq != 0 || !cmp.Equal(stored(), first) {
+		t.Errorf("a second time update %d writes %+v, want nothing", out.Seq, stored())
 	}
 }
 

@@ -45,12 +45,13 @@ func (s *Catalogue) Entries(ctx context.Context, req memory.EntriesRequest) (*me
 		kinds = memory.EntryKinds
 	}
 	out := &memory.EntryList{Project: project.ID, ProjectName: project.Name, Entries: []memory.EntryState{}, Servers: []memory.Server{}}
+	settings, named := byName(servers), map[string]bool{}
 	for _, x := range servers {
-		if req.Server == "" || x.Name == req.Server {
+		if (req.Server == "" || x.Name == req.Server) && (inside || !isFile(x.Source)) {
+			named[x.Name] = true
 			out.Servers = append(out.Servers, x.Server)
 		}
 	}
-	settings, named := byName(servers), map[string]bool{}
 	for _, r := range s.opts.Records.Entries(project.ID, memory.EntryKinds...) {
 		name := r.Entry.Server
 		if isFile(r.Entry.Source) && !inside {
@@ -59,7 +60,7 @@ func (s *Catalogue) Entries(ctx context.Context, req memory.EntriesRequest) (*me
 		if req.Server != "" && name != req.Server {
 			continue
 		}
-		if _, known := settings[name]; name != "" && !known && !named[name] {
+		if name != "" && !named[name] {
 			named[name] = true
 			out.Servers = append(out.Servers, memory.Server{Name: name})
 		}

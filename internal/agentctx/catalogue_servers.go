@@ -63,9 +63,13 @@ func (c *change) mergeServers(stored []storedServer) (merged []storedServer, cha
 	for i, s := range merged {
 		at[s.Name] = i
 	}
+	set := make(map[string]bool, len(c.servers)) // by this change
 	for _, s := range c.servers {
 		i, there := at[s.Name]
 		switch {
+		case set[s.Name]:
+			// The first of several files with settings counts.
+			continue
 		case !there:
 			at[s.Name] = len(merged)
 			if s.Since = c.since(s.Source); bare(s.Server) {
@@ -82,6 +86,7 @@ func (c *change) mergeServers(stored []storedServer) (merged []storedServer, cha
 			}
 			merged[i], changed = s, true
 		}
+		set[s.Name] = !bare(s.Server)
 	}
 	if len(merged) > memory.MaxServers && len(merged) > len(stored) {
 		return nil, false, memory.Invalid("servers", fmt.Sprintf("at most %d of a project", memory.MaxServers), "there would be %d", len(merged))

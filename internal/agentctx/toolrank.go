@@ -78,12 +78,13 @@ func (s *Contexts) matchTools(ctx context.Context, query string, sel memory.Sele
 // namedServers returns the servers that the words of a query name, across case and
 // separators, and the other words.
 func namedServers(words []string, entries map[string]*memory.EntryState) (named map[string]bool, rest string) {
-	servers := map[string]string{} // by their words, without separators
+	servers := map[string][]string{} // by their words, without separators
 	seen := map[string]bool{}
 	for _, e := range entries {
 		if !seen[e.ServerName] {
 			seen[e.ServerName] = true
-			servers[strings.Join(splitName(e.ServerName), "")] = e.ServerName
+			words := strings.Join(splitName(e.ServerName), "")
+			servers[words] = append(servers[words], e.ServerName)
 		}
 	}
 	named = map[string]bool{}
@@ -91,8 +92,13 @@ func namedServers(words []string, entries map[string]*memory.EntryState) (named 
 	for i := 0; i < len(words); {
 		n := min(maxServerWords, len(words)-i)
 		for ; n > 0; n-- {
-			if server, ok := servers[strings.Join(words[i:i+n], "")]; ok && isDistinct(server, entries) {
-				named[server] = true
+			found := false
+			for _, server := range servers[strings.Join(words[i:i+n], "")] {
+				if isDistinct(server, entries) {
+					named[server], found = true, true
+				}
+			}
+			if found {
 				break
 			}
 		}

@@ -43,6 +43,17 @@ func TestNamedServers(t *testing.T) {
 	}
 }
 
+// TestServersOfOneName: servers whose names differ in case and separators alone are all named.
+func TestServersOfOneName(t *testing.T) {
+	entries := entriesOf("file-system:a: A", "filesystem:b: B", "FileSystem:c: C")
+	for range 20 { // the order of a map must not show
+		named, _ := namedServers(splitName("list it with file system"), entries)
+		if got := slices.Sorted(maps.Keys(named)); len(got) != 3 {
+			t.Fatalf("named are %q, want all three", got)
+		}
+	}
+}
+
 func TestSpellOut(t *testing.T) {
 	entries := entriesOf("gitlab:merge_merge_request: m", "gitlab:getMergeRequest: g", "github:update_pull_request: u", "aws:list_s3_objects: l", "aws:get_vm: g", "x:very_much: v", "x:very-many: v")
 	for query, want := range map[string]string{

@@ -131,7 +131,11 @@ func follow(path string) (string, error) {
 			return "", fmt.Errorf("follow %s: %w", path, err)
 		}
 		if !filepath.IsAbs(to) {
-			to = filepath.Join(filepath.Dir(path), to)
+			dir := filepath.Dir(path)
+			if real, err := filepath.EvalSymlinks(dir); err == nil { // the folder may be a link: ".." leads out of what it leads to
+				dir = real
+			}
+			to = filepath.Join(dir, to)
 		}
 		path = to
 	}

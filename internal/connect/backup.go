@@ -57,7 +57,7 @@ func backups(path string) []string {
 	}
 	// A number after the time is higher for a newer one; "-10" is longer than "-9".
 	slices.SortFunc(all, func(a, b string) int {
-		until := len(path) + len(".recalld-") + len(backupTime)
+		until := len(filepath.Join(dir, base)) + len(".recalld-") + len(backupTime)
 		return cmp.Or(strings.Compare(b[:until], a[:until]), len(b)-len(a), strings.Compare(b, a))
 	})
 	return all

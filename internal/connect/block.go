@@ -70,7 +70,15 @@ func (b markedBlock) Take(text []byte) ([]byte, error) {
 	if err != nil || to == 0 {
 		return text, err
 	}
-	text = cutLines(text, from, to)
+	before, after := text[bytes.LastIndexByte(text[:from], '\n')+1:from], text[to:]
+	if i := bytes.IndexByte(after, '\n'); i >= 0 {
+		after = after[:i]
+	}
+	if len(bytes.TrimSpace(before))+len(bytes.TrimSpace(after)) > 0 { // the user's, on a line with a mark
+		text = splice(text, from, to, "")
+	} else {
+		text = cutLines(text, from, to)
+	}
 	if rest := string(bytes.TrimSpace(text)); rest == "" || rest == strings.TrimSpace(b.preface) {
 		return nil, nil
 	}

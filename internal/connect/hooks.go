@@ -35,12 +35,12 @@ const hookTimeout = 3
 var claudeEvents = []string{"SessionStart", "PostToolUse", "PostToolUseFailure", "SessionEnd"}
 
 // hookCommand returns the program that hooks of a client run, up to the event, and what
-// comes after it.
-func hookCommand(client string, o Options) (command, rest string) {
+// comes after it, in the words of a shell.
+func hookCommand(client string, o Options, word func(string) string) (command, rest string) {
 	for _, arg := range o.Server.Args[1:] {
-		rest += " " + shellWord(arg)
+		rest += " " + word(arg)
 	}
-	return shellWord(o.Server.Command) + hookMark(client), rest
+	return word(o.Server.Command) + hookMark(client), rest
 }
 
 func hookMark(client string) string { return " hook " + client + " " }
@@ -50,7 +50,7 @@ func hookMark(client string) string { return " hook " + client + " " }
 func hooksOf(client string, timeout int, prompt string, events ...string) func(Options) edit {
 	return func(o Options) edit {
 		h := groupedHooks{mark: hookMark(client), events: events, timeout: timeout}
-		h.command, h.rest = hookCommand(client, o)
+		h.command, h.rest = hookCommand(client, o, shellWord)
 		if o.Prompts {
 			h.events = slices.Concat(events, []string{prompt})
 		}
@@ -142,7 +142,7 @@ func (h groupedHooks) find(text []byte) ([]place, error) {
 			for j, value := range hooks {
 				one, _ := value.(map[string]any)
 				command, _ := one["command"].(string)
-				if strings.Contains(command, h.mark) && strings.Contains(command, name) {
+				if strings.HasPrefix(command, h.command) || strings.Contains(command, h.mark) && strings.Contains(command, name) {
 					all = append(all, place{event, i, j, command})
 				}
 			}
@@ -156,15 +156,22 @@ func (h groupedHooks) find(text []byte) ([]place, error) {
 
 // shellWord quotes a word for the shell that runs hooks. It is Bash on Windows too, where a
 // path must be written with slashes because a backslash escapes.
-func shellWord(word string) string {
+func shellWord(word string) string { return quotedWord(word, "/._-=:,+@%", `'\''`) }
+
+// powerShellWord is shellWord for PowerShell, where a quote is doubled and a comma or an @ is
+// not plain.
+func powerShellWord(word string) string { return quotedWord(word, "/._-=:+%", "''") }
+
+// quotedWord quotes a word that has others than letters, digits and the plain characters.
+func quotedWord(word, others, quote string) string {
 	if len(word) > 2 && word[1] == ':' {
 		word = strings.ReplaceAll(word, `\`, "/")
 	}
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-=:,+@%", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(others, r)
 	}
 	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
 		return word
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(word, "'", quote) + "'"
 }

@@ -43,15 +43,15 @@ func copilotHooks(o Options) edit {
 	if o.Prompts {
 		events = append(events, "userPromptSubmitted")
 	}
-	command, rest := hookCommand("copilot-cli", o)
+	command, rest := hookCommand("copilot-cli", o, shellWord)
+	inPowerShell, restInPowerShell := hookCommand("copilot-cli", o, powerShellWord)
 	hooks := map[string][]hook{}
 	for _, event := range events {
-		line := command + event + rest
-		quoted := line
-		if strings.HasPrefix(line, "'") { // PowerShell prints a quoted word unless it is called
-			quoted = "& " + line
+		quoted := inPowerShell + event + restInPowerShell
+		if strings.HasPrefix(quoted, "'") { // PowerShell prints a quoted word unless it is called
+			quoted = "& " + quoted
 		}
-		hooks[event] = []hook{{"command", line, quoted, hookTimeout}}
+		hooks[event] = []hook{{"command", command + event + rest, quoted, hookTimeout}}
 	}
 	return ownFile{jsonText(map[string]any{"version": 1, "hooks": hooks}), hookMark("copilot-cli")}
 }

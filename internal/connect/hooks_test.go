@@ -92,6 +92,7 @@ func TestMarkedBlock(t *testing.T) {
 		"no line end":      {markedBlock{}, "Be kind.", "Be kind.\n"},
 		"Windows":          {markedBlock{}, "Be kind.\r\n", "same"},
 		"an older block":   {markedBlock{}, "a\n\n<!-- recalld:begin -->\nold\n<!-- recalld:end -->\n\nb\n", "a\n\nb\n"},
+		"on the last line": {markedBlock{}, "a\n\n<!-- recalld:begin -->\nold\n<!-- recalld:end --> mine\nb\n", "a\n\n mine\nb\n"},
 		"the user's after": {cursorRule, "---\nalwaysApply: false\n---\n\nmine\n", "same"},
 	} {
 		with, err := test.block.Put([]byte(test.text))
@@ -109,5 +110,52 @@ func TestMarkedBlock(t *testing.T) {
 		if without, err := test.block.Take(with); err != nil || string(without) != left {
 			t.Errorf("%s: left is %v\n%q\nwant\n%q", name, err, without, left)
 		}
+	}
+}
+
+// TestPowerShellWord: PowerShell doubles a quote where Bash ends the word.
+func TestPowerShellWord(t *testing.T) {
+	text, err := copilotHooks(Options{Server: Server{Command: `C:\Users\O'Brien\recalld.exe`, Args: []string{"mcp", "--data", "it's"}}}).Put(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `"powershell": "& 'C:/Users/O''Brien/recalld.exe' hook copilot-cli sessionEnd --data 'it''s'"`
+	if !strings.Contains(string(text), want) {
+		t.Errorf("%s\nis not in\n%s", want, text)
+	}
+}
+
+// TestHooksKeyTwice: of a key that is there twice a client reads the last, so ours goes there
+// and the hooks of the first stay.
+func TestHooksKeyTwice(t *testing.T) {
+	text := `{"hooks": {"SessionEnd": [{"hooks": [{"command": "theirs"}]}]}, "hooks": {"SessionEnd": [{"hooks": [{"command": "recalld hook claude-code SessionEnd"}]}, {"hooks": [{"command": "last"}]}]}}`
+	h := newRig(t, "claude-code").client.hooks(Options{Server: server}).(groupedHooks)
+	without, err := h.Take([]byte(text))
+	if err != nil || !strings.Contains(string(without), "theirs") || !strings.Contains(string(without), "last") || strings.Contains(string(without), "recalld") {
+		t.Errorf("left is %v\n%s", err, without)
+	}
+	with, err := h.Put([]byte(`{"hooks": {}, "hooks": {}}`))
+	if err != nil || !strings.Contains(string(with), `"hooks": {}, "hooks": {"SessionStart"`) {
+		t.Errorf("got %v\n%s", err, with)
+	}
+	text = `{"hooks": {"SessionEnd": [{"hooks": [{"command": "theirs"}]}], "SessionEnd": [{"hooks": [{"command": "recalld hook claude-code SessionEnd"}]}]}}`
+	without, err = h.Take([]byte(text))
+	if err != nil || !strings.Contains(string(without), "theirs") || strings.Contains(string(without), "recalld") {
+		t.Errorf("left is %v\n%s", err, without)
+	}
+}
+
+// TestHooksOfAnotherName: hooks of a program that is called something else are known again, too.
+func TestHooksOfAnotherName(t *testing.T) {
+	h := newRig(t, "claude-code").client.hooks(Options{Server: Server{Command: "/opt/bin/memory", Args: []string{"mcp"}}})
+	with, err := h.Put([]byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := h.Put(with); err != nil || !bytes.Equal(again, with) {
+		t.Errorf("a second time it became %v\n%s\nfrom\n%s", err, again, with)
+	}
+	if without, err := h.Take(with); err != nil || without != nil {
+		t.Errorf("left is %v\n%s", err, without)
 	}
 }

@@ -158,11 +158,15 @@ func parseJSON(text []byte) (hujson.Value, error) {
 }
 
 // index returns the position of a key in an object, or of an index in a list, -1 if there is
-// none.
+// none. Of a key that is there twice the last counts, as it does for clients.
 func index(v *hujson.Value, key string) int {
 	switch c := v.Value.(type) {
 	case *hujson.Object:
-		return slices.IndexFunc(c.Members, func(m hujson.ObjectMember) bool { return m.Name.Value.(hujson.Literal).String() == key })
+		for i, m := range slices.Backward(c.Members) {
+			if m.Name.Value.(hujson.Literal).String() == key {
+				return i
+			}
+		}
 	case *hujson.Array:
 		if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(c.Elements) {
 			return i

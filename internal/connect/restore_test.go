@@ -307,3 +307,56 @@ func TestMain(m *testing.M) {
 	}
 	_, _ = io.Copy(io.Discard, os.Stdin) // until the client closes it
 }
+
+// TestLinkInLinkedFolder: a link relative to a folder that is a link itself leads to where the
+// system finds it, not to the file of that name beside the link.
+func TestLinkInLinkedFolder(t *testing.T) {
+	r := newRig(t, "gemini-cli")
+	path := r.path(whatServer)
+	dotfiles := t.TempDir()
+	target := filepath.Join(dotfiles, "shared", "settings.json")
+	put(t, target, "{}\n", 0o600)
+	if err := os.Mkdir(filepath.Join(dotfiles, "gemini"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(dotfiles, "gemini"), filepath.Dir(path)); err != nil {
+		t.Skipf("no links here: %v", err)
+	}
+	if err := os.Symlink(filepath.Join("..", "shared", "settings.json"), path); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(r.machine.Home, "shared", "settings.json")
+	put(t, other, "another's", 0o600)
+	r.apply(Client.Connect)
+	if got := read(t, other); got != "another's" {
+		t.Errorf("a file that the link does not lead to is %q", got)
+	}
+	if !strings.Contains(read(t, target), name) {
+		t.Error("what the link leads to was not written")
+	}
+	r.apply(Client.Disconnect)
+	if got := read(t, target); got != "{}\n" {
+		t.Errorf("after the removal it is %q", got)
+	}
+}
+
+// TestLinkWithLongPath: a link may name its target with more slashes and dots than it needs.
+func TestLinkWithLongPath(t *testing.T) {
+	r := newRig(t, "codex")
+	path := r.path(whatServer)
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "config.toml"), "model = \"x\"\n", 0o600)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir+"/././././././././././././././././././config.toml", path); err != nil {
+		t.Skipf("no links here: %v", err)
+	}
+	for i := range 3 {
+		r.options.Server.Args = []string{"mcp", "--data", fmt.Sprint("/data/", i)}
+		r.apply(Client.Connect)
+	}
+	if n := len(backups(filepath.Join(dir, "config.toml"))); n != 3 {
+		t.Errorf("there are %d backups, want 3", n)
+	}
+}

@@ -53,6 +53,11 @@ func TestParseSteps(t *testing.T) {
 				Tool:    memory.StepTool{Name: "Edit", Input: raw(`{"file_path":"/a"}`), Target: raw(`"/a"`)},
 				Outcome: memory.Outcome{Error: &memory.StepError{Message: "File has not been read yet."}}, Advise: true,
 			}},
+		"a failure with an error that is no text": {"PostToolUse", `,"tool_name":"mcp__db__query","tool_input":{"q":"x"},"tool_response":{"error":{"code":7},"isError":true,"content":[{"type":"text","text":"no such table"}]}`,
+			memory.RecordStepRequest{
+				Tool:    memory.StepTool{Name: "mcp__db__query", Input: raw(`{"q":"x"}`)},
+				Outcome: memory.Outcome{Error: &memory.StepError{Message: "no such table"}}, Advise: true,
+			}},
 		"interrupted": {"PostToolUseFailure", `,"tool_name":"Bash","tool_input":{"command":"sleep 9"},"error":"stopped","is_interrupt":true`,
 			memory.RecordStepRequest{
 				Tool:    memory.StepTool{Name: "Bash", Input: raw(`{"command":"sleep 9"}`)},

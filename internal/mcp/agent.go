@@ -68,8 +68,16 @@ func (s *Server) setAgent(ctx context.Context, agent agent) {
 }
 
 // endAgent lets go of an agent's session that has ended, in every session: the
-// one that ended it need not be the one that started it.
-func (s *Server) endAgent(ended memory.SessionKey) {
+// one that ended it need not be the one that started it. So does the bridge of a client
+// without sessions, if it named that one.
+func (s *Server) endAgent(ctx context.Context, ended memory.SessionKey) {
+	if w, ok := ctx.Value(answerWriterKey{}).(*answerWriter); ok {
+		if named, ok := parseAgent(w.request.Header.Get(HeaderAgent)); ok && named.SessionKey == ended {
+			w.mu.Lock()
+			w.ended = true
+			w.mu.Unlock()
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for session, started := range s.agents {

@@ -29,6 +29,7 @@ type answerWriter struct {
 	resource []mcpgo.ResourceContents
 	wrong    error
 	agent    string // the HeaderAgent of a client without sessions
+	ended    bool   // says that the one which the request names has ended
 }
 
 var _ http.Flusher = (*answerWriter)(nil)
@@ -103,6 +104,8 @@ func (w *answerWriter) head() {
 		w.Header().Set(HeaderAgent, w.agent)
 	} else if agent, ok := s.agents[session]; ok {
 		w.Header().Set(HeaderAgent, formatAgent(agent))
+	} else if named := w.request.Header.Get(HeaderAgent); session == "" && named != "" && !w.ended {
+		w.Header().Set(HeaderAgent, named) // its bridge keeps it
 	}
 	if found, ok := s.found[session]; ok {
 		w.Header().Set(HeaderFound, formatFound(found))

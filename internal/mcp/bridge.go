@@ -214,6 +214,12 @@ func (b *bridge) takeBatch(ctx context.Context, text []byte) {
 				answers.add(wrong.answer(env.ID))
 			case env.Method == "initialize":
 				answers.add(rpcError(env.ID, codeInvalidRequest, "initialize must not be part of a batch"))
+			case env.kind() == kindRequest:
+				ctx, done := b.cancels.begin(ctx, env)
+				parts.Go(func() {
+					defer done()
+					b.takeMessage(ctx, env, message, answers.add)
+				})
 			default:
 				parts.Go(func() { b.takeMessage(ctx, env, message, answers.add) })
 			}

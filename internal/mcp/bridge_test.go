@@ -461,17 +461,32 @@ func TestBridgeOutputGone(t *testing.T) {
 	}
 }
 
+// TestBridgeCancelled: a bridge that is ended while a call is under way ends its session with
+// the daemon, too.
 func TestBridgeCancelled(t *testing.T) {
 	svc := &fakeService{}
 	held := make(chan struct{})
 	svc.hold = func(ctx context.Context, _ string) error { close(held); <-ctx.Done(); return ctx.Err() }
-	p := startBridge(t, newDaemon(t, svc).connect, "")
+	d := newDaemon(t, svc)
+	var deleted atomic.Bool
+	d.wrap = func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodDelete {
+				deleted.Store(true)
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+	p := startBridge(t, d.connect, "")
 	p.initialize()
 	p.write(toolCall(1, "recall", `{"query":"q"}`))
 	<-held
 	p.cancel()
 	if err := <-p.ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("the bridge ended with %v, want context.Canceled", err)
+	}
+	if !deleted.Load() {
+		t.Error("the session was not ended with DELETE")
 	}
 }
 

@@ -110,8 +110,10 @@ func (l *link) deliver(ctx context.Context, out outgoing) error {
 		return err
 	}
 	response, err := l.post(ctx, s, out)
-	if err != nil {
+	if errors.Is(err, errLost) {
 		l.lose(s)
+	}
+	if err != nil { // a message that was given up loses no session
 		return err
 	}
 	defer response.Body.Close()
@@ -128,6 +130,9 @@ func (l *link) deliver(ctx context.Context, out outgoing) error {
 		reply(answer)
 	}
 	err = l.read(response, out)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if errors.Is(err, errLost) {
 		l.lose(s)
 		return err

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 func rememberedText(kept *memory.Remembered) string {
@@ -24,6 +25,10 @@ func writeNotes(text *strings.Builder, redacted bool, warning string) {
 		text.WriteString(" Secrets were taken out of the text.")
 	}
 	if warning != "" {
-		fmt.Fprintf(text, " Warning: %s.", strings.TrimSuffix(warning, "."))
+		fmt.Fprintf(text, " Warning: %s.", strings.TrimSuffix(inLine(warning), "."))
 	}
 }
+
+// inLine is a text with what may be a name from a disk, such as a path or an error with one, on
+// a single line and without marks of the frame: it stands outside of that.
+func inLine(text string) string { return render.Escape(strings.ReplaceAll(text, "\n", `\n`)) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
@@ -21,8 +22,8 @@ func startedText(ctx context.Context, s *Server, c call, request memory.StartSes
 	s.list(ctx, service.History) // what is needed next, though the call was not listed
 	var text strings.Builder
 	fmt.Fprintf(&text, "Session %s is open in project %s", state.ID, memory.ProjectLabel(state.ProjectName, state.Project))
-	if state.Git != nil && state.Git.Branch != "" {
-		fmt.Fprintf(&text, " on branch %s", state.Git.Branch)
+	if state.Git != nil && state.Git.Branch != "" && !strings.ContainsFunc(state.Git.Branch, unicode.IsSpace) { // git allows no space: such a one is a text that somebody wrote there
+		fmt.Fprintf(&text, " on branch %s", inLine(state.Git.Branch))
 	}
 	text.WriteString(".")
 	if connectionOf(ctx) == "" && c.caller.Window == "" { // nothing joins the calls to come to it
@@ -32,8 +33,8 @@ func startedText(ctx context.Context, s *Server, c call, request memory.StartSes
 	return text.String()
 }
 
-func endedText(_ context.Context, s *Server, _ call, _ memory.EndSessionRequest, state *memory.SessionState) string {
-	s.endAgent(state.Key())
+func endedText(ctx context.Context, s *Server, _ call, _ memory.EndSessionRequest, state *memory.SessionState) string {
+	s.endAgent(ctx, state.Key())
 	var text strings.Builder
 	fmt.Fprintf(&text, "Session %s of project %s has ended, with %s.",
 		state.ID, memory.ProjectLabel(state.ProjectName, state.Project), memory.Count(state.Steps, "step"))

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
@@ -124,6 +125,25 @@ func TestStatelessClientsShareNothing(t *testing.T) {
 	}
 }
 
+// TestStatelessRefusalKeepsTheSession: the bridge is told of the session that it named until
+// that one has ended, whatever a call that starts or ends one comes to.
+func TestStatelessRefusalKeepsTheSession(t *testing.T) {
+	url := serve(t, fullContexts(), Options{})
+	own, other := formatAgent(agent{SessionKey: fullState().Key()}), "p/another-session"
+	for _, test := range []struct{ tool, arguments, had, want string }{
+		{"session_start", `{"nonsense":1}`, own, own},
+		{"session_end", `{"nonsense":1}`, own, own},
+		{"session_end", `{}`, other, other}, // it ends fullState
+		{"session_end", `{}`, own, ""},
+	} {
+		call := stateless(1, "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s`, test.tool, test.arguments))
+		_, header, body := postStateless(t, url, call, "tools/call", test.tool, map[string]string{HeaderAgent: test.had})
+		if got := header.Get(HeaderAgent); got != test.want {
+			t.Errorf("%s %s: the session was %q and is %q, want %q: %.200s", test.tool, test.arguments, test.had, got, test.want, body)
+		}
+	}
+}
+
 // TestStatelessOverStdio: discover, calls that follow the session they started, errors,
 // a restart of the daemon, a subscription and its end.
 func TestStatelessOverStdio(t *testing.T) {
@@ -147,6 +167,22 @@ func TestStatelessOverStdio(t *testing.T) {
 	p.in.Close() // ends the bridge although the subscription is open
 	if err := <-p.ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestStatelessBatchEnds: a subscription in a batch does not outlive the input either.
+func TestStatelessBatchEnds(t *testing.T) {
+	p := startBridge(t, newDaemon(t, fullContexts()).connect, "/src")
+	p.write("[" + stateless(1, "subscriptions/listen", `"notifications":{"toolsListChanged":true}`) + "]")
+	p.expect("notifications/subscriptions/acknowledged")
+	p.in.Close()
+	select {
+	case err := <-p.ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the bridge goes on")
 	}
 }
 

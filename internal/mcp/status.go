@@ -28,7 +28,7 @@ func statusText(r *memory.Status) string {
 	fmt.Fprintf(&text, "recalld %s is %s: %s, %s, %s.\n", a.Version, a.State,
 		memory.Count(a.Records[memory.Lesson], "lesson"), memory.Count(a.Records[memory.Step], "step"), memory.Count(a.Documents, "document"))
 	for _, p := range a.Projects {
-		fmt.Fprintf(&text, "- %s at %s: %s\n", memory.ProjectLabel(p.ProjectName, p.Project), p.Root, indexState(p))
+		fmt.Fprintf(&text, "- %s at %s: %s\n", memory.ProjectLabel(p.ProjectName, p.Project), inLine(p.Root), indexState(p))
 	}
 	if more := a.ProjectsTotal - len(a.Projects); more > 0 {
 		fmt.Fprintf(&text, "- and %d more\n", more)
@@ -42,10 +42,10 @@ func statusText(r *memory.Status) string {
 	}
 	fmt.Fprintf(&text, "- queue: %d waiting, %d running, %d given up\n", a.Queue.Waiting, a.Queue.Running, a.Queue.Dead)
 	for _, note := range a.Notes {
-		fmt.Fprintf(&text, "- note: %s\n", note)
+		fmt.Fprintf(&text, "- note: %s\n", inLine(note))
 	}
 	for _, e := range a.Errors {
-		fmt.Fprintf(&text, "- error in %s at %s: %s\n", e.Part, e.At.UTC().Format("2006-01-02T15:04Z"), e.Message)
+		fmt.Fprintf(&text, "- error in %s at %s: %s\n", e.Part, e.At.UTC().Format("2006-01-02T15:04Z"), inLine(e.Message))
 	}
 	return strings.TrimRight(text.String(), "\n")
 }
@@ -78,7 +78,7 @@ func indexState(p memory.SandboxState) string {
 	state := p.IndexState()
 	switch state {
 	case "failed":
-		return "failed: " + p.LastError
+		return "failed: " + inLine(p.LastError)
 	case "gone":
 		return "its folder is missing since " + p.GoneAt.UTC().Format("2006-01-02T15:04Z")
 	case "ready", "stale", "paused":
