@@ -22,7 +22,9 @@ func startedText(ctx context.Context, s *Server, c call, request memory.StartSes
 	s.list(ctx, service.History) // what is needed next, though the call was not listed
 	var text strings.Builder
 	fmt.Fprintf(&text, "Session %s is open in project %s", state.ID, memory.ProjectLabel(state.ProjectName, state.Project))
-	if state.Git != nil && state.Git.Branch != "" && !strings.ContainsFunc(state.Git.Branch, unicode.IsSpace) { // git allows no space: such a one is a text that somebody wrote there
+	// Git allows no white space in the name of a branch: what has some is a text that somebody
+	// wrote there.
+	if state.Git != nil && state.Git.Branch != "" && !strings.ContainsFunc(state.Git.Branch, unicode.IsSpace) {
 		fmt.Fprintf(&text, " on branch %s", inLine(state.Git.Branch))
 	}
 	text.WriteString(".")
