@@ -131,7 +131,7 @@ func (f *finder) handle(e tcell.Event) {
 			f.o.Screen.SetClipboard([]byte(row.item.ID))
 			f.model.note = "Copied " + row.item.ID + " (if the terminal allows it)."
 		case actForget:
-			svc, id := f.model.service, f.model.row().item.ID
+			svc, id := f.model.service, f.model.forgetting
 			f.start(func(ctx context.Context) message { return forget(ctx, svc, id) })
 		}
 	}

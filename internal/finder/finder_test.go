@@ -370,3 +370,46 @@ func TestFold(t *testing.T) {
 		}
 	}
 }
+
+// TestForgetsWhatItAskedAbout: rows that come while the question stands on the screen change
+// neither what it names nor what a yes forgets.
+func TestForgetsWhatItAskedAbout(t *testing.T) {
+	lesson := func(id string) row { return newRow(memory.Item{ID: id, Kind: memory.Lesson, Lesson: id}) }
+	screen := tcell.NewSimulationScreen("UTF-8")
+	if err := screen.Init(); err != nil {
+		t.Fatal(err)
+	}
+	defer screen.Fini()
+	screen.SetSize(80, 20)
+	yes := tcell.NewEventKey(tcell.KeyRune, 'y', tcell.ModNone)
+	for name, rows := range map[string][]row{"others": {lesson("l-other"), lesson("l-third")}, "none": nil} {
+		m := newModel(Options{})
+		m.receive(answered{rows: []row{lesson("l-first"), lesson("l-other")}})
+		m.key(tcell.NewEventKey(tcell.KeyCtrlX, 0, tcell.ModCtrl))
+		m.receive(answered{rows: rows})
+		draw(screen, m)
+		screen.Show()
+		if shown := contents(screen); !strings.Contains(shown, "Forget l-first for good?") {
+			t.Errorf("%s: the question became\n%s", name, shown)
+		}
+		if did := m.key(yes); did != actForget || m.forgetting != "l-first" {
+			t.Errorf("%s: a yes does %v to %q, want l-first forgotten", name, did, m.forgetting)
+		}
+	}
+}
+
+// TestForgottenRowLeavesTheChoice: a row that is forgotten above the chosen one does not move
+// the choice to another memory.
+func TestForgottenRowLeavesTheChoice(t *testing.T) {
+	m := newModel(Options{})
+	m.receive(answered{rows: []row{newRow(memory.Item{ID: "l-1"}), newRow(memory.Item{ID: "l-2"}), newRow(memory.Item{ID: "l-3"})}})
+	m.move(1)
+	m.receive(forgotten{id: "l-1"})
+	if m.row().item.ID != "l-2" {
+		t.Errorf("%s is chosen, want l-2", m.row().item.ID)
+	}
+	m.receive(forgotten{id: "l-2"})
+	if m.row().item.ID != "l-3" {
+		t.Errorf("%s is chosen, want l-3, which took the place", m.row().item.ID)
+	}
+}
