@@ -474,3 +474,25 @@ func chunkSamples(t *testing.T) []string {
 	}
 	return texts
 }
+
+// TestIndexHintsAboveOutput: tracked sources in a folder for output stay when a folder above
+// them is changed, and when many paths are.
+func TestIndexHintsAboveOutput(t *testing.T) {
+	root := tree(t, map[string]string{"src/a.go": "package a\n", "src/build/rules.go": "package build\n"})
+	gitInit(t, root)
+	s, opts := newShelf(), settings(Options{SkipDirs: []string{"build"}})
+	index(t, root, s, nil, opts)
+	want := []string{"src/a.go", "src/build/rules.go"}
+	if !slices.Equal(s.paths(), want) {
+		t.Fatalf("indexed %q, want %q", s.paths(), want)
+	}
+	many := []string{"src/build/rules.go"}
+	for i := range maxPathspecs {
+		many = append(many, fmt.Sprintf("src/build/gone%d.go", i))
+	}
+	for _, changed := range [][]string{{"src"}, {"src", "src/build/rules.go"}, many} {
+		if index(t, root, s, changed, opts); !slices.Equal(s.paths(), want) {
+			t.Errorf("%.40q changed: indexed %q, want %q", changed, s.paths(), want)
+		}
+	}
+}
