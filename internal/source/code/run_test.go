@@ -475,6 +475,29 @@ func chunkSamples(t *testing.T) []string {
 	return texts
 }
 
+// TestIndexHintsInNested: a changed file or folder of a separate repository stays out, as it does
+// of a run over everything.
+func TestIndexHintsInNested(t *testing.T) {
+	for _, opts := range []Options{settings(Options{Git: "none"}), settings(Options{})} {
+		root := tree(t, map[string]string{"a.go": "package a\n", "lib/in/b.go": "package b\n", "lib/in/deep/c.go": "package c\n"})
+		gitInit(t, filepath.Join(root, "lib", "in"))
+		if opts.Git == "" {
+			gitInit(t, root)
+		}
+		s := newShelf()
+		index(t, root, s, nil, opts)
+		report := index(t, root, s, []string{"lib/in/b.go", "lib/in/deep", "lib/in", "lib"}, opts)
+		if want := []string{"a.go"}; !slices.Equal(s.paths(), want) || report.Changed != 0 {
+			t.Errorf("git %q: indexed %q, want %q", opts.Git, s.paths(), want)
+		}
+		index(t, root, s, []string{"lib/in/deep"}, opts)
+		index(t, root, s, []string{"lib/in/b.go"}, opts)
+		if want := []string{"a.go"}; !slices.Equal(s.paths(), want) {
+			t.Errorf("git %q: indexed %q, want %q", opts.Git, s.paths(), want)
+		}
+	}
+}
+
 // TestIndexHintsAboveOutput: tracked sources in a folder for output stay when a folder above
 // them is changed, and when many paths are.
 func TestIndexHintsAboveOutput(t *testing.T) {
