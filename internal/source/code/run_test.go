@@ -475,6 +475,16 @@ func chunkSamples(t *testing.T) []string {
 	return texts
 }
 
+// TestIndexHintsOverlap: a file that is changed, and lies in a changed folder, is looked at once.
+func TestIndexHintsOverlap(t *testing.T) {
+	root := tree(t, map[string]string{"b/b.go": "package b\n", "b/c/c.go": "package c\n", "b.go": "package b\n"})
+	s := newShelf()
+	report := index(t, root, s, []string{"b/c/c.go", "b", "b/b.go", "b/c", "b.go"}, settings(Options{Git: "none"}))
+	if report.Files != 3 || report.Changed != 3 || report.Read != 3 || s.puts+s.touches != 3 {
+		t.Errorf("3 files are %+v with %d puts and %d touches, want each once", report, s.puts, s.touches)
+	}
+}
+
 // TestIndexHintsInNested: a changed file or folder of a separate repository stays out, as it does
 // of a run over everything.
 func TestIndexHintsInNested(t *testing.T) {
