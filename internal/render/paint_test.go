@@ -32,9 +32,11 @@ func TestPaint(t *testing.T) {
 		"```py\nx = a#1 if 'b\\'c' else \"d\n# e\n```\n": "    x = a#1 \x1b[35mif\x1b[0m \x1b[32m'b\\'c'\x1b[0m \x1b[35melse\x1b[0m \"d\n    \x1b[2m# e\x1b[0m\n",
 		"```c\na /* b\nc */ d /* e */\n```\n":            "    a \x1b[2m/* b\x1b[0m\n    \x1b[2mc */\x1b[0m d \x1b[2m/* e */\x1b[0m\n",
 		"````\n```\n````\n":                              "    ```\n",
-		"daemon  failed  gone\n":                         "daemon  \x1b[31mfailed\x1b[0m  gone\n",
-		"store   ok\n":                                   "store   \x1b[32mok\x1b[0m\n",
-		"\x1b[31m `\x1b]52;c;x\a`\n":                     "\\x1b[31m \x1b[36m\\x1b]52;c;x\\x07\x1b[0m\n",
+		// A word of a lesson that begins a folded line is no fence.
+		"    ```sh make\n    of it\n": "    ```sh make\n    of it\n",
+		"daemon  failed  gone\n":      "daemon  \x1b[31mfailed\x1b[0m  gone\n",
+		"store   ok\n":                "store   \x1b[32mok\x1b[0m\n",
+		"\x1b[31m `\x1b]52;c;x\a`\n":  "\\x1b[31m \x1b[36m\\x1b]52;c;x\\x07\x1b[0m\n",
 	} {
 		if got := Paint(in); got != want {
 			t.Errorf("Paint(%q) =\n%q, want\n%q", in, got, want)
