@@ -1,6 +1,7 @@
 package render
 
 import (
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -129,6 +130,19 @@ func TestTableFitsItsWidth(t *testing.T) {
 		}
 		if !strings.Contains(w.String(), "short\n") {
 			t.Errorf("in %d columns:\n%s", columns, w.String())
+		}
+	}
+}
+
+// TestTableKeepsRows: a line end or tab in a cell, as in the name of a file, makes no row or
+// column of its own.
+func TestTableKeepsRows(t *testing.T) {
+	rows := [][]string{{"CHECK", "RESULT", "DETAIL"}, {"index", "failed", "put a\nstore\tok\tevery value is sound\r\n\v\fx"}}
+	for name, write := range map[string]func(io.Writer, [][]string){"Table": Table, "List": List, "FitTable": FitTable} {
+		var w strings.Builder
+		write(&w, rows)
+		if got := strings.Count(w.String(), "\n"); got != 2 || strings.ContainsAny(w.String(), "\t\v\f\r") {
+			t.Errorf("%s writes %d lines, want 2:\n%q", name, got, w.String())
 		}
 	}
 }
