@@ -229,3 +229,11 @@ func TestWaitEnds(t *testing.T) {
 		t.Errorf("everything paused: exit %d (%s), want %d and how it goes on", code, errs, ExitConflict)
 	}
 }
+
+// TestRunErrorIsOneLine: the name of a file in the error of a run begins no hint of ours.
+func TestRunErrorIsOneLine(t *testing.T) {
+	err := runError(&memory.SandboxState{Sandbox: memory.Sandbox{Root: t.TempDir(), LastError: "put a\nhint: run x"}})
+	if text := memory.AsError(err).Message; !strings.HasSuffix(text, "failed: put a hint: run x") {
+		t.Errorf("the error says %q, want one line", text)
+	}
+}
