@@ -85,6 +85,9 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
+// forgetLimit bounds how long a memory that is being forgotten holds up the end of a run.
+const forgetLimit = 5 * time.Second
+
 // finder is one run: the model, and the work in the background.
 type finder struct {
 	o        Options
@@ -132,8 +135,31 @@ func (f *finder) handle(e tcell.Event) {
 			f.model.note = "Copied " + row.item.ID + " (if the terminal allows it)."
 		case actForget:
 			svc, id := f.model.service, f.model.forgetting
-			f.start(func(ctx context.Context) message { return forget(ctx, svc, id) })
+			f.start(func(ctx context.Context) message {
+				// A yes is carried out, also if the user leaves meanwhile.
+				ctx, cancel := outlive(ctx, forgetLimit)
+				defer cancel()
+				return forget(ctx, svc, id)
+			})
 		}
+	}
+}
+
+// outlive returns a context that ends so long after another.
+func outlive(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		limit := time.NewTimer(by)
+		defer limit.Stop()
+		select {
+		case <-limit.C:
+			cancel()
+		case <-late.Done():
+		}
+	})
+	return late, func() {
+		stop()
+		cancel()
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gdamore/tcell/v2"
@@ -412,4 +413,49 @@ func TestForgottenRowLeavesTheChoice(t *testing.T) {
 	if m.row().item.ID != "l-3" {
 		t.Errorf("%s is chosen, want l-3, which took the place", m.row().item.ID)
 	}
+}
+
+// TestForgetsThoughTheUserLeaves: a yes is carried out, also if the search ends meanwhile.
+func TestForgetsThoughTheUserLeaves(t *testing.T) {
+	fake := fullService()
+	asked, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	fake.Before = func(ctx context.Context, operation string) {
+		if operation == service.Forget.Name {
+			close(asked)
+			<-goOn
+			ended <- ctx.Err()
+		}
+	}
+	b := newBench(t, 80, 20, fake)
+	b.until("1 newest")
+	b.press(tcell.KeyCtrlX)
+	b.until("for good?")
+	b.screen.InjectKey(tcell.KeyRune, 'y', tcell.ModNone)
+	b.until("newest")
+	<-asked
+	b.cancel()
+	close(goOn)
+	if err := <-ended; err != nil {
+		t.Errorf("the call that forgets ended with the search: %v", err)
+	}
+}
+
+// TestOutlive: the end of a search holds up what must be carried out no longer than said.
+func TestOutlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, leave := context.WithCancel(t.Context())
+		late, cancel := outlive(ctx, time.Second)
+		defer cancel()
+		time.Sleep(time.Hour)
+		leave()
+		time.Sleep(time.Second - time.Millisecond)
+		if late.Err() != nil {
+			t.Error("it ended before its time")
+		}
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		if late.Err() == nil {
+			t.Error("it goes on for ever")
+		}
+	})
 }
