@@ -459,3 +459,49 @@ func TestOutlive(t *testing.T) {
 		}
 	})
 }
+
+// TestPreviewIsReadAgain: what could not be read is asked for again when it is chosen again, and
+// code when the editor was left.
+func TestPreviewIsReadAgain(t *testing.T) {
+	m := newModel(Options{})
+	m.receive(answered{rows: []row{newRow(memory.Item{ID: "l-1", Kind: memory.Lesson, Lesson: "first"}), newRow(memory.Item{ID: "l-2"})}})
+	m.reading = "l-1"
+	m.receive(read(t.Context(), &servicetest.Service{Err: errors.New("the daemon is busy")}, "l-1", "", memory.Caller{}))
+	if m.wholes["l-1"] != nil || !strings.Contains(m.note, "the daemon is busy") {
+		t.Errorf("an error is kept as the text %q, and the note is %q", m.wholes["l-1"], m.note)
+	}
+
+	fake := fullService()
+	b := newBench(t, 80, 20, fake)
+	b.until("newest")
+	b.write("npm")
+	b.until("3 results")
+	b.press(tcell.KeyDown)
+	b.until("▌ 0.81")
+	whole := func() (n int) {
+		for _, call := range fake.Calls() {
+			if r, ok := call.Request.(memory.RecallRequest); ok && slices.Contains(r.IDs, "c-77d0e1f2aa") {
+				n++
+			}
+		}
+		return n
+	}
+	for late := time.After(time.Minute); whole() == 0; {
+		select {
+		case <-b.painted:
+		case <-late:
+			t.Fatal("the code was never read")
+		}
+	}
+	before := whole()
+	b.press(tcell.KeyEnter)
+	for late := time.After(time.Minute); whole() == before; {
+		select {
+		case <-b.painted:
+		case <-b.edited:
+			b.press(tcell.KeyF1) // a paint follows every key
+		case <-late:
+			t.Fatal("the code was not read again after the editor")
+		}
+	}
+}

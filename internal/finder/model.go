@@ -153,7 +153,13 @@ func (a answered) receive(m *model) {
 	}
 }
 
-func (w wholeText) receive(m *model) { m.wholes[w.id] = w.lines }
+func (w wholeText) receive(m *model) {
+	if w.err != nil { // it is asked for again when the row is chosen again
+		m.note = render.Printable(memory.AsError(w.err).Error())
+		return
+	}
+	m.wholes[w.id] = w.lines
+}
 
 func (f forgotten) receive(m *model) {
 	if f.err != nil {
