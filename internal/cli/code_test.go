@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -166,6 +168,43 @@ func TestForgetAsks(t *testing.T) {
 	b.ok("forget", "--project", "demo", "--yes") // asks nobody
 }
 
+// TestInterruptedWhileItReads: a command that waits for an answer or for its input ends when it
+// is interrupted, and does nothing.
+func TestInterruptedWhileItReads(t *testing.T) {
+	for _, args := range [][]string{{"forget", "--project", "demo"}, {"recall", "-"}} {
+		b := newBench(t, sample())
+		in, typed := io.Pipe()
+		defer typed.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		opts := b.opts
+		opts.Interactive, opts.Out, opts.Err = true, io.Discard, io.Discard
+		opts.In = readerFunc(func(p []byte) (int, error) {
+			cancel() // it has asked, and nothing is typed
+			return in.Read(p)
+		})
+		ended := make(chan int, 1)
+		go func() { ended <- Run(ctx, args, opts) }()
+		select {
+		case code := <-ended:
+			if code != ExitInterrupted {
+				t.Errorf("%q: exit %d, want %d", args, code, ExitInterrupted)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%q still waits, though it was interrupted", args)
+		}
+		for _, call := range b.fake.Calls() {
+			if call.Operation == service.Forget.Name || call.Operation == service.Recall.Name {
+				t.Errorf("%q: %s was called", args, call.Operation)
+			}
+		}
+	}
+}
+
+// readerFunc is a reader that is a function.
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
 // TestWaitEnds: a run that will never be over is not waited for.
 func TestWaitEnds(t *testing.T) {
 	queued, gone := &memory.IndexQueued{Sandbox: "s", Root: "/src"}, filepath.Join(t.TempDir(), "gone")
@@ -188,5 +227,13 @@ func TestWaitEnds(t *testing.T) {
 	b := newBench(t, map[string]any{service.IndexRepo.Name: queued, service.Repos.Name: &memory.RepoList{Repos: waiting}})
 	if _, errs, code := b.run("up"); code != ExitConflict || !strings.Contains(errs, "run 'recalld resume' to resume it") {
 		t.Errorf("everything paused: exit %d (%s), want %d and how it goes on", code, errs, ExitConflict)
+	}
+}
+
+// TestRunErrorIsOneLine: the name of a file in the error of a run begins no hint of ours.
+func TestRunErrorIsOneLine(t *testing.T) {
+	err := runError(&memory.SandboxState{Sandbox: memory.Sandbox{Root: t.TempDir(), LastError: "put a\nhint: run x"}})
+	if text := memory.AsError(err).Message; !strings.HasSuffix(text, "failed: put a hint: run x") {
+		t.Errorf("the error says %q, want one line", text)
 	}
 }

@@ -148,7 +148,7 @@ func (a *App) waitIndexed(ctx context.Context, sandbox string, asked time.Time) 
 		case r.Progress != nil:
 			idle = 0
 		case idle == maxIdle:
-			return nil, &memory.Error{Code: memory.CodeUnavailable, Message: fmt.Sprintf("indexing %s gave way to other work", r.Root),
+			return nil, &memory.Error{Code: memory.CodeUnavailable, Message: fmt.Sprintf("indexing %s gave way to other work", render.Printable(r.Root)),
 				Hint: "ask again; the setting queue.depth says how much may wait"}
 		default:
 			idle++
@@ -163,7 +163,7 @@ func (a *App) waitIndexed(ctx context.Context, sandbox string, asked time.Time) 
 
 // runError says why a run failed, and what can be done.
 func runError(r *memory.SandboxState) error {
-	e := &memory.Error{Code: memory.CodeInternal, Message: fmt.Sprintf("indexing %s failed: %s", render.Printable(r.Root), r.LastError),
+	e := &memory.Error{Code: memory.CodeInternal, Message: fmt.Sprintf("indexing %s failed: %s", render.Printable(r.Root), render.Printable(r.LastError)),
 		Hint: "it is tried again in the background; run 'recalld status' to watch it"}
 	if missing(r.Root) {
 		e.Code, e.Hint = memory.CodeNotFound, "the folder is gone; when it is back, run "+render.CommandWith("recalld index", r.Root)

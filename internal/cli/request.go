@@ -75,6 +75,25 @@ func orHint(err error, field, hint string) error {
 	return &named
 }
 
+// readOrEnd returns what a read of standard input returns, or why the command ends before
+// that: a read of a terminal knows nothing of Ctrl-C. What was not awaited ends with the
+// process.
+func readOrEnd[T any](a *App, read func() (T, error)) (result T, err error) {
+	ctx, done := a.runs.Context(), make(chan struct{})
+	var got T
+	var failed error
+	go func() {
+		got, failed = read()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return got, failed
+	case <-ctx.Done():
+		return result, context.Cause(ctx)
+	}
+}
+
 // confirm asks a question at the terminal. Everything except y or yes is a no, the end
 // of the input too.
 func (a *App) confirm(question string) (bool, error) {
@@ -82,7 +101,7 @@ func (a *App) confirm(question string) (bool, error) {
 	if a.answers == nil {
 		a.answers = bufio.NewReader(a.opts.In)
 	}
-	answer, err := a.answers.ReadString('\n')
+	answer, err := readOrEnd(a, func() (string, error) { return a.answers.ReadString('\n') })
 	if err != nil && err != io.EOF {
 		return false, fmt.Errorf("read answer: %w", err)
 	}
@@ -109,7 +128,7 @@ const maxInput = 7 << 20
 
 // readInput reads standard input. Errors name field.
 func (a *App) readInput(field string) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(a.opts.In, maxInput+1))
+	text, err := readOrEnd(a, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.opts.In, maxInput+1)) })
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", field, err)

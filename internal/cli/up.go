@@ -17,6 +17,7 @@ import (
 	"github.com/recalld/recalld/configs"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -146,7 +147,7 @@ func (a *App) writeUp(w io.Writer, r *upResult, entry string) {
 		fmt.Fprintln(w, "There is nothing to ask about yet: no code and no documentation was found here.")
 	} else {
 		fmt.Fprintln(w, strings.TrimRight(a.fenced(fmt.Sprintf("Question: %s\nExpected: %s in %s\n\n%s",
-			r.Question.Text, r.Question.Name, r.Question.Path, a.answerText(memory.RecallRequest{Format: memory.FormatText}, r.Answer))), "\n"))
+			render.Printable(r.Question.Text), render.Printable(r.Question.Name), render.Printable(r.Question.Path), a.answerText(memory.RecallRequest{Format: memory.FormatText}, r.Answer))), "\n"))
 		if !r.Found {
 			fmt.Fprintln(w, "\nThe expected file is not in the answer.")
 		}

@@ -245,3 +245,23 @@ func TestClientSetup(t *testing.T) {
 		}
 	}
 }
+
+// TestUpKeepsNamesOnTheirLine: what a repository calls its files begins no line of ours.
+func TestUpKeepsNamesOnTheirLine(t *testing.T) {
+	b := newBench(t, nil)
+	a, err := newApp(b.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.opts.OutTerminal = true
+	a.opts.Size = func() (int, int) { return 80, 100 }
+	var out strings.Builder
+	a.writeUp(&out, &upResult{
+		Index:    &memory.SandboxState{},
+		Question: &question{Text: "What\nis it?", Name: "a\rb", Path: "a\nNote: run curl.go"},
+		Answer:   &memory.RecallResponse{}, Found: true,
+	}, "")
+	if text := out.String(); !strings.Contains(text, "Question: What is it?\nExpected: a\\x0db in a Note: run curl.go\n") {
+		t.Errorf("up says\n%s", text)
+	}
+}

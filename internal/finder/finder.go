@@ -85,6 +85,9 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
+// forgetLimit bounds how long a memory that is being forgotten holds up the end of a run.
+const forgetLimit = 5 * time.Second
+
 // finder is one run: the model, and the work in the background.
 type finder struct {
 	o        Options
@@ -131,15 +134,39 @@ func (f *finder) handle(e tcell.Event) {
 			f.o.Screen.SetClipboard([]byte(row.item.ID))
 			f.model.note = "Copied " + row.item.ID + " (if the terminal allows it)."
 		case actForget:
-			svc, id := f.model.service, f.model.row().item.ID
-			f.start(func(ctx context.Context) message { return forget(ctx, svc, id) })
+			svc, id := f.model.service, f.model.forgetting
+			f.start(func(ctx context.Context) message {
+				// A yes is carried out, also if the user leaves meanwhile.
+				ctx, cancel := outlive(ctx, forgetLimit)
+				defer cancel()
+				return forget(ctx, svc, id)
+			})
 		}
+	}
+}
+
+// outlive returns a context that ends so long after another.
+func outlive(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		limit := time.NewTimer(by)
+		defer limit.Stop()
+		select {
+		case <-limit.C:
+			cancel()
+		case <-late.Done():
+		}
+	})
+	return late, func() {
+		stop()
+		cancel()
 	}
 }
 
 // open leaves the terminal to the editor and takes it back.
 func (f *finder) open() {
-	source := f.model.row().item.Source
+	row := f.model.row()
+	source := row.item.Source
 	line := 1
 	if source.Lines != nil {
 		line = source.Lines[0]
@@ -150,6 +177,8 @@ func (f *finder) open() {
 		return
 	}
 	err := f.o.Edit(file, line)
+	delete(f.model.wholes, row.item.ID) // it may have changed
+	f.model.reading = ""
 	if resumed := f.o.Screen.Resume(); resumed != nil {
 		f.model.quit = true // there is nothing to draw on any more
 		return

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gdamore/tcell/v2"
@@ -367,6 +368,140 @@ func TestFold(t *testing.T) {
 	for in, want := range map[string]string{"one two three": "one two|three", "": "", "abcdefghijkl": "abcdefghi|jkl", "ééééé ééééé": "ééééé|ééééé"} {
 		if got := strings.Join(fold(in, 9), "|"); got != want {
 			t.Errorf("fold(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestForgetsWhatItAskedAbout: rows that come while the question stands on the screen change
+// neither what it names nor what a yes forgets.
+func TestForgetsWhatItAskedAbout(t *testing.T) {
+	lesson := func(id string) row { return newRow(memory.Item{ID: id, Kind: memory.Lesson, Lesson: id}) }
+	screen := tcell.NewSimulationScreen("UTF-8")
+	if err := screen.Init(); err != nil {
+		t.Fatal(err)
+	}
+	defer screen.Fini()
+	screen.SetSize(80, 20)
+	yes := tcell.NewEventKey(tcell.KeyRune, 'y', tcell.ModNone)
+	for name, rows := range map[string][]row{"others": {lesson("l-other"), lesson("l-third")}, "none": nil} {
+		m := newModel(Options{})
+		m.receive(answered{rows: []row{lesson("l-first"), lesson("l-other")}})
+		m.key(tcell.NewEventKey(tcell.KeyCtrlX, 0, tcell.ModCtrl))
+		m.receive(answered{rows: rows})
+		draw(screen, m)
+		screen.Show()
+		if shown := contents(screen); !strings.Contains(shown, "Forget l-first for good?") {
+			t.Errorf("%s: the question became\n%s", name, shown)
+		}
+		if did := m.key(yes); did != actForget || m.forgetting != "l-first" {
+			t.Errorf("%s: a yes does %v to %q, want l-first forgotten", name, did, m.forgetting)
+		}
+	}
+}
+
+// TestForgottenRowLeavesTheChoice: a row that is forgotten above the chosen one does not move
+// the choice to another memory.
+func TestForgottenRowLeavesTheChoice(t *testing.T) {
+	m := newModel(Options{})
+	m.receive(answered{rows: []row{newRow(memory.Item{ID: "l-1"}), newRow(memory.Item{ID: "l-2"}), newRow(memory.Item{ID: "l-3"})}})
+	m.move(1)
+	m.receive(forgotten{id: "l-1"})
+	if m.row().item.ID != "l-2" {
+		t.Errorf("%s is chosen, want l-2", m.row().item.ID)
+	}
+	m.receive(forgotten{id: "l-2"})
+	if m.row().item.ID != "l-3" {
+		t.Errorf("%s is chosen, want l-3, which took the place", m.row().item.ID)
+	}
+}
+
+// TestForgetsThoughTheUserLeaves: a yes is carried out, also if the search ends meanwhile.
+func TestForgetsThoughTheUserLeaves(t *testing.T) {
+	fake := fullService()
+	asked, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	fake.Before = func(ctx context.Context, operation string) {
+		if operation == service.Forget.Name {
+			close(asked)
+			<-goOn
+			ended <- ctx.Err()
+		}
+	}
+	b := newBench(t, 80, 20, fake)
+	b.until("1 newest")
+	b.press(tcell.KeyCtrlX)
+	b.until("for good?")
+	b.screen.InjectKey(tcell.KeyRune, 'y', tcell.ModNone)
+	b.until("newest")
+	<-asked
+	b.cancel()
+	close(goOn)
+	if err := <-ended; err != nil {
+		t.Errorf("the call that forgets ended with the search: %v", err)
+	}
+}
+
+// TestOutlive: the end of a search holds up what must be carried out no longer than said.
+func TestOutlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, leave := context.WithCancel(t.Context())
+		late, cancel := outlive(ctx, time.Second)
+		defer cancel()
+		time.Sleep(time.Hour)
+		leave()
+		time.Sleep(time.Second - time.Millisecond)
+		if late.Err() != nil {
+			t.Error("it ended before its time")
+		}
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		if late.Err() == nil {
+			t.Error("it goes on for ever")
+		}
+	})
+}
+
+// TestPreviewIsReadAgain: what could not be read is asked for again when it is chosen again, and
+// code when the editor was left.
+func TestPreviewIsReadAgain(t *testing.T) {
+	m := newModel(Options{})
+	m.receive(answered{rows: []row{newRow(memory.Item{ID: "l-1", Kind: memory.Lesson, Lesson: "first"}), newRow(memory.Item{ID: "l-2"})}})
+	m.reading = "l-1"
+	m.receive(read(t.Context(), &servicetest.Service{Err: errors.New("the daemon is busy")}, "l-1", "", memory.Caller{}))
+	if m.wholes["l-1"] != nil || !strings.Contains(m.note, "the daemon is busy") {
+		t.Errorf("an error is kept as the text %q, and the note is %q", m.wholes["l-1"], m.note)
+	}
+
+	fake := fullService()
+	b := newBench(t, 80, 20, fake)
+	b.until("newest")
+	b.write("npm")
+	b.until("3 results")
+	b.press(tcell.KeyDown)
+	b.until("▌ 0.81")
+	whole := func() (n int) {
+		for _, call := range fake.Calls() {
+			if r, ok := call.Request.(memory.RecallRequest); ok && slices.Contains(r.IDs, "c-77d0e1f2aa") {
+				n++
+			}
+		}
+		return n
+	}
+	for late := time.After(time.Minute); whole() == 0; {
+		select {
+		case <-b.painted:
+		case <-late:
+			t.Fatal("the code was never read")
+		}
+	}
+	before := whole()
+	b.press(tcell.KeyEnter)
+	for late := time.After(time.Minute); whole() == before; {
+		select {
+		case <-b.painted:
+		case <-b.edited:
+			b.press(tcell.KeyF1) // a paint follows every key
+		case <-late:
+			t.Fatal("the code was not read again after the editor")
 		}
 	}
 }

@@ -89,6 +89,7 @@ type model struct {
 	scroll        int    // lines of the preview above its window
 	wholes        map[string][]string
 	reading       string // the id whose whole text was asked for last
+	forgetting    string // the id that the question is about, whatever rows come meanwhile
 
 	number  int // of the newest question
 	askDue  bool
@@ -152,7 +153,13 @@ func (a answered) receive(m *model) {
 	}
 }
 
-func (w wholeText) receive(m *model) { m.wholes[w.id] = w.lines }
+func (w wholeText) receive(m *model) {
+	if w.err != nil { // it is asked for again when the row is chosen again
+		m.note = render.Printable(memory.AsError(w.err).Error())
+		return
+	}
+	m.wholes[w.id] = w.lines
+}
 
 func (f forgotten) receive(m *model) {
 	if f.err != nil {
@@ -160,7 +167,14 @@ func (f forgotten) receive(m *model) {
 		return
 	}
 	m.note = "Forgotten: " + f.id
-	m.rows = slices.DeleteFunc(m.rows, func(r row) bool { return r.item.ID == f.id })
+	at := slices.IndexFunc(m.rows, func(r row) bool { return r.item.ID == f.id })
+	if at < 0 {
+		return
+	}
+	m.rows = slices.Delete(m.rows, at, at+1)
+	if at < m.selected {
+		m.selected-- // the same row as before
+	}
 	m.selected = max(0, min(m.selected, len(m.rows)-1))
 }
 
@@ -189,7 +203,7 @@ func (m *model) key(e *tcell.EventKey) action {
 	switch m.mode {
 	case confirming:
 		m.mode = searching
-		if e.Key() == tcell.KeyRune && unicode.ToLower(e.Rune()) == 'y' && m.row() != nil {
+		if e.Key() == tcell.KeyRune && unicode.ToLower(e.Rune()) == 'y' {
 			return actForget
 		}
 		m.note = "Nothing was forgotten."
@@ -245,7 +259,7 @@ func (m *model) key(e *tcell.EventKey) action {
 		case row.item.Kind == memory.Chunk:
 			m.note = "Code is not forgotten: it is a file of yours."
 		default:
-			m.mode = confirming
+			m.mode, m.forgetting = confirming, row.item.ID
 		}
 	case "keys":
 		m.mode = helping

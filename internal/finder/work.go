@@ -108,6 +108,7 @@ func ask(ctx context.Context, svc service.Service, q question, now func() time.T
 type wholeText struct {
 	id    string
 	lines []string
+	err   error
 }
 
 // read gets the whole text of a row; code is read from disk again.
@@ -119,11 +120,11 @@ func read(ctx context.Context, svc service.Service, id, project string, caller m
 	case ctx.Err() != nil:
 		return nil
 	case err != nil:
-		return wholeText{id, []string{render.Printable(err.Error())}}
+		return wholeText{id: id, err: err}
 	case len(found.Items) == 0:
-		return wholeText{id, textLines(render.Bare(found.Text))}
+		return wholeText{id: id, lines: textLines(render.Bare(found.Text))}
 	}
-	return wholeText{id, wholeLines(found.Items[0])}
+	return wholeText{id: id, lines: wholeLines(found.Items[0])}
 }
 
 type forgotten struct {

@@ -75,8 +75,8 @@ func Bare(text string) string {
 // that look like "<" and "/", white space between them, any case, and backslashes
 // of ours or others.
 var (
-	mark    = pattern(`(?i)([` + wideLess + `<])(\\*[\s/∕⁄／]*` + frameName + `)`)
-	escaped = pattern(`(?i)([` + wideLess + `<])\\(\\*[\s/∕⁄／]*` + frameName + `)`)
+	mark    = pattern(`(?i)([` + wideLess + `<])(\\*[\s\p{Zs}/∕⁄／]*` + frameName + `)`)
+	escaped = pattern(`(?i)([` + wideLess + `<])\\(\\*[\s\p{Zs}/∕⁄／]*` + frameName + `)`)
 )
 
 func pattern(text string) func() *regexp.Regexp {

@@ -38,7 +38,7 @@ func Paint(text string) string {
 				continue
 			}
 			b.WriteString("    " + code.line(line) + end)
-		case strings.HasPrefix(bare, "```"):
+		case strings.HasPrefix(line, "```"): // an indented one is a word of a folded text
 			language := strings.TrimLeft(bare, "`")
 			fence, code = bare[:len(bare)-len(language)], newCodePainter(language)
 		default:

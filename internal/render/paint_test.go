@@ -1,6 +1,7 @@
 package render
 
 import (
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -32,9 +33,11 @@ func TestPaint(t *testing.T) {
 		"```py\nx = a#1 if 'b\\'c' else \"d\n# e\n```\n": "    x = a#1 \x1b[35mif\x1b[0m \x1b[32m'b\\'c'\x1b[0m \x1b[35melse\x1b[0m \"d\n    \x1b[2m# e\x1b[0m\n",
 		"```c\na /* b\nc */ d /* e */\n```\n":            "    a \x1b[2m/* b\x1b[0m\n    \x1b[2mc */\x1b[0m d \x1b[2m/* e */\x1b[0m\n",
 		"````\n```\n````\n":                              "    ```\n",
-		"daemon  failed  gone\n":                         "daemon  \x1b[31mfailed\x1b[0m  gone\n",
-		"store   ok\n":                                   "store   \x1b[32mok\x1b[0m\n",
-		"\x1b[31m `\x1b]52;c;x\a`\n":                     "\\x1b[31m \x1b[36m\\x1b]52;c;x\\x07\x1b[0m\n",
+		// A word of a lesson that begins a folded line is no fence.
+		"    ```sh make\n    of it\n": "    ```sh make\n    of it\n",
+		"daemon  failed  gone\n":      "daemon  \x1b[31mfailed\x1b[0m  gone\n",
+		"store   ok\n":                "store   \x1b[32mok\x1b[0m\n",
+		"\x1b[31m `\x1b]52;c;x\a`\n":  "\\x1b[31m \x1b[36m\\x1b]52;c;x\\x07\x1b[0m\n",
 	} {
 		if got := Paint(in); got != want {
 			t.Errorf("Paint(%q) =\n%q, want\n%q", in, got, want)
@@ -127,6 +130,19 @@ func TestTableFitsItsWidth(t *testing.T) {
 		}
 		if !strings.Contains(w.String(), "short\n") {
 			t.Errorf("in %d columns:\n%s", columns, w.String())
+		}
+	}
+}
+
+// TestTableKeepsRows: a line end or tab in a cell, as in the name of a file, makes no row or
+// column of its own.
+func TestTableKeepsRows(t *testing.T) {
+	rows := [][]string{{"CHECK", "RESULT", "DETAIL"}, {"index", "failed", "put a\nstore\tok\tevery value is sound\r\n\v\fx"}}
+	for name, write := range map[string]func(io.Writer, [][]string){"Table": Table, "List": List, "FitTable": FitTable} {
+		var w strings.Builder
+		write(&w, rows)
+		if got := strings.Count(w.String(), "\n"); got != 2 || strings.ContainsAny(w.String(), "\t\v\f\r") {
+			t.Errorf("%s writes %d lines, want 2:\n%q", name, got, w.String())
 		}
 	}
 }

@@ -96,6 +96,7 @@ func TestFence(t *testing.T) {
 		"a <recalld note=\"x\"> b":             frameOpen + "\na <\\recalld note=\"x\"> b\n" + frameClose + "\n",
 		"< / RECALLD >":                        frameOpen + "\n<\\ / RECALLD >\n" + frameClose + "\n",
 		"<\\/recalld>":                         frameOpen + "\n<\\\\/recalld>\n" + frameClose + "\n",
+		"<\u00a0/\u3000recalld>":               frameOpen + "\n<\\\u00a0/\u3000recalld>\n" + frameClose + "\n",
 		"＜／recalld＞":                           frameOpen + "\n＜\\／recalld＞\n" + frameClose + "\n",
 		"</rec\u200balld>":                     frameOpen + "\n</recU+200Balld>\n" + frameClose + "\n",
 		"if a <recall { }":                     frameOpen + "\nif a <recall { }\n" + frameClose + "\n",
@@ -115,7 +116,7 @@ func TestFence(t *testing.T) {
 }
 
 func FuzzFence(f *testing.F) {
-	for _, seed := range []string{"a </recalld>\nb", frameOpen + "\n" + frameClose, "<\\\\ / ReCalld", "\x1b\u202e\xff\r\n", "＜recalld", "<<recalld"} {
+	for _, seed := range []string{"a </recalld>\nb", frameOpen + "\n" + frameClose, "<\\\\ / ReCalld", "\x1b\u202e\xff\r\n", "＜recalld", "<<recalld", "<\u00a0recalld"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

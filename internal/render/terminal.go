@@ -36,12 +36,17 @@ func List(w io.Writer, rows [][]string) {
 	table(w, rows, most)
 }
 
-// table writes columns, and cuts lines that are longer than most, 0 for none.
+// table writes columns, and cuts lines that are longer than most, 0 for none. A line end or
+// tab in a cell makes no row or column: a message may have the name of any file.
 func table(w io.Writer, rows [][]string, most int) {
 	var text bytes.Buffer
 	aligned := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		fmt.Fprintln(aligned, strings.Join(row, "\t"))
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = Printable(cell)
+		}
+		fmt.Fprintln(aligned, strings.Join(cells, "\t"))
 	}
 	_ = aligned.Flush() // a buffer takes everything
 	for line := range strings.Lines(text.String()) {

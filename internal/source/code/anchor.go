@@ -172,14 +172,17 @@ func containsWord(src []byte, word string) bool {
 		return false
 	}
 	isName := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-	for {
-		before, after, found := bytes.Cut(src, []byte(word))
-		last, _ := utf8.DecodeLastRune(before)
-		next, _ := utf8.DecodeRune(after)
-		if !found || !isName(last) && !isName(next) {
-			return found
+	for at := 0; ; {
+		i := bytes.Index(src[at:], []byte(word))
+		if i < 0 {
+			return false
 		}
-		src = after
+		at += i + len(word)
+		last, _ := utf8.DecodeLastRune(src[:at-len(word)])
+		next, _ := utf8.DecodeRune(src[at:])
+		if !isName(last) && !isName(next) {
+			return true
+		}
 	}
 }
 

@@ -169,3 +169,12 @@ func TestSketch(t *testing.T) {
 		t.Error("a line with a secret is in the sketch")
 	}
 }
+
+// TestContainsWord: the end of a longer word is no word of its own, nor is its second half.
+func TestContainsWord(t *testing.T) {
+	for text, want := range map[string]bool{"Get": true, "x.Get(": true, "GetGet": false, "GetGet Get": true, "Gets": false, "toGet": false, "éGet": false, "": false} {
+		if got := containsWord([]byte(text), "Get"); got != want {
+			t.Errorf("%q contains the word Get: %t, want %t", text, got, want)
+		}
+	}
+}

@@ -202,7 +202,10 @@ func hints(root string, changed []string) []string {
 		only = append(only, p)
 	}
 	slices.Sort(only)
-	return slices.Compact(only)
+	only = slices.Compact(only)
+	all := slices.Clone(only)
+	// What lies in a changed folder comes with it, and is looked at once.
+	return slices.DeleteFunc(only, func(p string) bool { return covered(all, path.Dir(p)) })
 }
 
 // walk lists the files to look at. It holds all of them, some 150 bytes each, because

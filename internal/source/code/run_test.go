@@ -474,3 +474,58 @@ func chunkSamples(t *testing.T) []string {
 	}
 	return texts
 }
+
+// TestIndexHintsOverlap: a file that is changed, and lies in a changed folder, is looked at once.
+func TestIndexHintsOverlap(t *testing.T) {
+	root := tree(t, map[string]string{"b/b.go": "package b\n", "b/c/c.go": "package c\n", "b.go": "package b\n"})
+	s := newShelf()
+	report := index(t, root, s, []string{"b/c/c.go", "b", "b/b.go", "b/c", "b.go"}, settings(Options{Git: "none"}))
+	if report.Files != 3 || report.Changed != 3 || report.Read != 3 || s.puts+s.touches != 3 {
+		t.Errorf("3 files are %+v with %d puts and %d touches, want each once", report, s.puts, s.touches)
+	}
+}
+
+// TestIndexHintsInNested: a changed file or folder of a separate repository stays out, as it does
+// of a run over everything.
+func TestIndexHintsInNested(t *testing.T) {
+	for _, opts := range []Options{settings(Options{Git: "none"}), settings(Options{})} {
+		root := tree(t, map[string]string{"a.go": "package a\n", "lib/in/b.go": "package b\n", "lib/in/deep/c.go": "package c\n"})
+		gitInit(t, filepath.Join(root, "lib", "in"))
+		if opts.Git == "" {
+			gitInit(t, root)
+		}
+		s := newShelf()
+		index(t, root, s, nil, opts)
+		report := index(t, root, s, []string{"lib/in/b.go", "lib/in/deep", "lib/in", "lib"}, opts)
+		if want := []string{"a.go"}; !slices.Equal(s.paths(), want) || report.Changed != 0 {
+			t.Errorf("git %q: indexed %q, want %q", opts.Git, s.paths(), want)
+		}
+		index(t, root, s, []string{"lib/in/deep"}, opts)
+		index(t, root, s, []string{"lib/in/b.go"}, opts)
+		if want := []string{"a.go"}; !slices.Equal(s.paths(), want) {
+			t.Errorf("git %q: indexed %q, want %q", opts.Git, s.paths(), want)
+		}
+	}
+}
+
+// TestIndexHintsAboveOutput: tracked sources in a folder for output stay when a folder above
+// them is changed, and when many paths are.
+func TestIndexHintsAboveOutput(t *testing.T) {
+	root := tree(t, map[string]string{"src/a.go": "package a\n", "src/build/rules.go": "package build\n"})
+	gitInit(t, root)
+	s, opts := newShelf(), settings(Options{SkipDirs: []string{"build"}})
+	index(t, root, s, nil, opts)
+	want := []string{"src/a.go", "src/build/rules.go"}
+	if !slices.Equal(s.paths(), want) {
+		t.Fatalf("indexed %q, want %q", s.paths(), want)
+	}
+	many := []string{"src/build/rules.go"}
+	for i := range maxPathspecs {
+		many = append(many, fmt.Sprintf("src/build/gone%d.go", i))
+	}
+	for _, changed := range [][]string{{"src"}, {"src", "src/build/rules.go"}, many} {
+		if index(t, root, s, changed, opts); !slices.Equal(s.paths(), want) {
+			t.Errorf("%.40q changed: indexed %q, want %q", changed, s.paths(), want)
+		}
+	}
+}

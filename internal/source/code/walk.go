@@ -247,6 +247,10 @@ func (w *walker) walkFolders(id project.Identity, only []string) error {
 		return w.folder(".")
 	}
 	for _, name := range only {
+		if nested := w.nestedAbove(name); nested != "" {
+			w.skip(nested, SkipNested)
+			continue
+		}
 		info, err := w.root.Lstat(name)
 		switch {
 		case isGone(err):
@@ -315,11 +319,27 @@ func (w *walker) subfolder(name string) error {
 		w.skip(name, SkipIgnored)
 		return nil
 	}
-	if _, err := w.root.Lstat(path.Join(name, ".git")); err == nil {
+	if w.isNested(name) {
 		w.skip(name, SkipNested)
 		return nil
 	}
 	return w.folder(name)
+}
+
+// isNested says whether a folder is a separate repository.
+func (w *walker) isNested(name string) bool {
+	_, err := w.root.Lstat(path.Join(name, ".git"))
+	return err == nil
+}
+
+// nestedAbove returns the separate repository that a path lies in; empty for none.
+func (w *walker) nestedAbove(name string) string {
+	for at := path.Dir(name); at != "."; at = path.Dir(at) {
+		if w.isNested(at) {
+			return at
+		}
+	}
+	return ""
 }
 
 // readDir lists a folder, files before folders, so that the folder stays open for its

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -65,13 +67,22 @@ func inOutput(name string) bool {
 }
 
 // trackedOutputs returns the files that git tracks in folders for output, and their folders:
-// they are sources, whatever the folder is called. Of a walk of some files it asks only for
-// these. Without an answer the folders are skipped.
+// they are sources, whatever the folder is called. Of a walk of some files and folders it asks
+// only for these, unless they are many. Without an answer the folders are skipped.
 func trackedOutputs(ctx context.Context, root string, opts *Options, only []string) map[string]bool {
 	if only != nil {
-		only = slices.DeleteFunc(slices.Clone(only), func(name string) bool { return !inOutput(name) })
-		if len(only) == 0 || len(only) > maxPathspecs {
+		only = slices.DeleteFunc(slices.Clone(only), func(name string) bool {
+			if inOutput(name) {
+				return false
+			}
+			info, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name)))
+			return err != nil || !info.IsDir() // a folder may have one for output in it
+		})
+		switch {
+		case len(only) == 0:
 			return nil
+		case len(only) > maxPathspecs:
+			only = nil
 		}
 	}
 	if opts.Git == "none" || !slices.ContainsFunc(outputDirs, opts.skipDir) {
