@@ -218,7 +218,8 @@ func (i *importer) log(l agentlog.Log) (opened bool, err error) {
 		return true, err
 	case err != nil:
 		i.problem(l, 0, err.Error())
-		return false, nil
+		_, unopened := errors.AsType[*agentlog.OpenError](err)
+		return !unopened, nil
 	}
 	return true, nil
 }

@@ -42,7 +42,7 @@ func (f *fixes) step(at time.Time, c *memory.StepContent) *memory.LogLine {
 		}
 		return nil
 	}
-	subject := steptext.Subject(memory.StepTool{Input: c.Tool.Input})
+	subject := subjectOf(command)
 	i := slices.IndexFunc(f.open, func(x failure) bool { return x.subject == subject })
 	if !c.Outcome.OK {
 		f.failed(i, subject, command, at, c.Outcome.Error)
@@ -99,7 +99,7 @@ func (x failure) lesson(command string) *memory.LogLine {
 	if x.unclear || done > maxDone || done == 0 && same || len(command) > 500 {
 		return nil
 	}
-	l := &memory.LogLine{Type: memory.EventError, Context: x.subject + " failed: " + x.message, Command: command, Tags: []string{"history"}}
+	l := &memory.LogLine{Type: memory.EventError, Context: subjectOf(withoutSecrets(x.command)) + " failed: " + x.message, Command: command, Tags: []string{"history"}}
 	var did []string
 	if len(x.files) > 0 {
 		did = append(did, "edit "+strings.Join(x.files, " and "))
@@ -120,6 +120,11 @@ func (x failure) lesson(command string) *memory.LogLine {
 		l.Lesson = upper(strings.Join(did, ", then ")) + "; then it worked as `" + command + "`"
 	}
 	return l
+}
+
+// subjectOf is what a command is about.
+func subjectOf(command string) string {
+	return steptext.Subject(memory.StepTool{Input: steptext.Encode(command)})
 }
 
 // withoutSecrets is a text before a part of it is quoted: the part alone may not show that it is

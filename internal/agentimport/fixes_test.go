@@ -123,6 +123,18 @@ func TestFixesQuoteNoSecrets(t *testing.T) {
 	}
 }
 
+// TestFixesNameNoPasswords: the context of a lesson leaves options out of a command, and with
+// them what says that a word is a password.
+func TestFixesNameNoPasswords(t *testing.T) {
+	var r run
+	if err := json.Unmarshal([]byte(`{"steps":[{"run":"mysql -u root --password hunter2 shop","error":"it failed"},{"edit":"my.conf"},{"run":"mysql -u root --password hunter2 shop"}]}`), &r); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.lessons(t); len(got) != 1 || strings.Contains(got[0].Context, "hunter2") || !strings.Contains(got[0].Context, "mysql") {
+		t.Errorf("the lessons are %+v, want one with a context without the password", got)
+	}
+}
+
 // TestFixesNameFilesOfWindows: a lesson names a file without its folder.
 func TestFixesNameFilesOfWindows(t *testing.T) {
 	var r run

@@ -80,6 +80,9 @@ func orHint(err error, field, hint string) error {
 // process.
 func readOrEnd[T any](a *App, read func() (T, error)) (result T, err error) {
 	ctx, done := a.runs.Context(), make(chan struct{})
+	if ctx.Err() != nil {
+		return result, context.Cause(ctx)
+	}
 	var got T
 	var failed error
 	go func() {

@@ -156,14 +156,17 @@ func (h groupedHooks) find(text []byte) ([]place, error) {
 
 // shellWord quotes a word for the shell that runs hooks. It is Bash on Windows too, where a
 // path must be written with slashes because a backslash escapes.
-func shellWord(word string) string { return quotedWord(word, "/._-=:,+@%", `'\''`) }
+func shellWord(word string) string { return quotedWord(word, "/._-=:,+@%", "'", `'\''`) }
 
-// powerShellWord is shellWord for PowerShell, where a quote is doubled and a comma or an @ is
-// not plain.
-func powerShellWord(word string) string { return quotedWord(word, "/._-=:+%", "''") }
+// powerShellWord is shellWord for PowerShell, where a quote, also a typographic one, is doubled
+// and a comma or an @ is not plain.
+func powerShellWord(word string) string {
+	return quotedWord(word, "/._-=:+%", "'", "''", "‘", "‘‘", "’", "’’", "‚", "‚‚", "‛", "‛‛")
+}
 
-// quotedWord quotes a word that has others than letters, digits and the plain characters.
-func quotedWord(word, others, quote string) string {
+// quotedWord quotes a word that has others than letters, digits and the plain characters. In
+// it, quotes are replaced: pairs of what stands there and what is written.
+func quotedWord(word, others string, quotes ...string) string {
 	if len(word) > 2 && word[1] == ':' {
 		word = strings.ReplaceAll(word, `\`, "/")
 	}
@@ -173,5 +176,5 @@ func quotedWord(word, others, quote string) string {
 	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
 		return word
 	}
-	return "'" + strings.ReplaceAll(word, "'", quote) + "'"
+	return "'" + strings.NewReplacer(quotes...).Replace(word) + "'"
 }

@@ -115,11 +115,11 @@ func TestMarkedBlock(t *testing.T) {
 
 // TestPowerShellWord: PowerShell doubles a quote where Bash ends the word.
 func TestPowerShellWord(t *testing.T) {
-	text, err := copilotHooks(Options{Server: Server{Command: `C:\Users\O'Brien\recalld.exe`, Args: []string{"mcp", "--data", "it's"}}}).Put(nil)
+	text, err := copilotHooks(Options{Server: Server{Command: `C:\Users\O'Brien\recalld.exe`, Args: []string{"mcp", "--data", "it’s"}}}).Put(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `"powershell": "& 'C:/Users/O''Brien/recalld.exe' hook copilot-cli sessionEnd --data 'it''s'"`
+	const want = `"powershell": "& 'C:/Users/O''Brien/recalld.exe' hook copilot-cli sessionEnd --data 'it’’s'"`
 	if !strings.Contains(string(text), want) {
 		t.Errorf("%s\nis not in\n%s", want, text)
 	}

@@ -65,11 +65,22 @@ func (e jsonEntry) Put(text []byte) ([]byte, error) {
 
 // Take implements edit.
 func (e jsonEntry) Take(text []byte) ([]byte, error) {
-	text, err := jsonRemove(text, e.path)
+	text, err := jsonRemoveAll(text, e.path)
 	if err != nil || e.newer == nil {
 		return text, err
 	}
-	return jsonRemove(text, e.newer)
+	return jsonRemoveAll(text, e.newer)
+}
+
+// jsonRemoveAll removes a member that may be there twice: a client reads the last.
+func jsonRemoveAll(text []byte, path []string) ([]byte, error) {
+	for {
+		left, err := jsonRemove(text, path)
+		if err != nil || len(left) == len(text) {
+			return left, err
+		}
+		text = left
+	}
 }
 
 // args are the arguments in the entry: its list "args", or what follows the program in its

@@ -204,3 +204,11 @@ func unique(text []byte) bool {
 	}
 	return true
 }
+
+// TestJSONEntryTwice: an entry that is there twice goes whole.
+func TestJSONEntryTwice(t *testing.T) {
+	left, err := entry.Take([]byte(`{"mcpServers": {"recalld": {"command": "a"}, "other": {}, "recalld": {"command": "b"}}}`))
+	if err != nil || strings.Contains(string(left), "recalld") || !strings.Contains(string(left), "other") {
+		t.Errorf("left is %v\n%s", err, left)
+	}
+}

@@ -165,8 +165,7 @@ func outlive(ctx context.Context, by time.Duration) (context.Context, context.Ca
 
 // open leaves the terminal to the editor and takes it back.
 func (f *finder) open() {
-	row := f.model.row()
-	source := row.item.Source
+	source := f.model.row().item.Source
 	line := 1
 	if source.Lines != nil {
 		line = source.Lines[0]
@@ -177,7 +176,7 @@ func (f *finder) open() {
 		return
 	}
 	err := f.o.Edit(file, line)
-	delete(f.model.wholes, row.item.ID) // it may have changed
+	clear(f.model.wholes) // several chunks may be of the file, which may have changed
 	f.model.reading = ""
 	if resumed := f.o.Screen.Resume(); resumed != nil {
 		f.model.quit = true // there is nothing to draw on any more

@@ -187,13 +187,15 @@ func withdrawn(r memory.Record, project string, w memory.Withdrawal, live bool) 
 	return r, true
 }
 
-// restored returns a lesson that is recalled again, and whether it was withdrawn.
+// restored returns a lesson that is recalled again, and whether it was withdrawn. This is an
+// observation: the line of a file that withdrew it is read again.
 func restored(r memory.Record, at time.Time) (memory.Record, bool) {
 	if r.Event == nil || r.Event.Withdrawn == nil {
 		return r, false
 	}
 	event := *r.Event
 	event.Withdrawn = nil
+	event.Observations = insertObservation(observations(r), memory.Observation{At: at})
 	r.Event, r.Updated = &event, at
 	return r, true
 }

@@ -160,6 +160,35 @@ func TestFollowedAsides(t *testing.T) {
 	}
 }
 
+// TestRestoredStays: a lesson that was restored stays, though the line that withdrew it is read
+// again.
+func TestRestoredStays(t *testing.T) {
+	for name, read := range map[string]func(*rig, ...memory.LogLine){
+		"followed": func(r *rig, lines ...memory.LogLine) { r.follow(lines...) },
+		"imported": func(r *rig, lines ...memory.LogLine) { r.importLines(lines...) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			read(r, lineAt(-20, "old", ""))
+			id := r.lessons()[0].ID
+			retract := lineAt(-10, "new", "")
+			retract.Supersedes = []string{id}
+			read(r, retract)
+			if r.record(id).Event.Withdrawn == nil {
+				t.Fatal("the line withdrew nothing")
+			}
+			restore := memory.RestoreLessonRequest{ID: id, Caller: r.caller}
+			if done, err := r.ingest.RestoreLesson(t.Context(), restore); err != nil || done.By == "" {
+				t.Fatalf("restored %+v, %v", done, err)
+			}
+			read(r, retract)
+			if got := r.record(id).Event; got.Withdrawn != nil || got.Seen != 1 {
+				t.Errorf("after the line was read again the lesson is withdrawn %+v, and seen %d times, want neither it nor a second time", got.Withdrawn, got.Seen)
+			}
+		})
+	}
+}
+
 // TestFollowedSessionChangesNothingThatWasImported, and an import raises what was
 // followed.
 func TestFollowedSessionChangesNothingThatWasImported(t *testing.T) {

@@ -203,28 +203,33 @@ func (b *bridge) takeBatch(ctx context.Context, text []byte) {
 		b.send(busy(nil))
 		return
 	}
+	var answers batch
+	var parts []func()
+	for _, message := range messages {
+		env, wrong := parseEnvelope(message)
+		switch {
+		case wrong != nil:
+			answers.add(wrong.answer(env.ID))
+		case env.Method == "initialize":
+			answers.add(rpcError(env.ID, codeInvalidRequest, "initialize must not be part of a batch"))
+		case b.cancels.cancel(env):
+		case env.kind() != kindRequest:
+			parts = append(parts, func() { b.takeMessage(ctx, env, message, answers.add) })
+		default:
+			ctx, done := b.cancels.begin(ctx, env) // before the next line is read, which may cancel it
+			parts = append(parts, func() {
+				defer done()
+				b.takeMessage(ctx, env, message, answers.add)
+			})
+		}
+	}
 	b.inFlight.Go(func() {
 		defer b.slots.release()
-		var answers batch
-		var parts sync.WaitGroup
-		for _, message := range messages {
-			env, wrong := parseEnvelope(message)
-			switch {
-			case wrong != nil:
-				answers.add(wrong.answer(env.ID))
-			case env.Method == "initialize":
-				answers.add(rpcError(env.ID, codeInvalidRequest, "initialize must not be part of a batch"))
-			case env.kind() == kindRequest:
-				ctx, done := b.cancels.begin(ctx, env)
-				parts.Go(func() {
-					defer done()
-					b.takeMessage(ctx, env, message, answers.add)
-				})
-			default:
-				parts.Go(func() { b.takeMessage(ctx, env, message, answers.add) })
-			}
+		var running sync.WaitGroup
+		for _, part := range parts {
+			running.Go(part)
 		}
-		parts.Wait()
+		running.Wait()
 		b.send(answers.join())
 	})
 }

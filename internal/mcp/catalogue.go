@@ -12,7 +12,7 @@ import (
 func catalogueText(r *memory.Registered) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "The catalogue of project %s holds %d: %d added, %d changed, %d unchanged, %d removed.",
-		memory.ProjectLabel(r.ProjectName, r.Project), r.Total, r.Added, r.Changed, r.Unchanged, r.Removed)
+		projectLabel(r.ProjectName, r.Project), r.Total, r.Added, r.Changed, r.Unchanged, r.Removed)
 	if r.JoinLater > 0 {
 		fmt.Fprintf(&text, " %s always included from now on: a session that runs holds what is always included when it next starts, or once change_context adds it.", areEntries(r.JoinLater))
 	}
@@ -48,7 +48,7 @@ func entriesText(l *memory.EntryList) string {
 		}
 	}
 	return strings.TrimRight(fmt.Sprintf("Listed from the catalogue of project %s: %d.\n%s",
-		memory.ProjectLabel(l.ProjectName, l.Project), len(l.Entries), fence(text.String())), "\n")
+		projectLabel(l.ProjectName, l.Project), len(l.Entries), fence(text.String())), "\n")
 }
 
 // maxBrief is how much of a description a list shows, in code points.

@@ -18,10 +18,10 @@ func absolutePaths(_ context.Context, c call, r *memory.IndexRequest) (err error
 
 func queuedText(r *memory.IndexQueued) string {
 	if i := r.Indexed; i != nil {
-		return fmt.Sprintf("Indexed %s (project %s): %s, %s.", inLine(r.Root), memory.ProjectLabel(r.ProjectName, r.Project), memory.Count(i.Files, "file"), memory.Count(i.Chunks, "chunk"))
+		return fmt.Sprintf("Indexed %s (project %s): %s, %s.", inLine(r.Root), projectLabel(r.ProjectName, r.Project), memory.Count(i.Files, "file"), memory.Count(i.Chunks, "chunk"))
 	}
 	return fmt.Sprintf("Queued %s (project %s), %s; the status tool shows its progress.",
-		inLine(r.Root), memory.ProjectLabel(r.ProjectName, r.Project), r.Turn())
+		inLine(r.Root), projectLabel(r.ProjectName, r.Project), r.Turn())
 }
 
 // absolute resolves a path against the caller's folder: the daemon's own

@@ -14,7 +14,7 @@ func rememberedText(kept *memory.Remembered) string {
 	if kept.Merged {
 		verb = "Already known, counted again"
 	}
-	fmt.Fprintf(&text, "%s: %s in project %s.", verb, kept.ID, memory.ProjectLabel(kept.ProjectName, kept.Project))
+	fmt.Fprintf(&text, "%s: %s in project %s.", verb, kept.ID, projectLabel(kept.ProjectName, kept.Project))
 	writeNotes(&text, kept.Redacted, kept.Warning)
 	return text.String()
 }
@@ -28,6 +28,9 @@ func writeNotes(text *strings.Builder, redacted bool, warning string) {
 		fmt.Fprintf(text, " Warning: %s.", strings.TrimSuffix(inLine(warning), "."))
 	}
 }
+
+// projectLabel names a project, which is called as its folder is.
+func projectLabel(name, id string) string { return inLine(memory.ProjectLabel(name, id)) }
 
 // inLine is a text with what may be a name from a disk, such as a path or an error with one, on
 // a single line and without marks of the frame: it stands outside of that.

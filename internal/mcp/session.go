@@ -21,9 +21,8 @@ func startedText(ctx context.Context, s *Server, c call, request memory.StartSes
 	s.setAgent(ctx, agent{state.Key(), request.Project != ""})
 	s.list(ctx, service.History) // what is needed next, though the call was not listed
 	var text strings.Builder
-	fmt.Fprintf(&text, "Session %s is open in project %s", state.ID, memory.ProjectLabel(state.ProjectName, state.Project))
-	// Git allows no white space in the name of a branch: what has some is a text that somebody
-	// wrote there.
+	fmt.Fprintf(&text, "Session %s is open in project %s", state.ID, projectLabel(state.ProjectName, state.Project))
+	// The name of a branch has no space: what has some is a text that somebody wrote there.
 	if state.Git != nil && state.Git.Branch != "" && !strings.ContainsFunc(state.Git.Branch, unicode.IsSpace) {
 		fmt.Fprintf(&text, " on branch %s", inLine(state.Git.Branch))
 	}
@@ -39,7 +38,7 @@ func endedText(ctx context.Context, s *Server, _ call, _ memory.EndSessionReques
 	s.endAgent(ctx, state.Key())
 	var text strings.Builder
 	fmt.Fprintf(&text, "Session %s of project %s has ended, with %s.",
-		state.ID, memory.ProjectLabel(state.ProjectName, state.Project), memory.Count(state.Steps, "step"))
+		state.ID, projectLabel(state.ProjectName, state.Project), memory.Count(state.Steps, "step"))
 	writeNotes(&text, state.Redacted, state.Warning)
 	return text.String()
 }

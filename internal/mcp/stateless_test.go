@@ -172,9 +172,17 @@ func TestStatelessOverStdio(t *testing.T) {
 
 // TestStatelessBatchEnds: a subscription in a batch does not outlive the input either.
 func TestStatelessBatchEnds(t *testing.T) {
+	for name, wait := range map[string]bool{"once it is open": true, "at once": false} {
+		t.Run(name, func(t *testing.T) { testBatchEnds(t, wait) })
+	}
+}
+
+func testBatchEnds(t *testing.T, wait bool) {
 	p := startBridge(t, newDaemon(t, fullContexts()).connect, "/src")
 	p.write("[" + stateless(1, "subscriptions/listen", `"notifications":{"toolsListChanged":true}`) + "]")
-	p.expect("notifications/subscriptions/acknowledged")
+	if wait {
+		p.expect("notifications/subscriptions/acknowledged")
+	}
 	p.in.Close()
 	select {
 	case err := <-p.ended:

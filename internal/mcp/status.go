@@ -28,7 +28,7 @@ func statusText(r *memory.Status) string {
 	fmt.Fprintf(&text, "recalld %s is %s: %s, %s, %s.\n", a.Version, a.State,
 		memory.Count(a.Records[memory.Lesson], "lesson"), memory.Count(a.Records[memory.Step], "step"), memory.Count(a.Documents, "document"))
 	for _, p := range a.Projects {
-		fmt.Fprintf(&text, "- %s at %s: %s\n", memory.ProjectLabel(p.ProjectName, p.Project), inLine(p.Root), indexState(p))
+		fmt.Fprintf(&text, "- %s at %s: %s\n", projectLabel(p.ProjectName, p.Project), inLine(p.Root), indexState(p))
 	}
 	if more := a.ProjectsTotal - len(a.Projects); more > 0 {
 		fmt.Fprintf(&text, "- and %d more\n", more)

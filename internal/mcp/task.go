@@ -12,7 +12,7 @@ import (
 func taskText(verb string) func(*memory.TaskSaved) string {
 	return func(kept *memory.TaskSaved) string {
 		var text strings.Builder
-		fmt.Fprintf(&text, "%s task %s in project %s: %s, %s held.", verb, kept.TaskID, memory.ProjectLabel(kept.ProjectName, kept.Project),
+		fmt.Fprintf(&text, "%s task %s in project %s: %s, %s held.", verb, kept.TaskID, projectLabel(kept.ProjectName, kept.Project),
 			memory.Count(kept.Completed, "completed task"), memory.Count(kept.Blocked, "active blocker"))
 		if kept.Dropped > 0 {
 			fmt.Fprintf(&text, " %s gave way to the bounds; task_history still has it all.", memory.Count(kept.Dropped, "older task"))
@@ -40,7 +40,7 @@ func historyText(found *memory.TaskHistory) string {
 func loadedText(loaded *memory.TasksLoaded) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Took over %s and %s in project %s; %d known.", memory.Count(loaded.Tasks, "task"), memory.Count(loaded.Blockers, "blocker"),
-		memory.ProjectLabel(loaded.ProjectName, loaded.Project), loaded.Known)
+		projectLabel(loaded.ProjectName, loaded.Project), loaded.Known)
 	if loaded.Dropped > 0 {
 		fmt.Fprintf(&text, " %s gave way to the bounds; task_history still has it all.", memory.Count(loaded.Dropped, "task"))
 	}

@@ -42,16 +42,21 @@ func mentions(question string) mentioned {
 	words := wordsOf(text)
 	var a mentioned
 	used := 0
-	innermostLast := strings.Contains(question, "most recent call last") // of a Python traceback
+	// The innermost frame of a Python traceback is the last one.
+	traceback, before := strings.Index(text, "most recent call last"), 0
 	add := func(m mention) {
 		used++
+		if len(a.mentions) == maxMentions && traceback >= 0 && before < maxMentions {
+			a.mentions = slices.Delete(a.mentions, before, before+1) // the outermost frame
+		}
 		if len(a.mentions) < maxMentions {
 			a.mentions = append(a.mentions, m)
-		} else if innermostLast {
-			a.mentions = append(a.mentions[1:], m)
 		}
 	}
 	for i, w := range words {
+		if w.start < traceback {
+			before = len(a.mentions)
+		}
 		place, isPlace := w.place(text)
 		name, isName := w.name()
 		isName = isName && (len(words) == 1 || len(name.Name) >= leastName && (w.looksNamed(text, name) || asksFor(words, i)))
@@ -64,7 +69,7 @@ func mentions(question string) mentioned {
 			add(mention{name: name})
 		}
 	}
-	if innermostLast {
+	if traceback >= 0 {
 		slices.Reverse(a.mentions)
 	}
 	a.alone = used == len(words)

@@ -2,6 +2,7 @@ package render
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -25,7 +26,8 @@ func Paint(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/8)
 	fence, code := "", codePainter{}
-	for line := range strings.Lines(Visible(text)) {
+	lines := slices.Collect(strings.Lines(Visible(text)))
+	for i, line := range lines {
 		line, end := strings.TrimSuffix(line, "\n"), ""
 		if len(line) > 0 || strings.HasSuffix(text, "\n") {
 			end = "\n"
@@ -38,7 +40,7 @@ func Paint(text string) string {
 				continue
 			}
 			b.WriteString("    " + code.line(line) + end)
-		case strings.HasPrefix(line, "```"): // an indented one is a word of a folded text
+		case opensFence(line, lines[i+1:]):
 			language := strings.TrimLeft(bare, "`")
 			fence, code = bare[:len(bare)-len(language)], newCodePainter(language)
 		default:
@@ -50,6 +52,16 @@ func Paint(text string) string {
 		painted = strings.TrimSuffix(painted, "\n")
 	}
 	return painted
+}
+
+// opensFence says that a line begins a block of code. An indented one may be a word of a folded
+// text: it begins a block that ends.
+func opensFence(line string, later []string) bool {
+	bare := strings.TrimSpace(line)
+	language := strings.TrimLeft(bare, "`")
+	fence := bare[:len(bare)-len(language)]
+	return len(fence) >= 3 && (strings.HasPrefix(line, fence) || !strings.ContainsAny(language, " \t`") &&
+		slices.ContainsFunc(later, func(l string) bool { return strings.TrimSpace(l) == fence }))
 }
 
 // PaintError writes an error's first line and its hint for a terminal.

@@ -35,6 +35,8 @@ func TestPaint(t *testing.T) {
 		"````\n```\n````\n":                              "    ```\n",
 		// A word of a lesson that begins a folded line is no fence.
 		"    ```sh make\n    of it\n": "    ```sh make\n    of it\n",
+		"    ```sh\n    of it\n":      "    ```sh\n    of it\n",
+		"  ```sh\n  if\n  ```\n":      "      \x1b[35mif\x1b[0m\n",
 		"daemon  failed  gone\n":      "daemon  \x1b[31mfailed\x1b[0m  gone\n",
 		"store   ok\n":                "store   \x1b[32mok\x1b[0m\n",
 		"\x1b[31m `\x1b]52;c;x\a`\n":  "\\x1b[31m \x1b[36m\\x1b]52;c;x\\x07\x1b[0m\n",

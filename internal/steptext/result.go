@@ -8,13 +8,13 @@ import (
 // ListedResult reads the result of a command as Gemini CLI and Qwen Code list it for their
 // model: lines "Output: …", "Exit Code: 1" and others. Where the code is missing, it is 0.
 func ListedResult(text string) (output string, code int) {
-	for line := range strings.SplitSeq(text, "\n") {
-		if n, ok := ExitCode(line, "Exit Code: "); ok {
-			code = n
-		}
-	}
 	_, output, ok := strings.Cut("\n"+text, "\nOutput: ") // the command, which may be listed before, may have it, too
 	if !ok {
+		for line := range strings.SplitSeq(text, "\n") {
+			if n, ok := ExitCode(line, "Exit Code: "); ok {
+				code = n
+			}
+		}
 		return text, code
 	}
 	if i := strings.LastIndex(output, "\n</untrusted_context>"); i >= 0 {
@@ -34,10 +34,10 @@ func ListedResult(text string) (output string, code int) {
 		rest = rest[:i]
 		output, code = rest, told
 	}
-	if output == "(empty)" || strings.HasPrefix(output, "(empty)\nError: ") {
-		output = ""
+	if output == "(empty)" {
+		return "", code
 	}
-	return output, code
+	return strings.TrimPrefix(output, "(empty)\n"), code
 }
 
 // MarkedResult takes the exit code out of the output of a command in Copilot, which ends

@@ -12,8 +12,10 @@ func TestResults(t *testing.T) {
 		"Command: ls\nDirectory: (root)\nOutput: (empty)\nError: (none)\nExit Code: 0\nSignal: (none)":                        {"", 0},
 		"Output: node:internal/modules\nError: Cannot find module 'x'\n    at main.js:1\nExit Code: 1\nProcess Group PGID: 7": {"node:internal/modules\nError: Cannot find module 'x'\n    at main.js:1", 1},
 		"Output: Exit Code: 3\nSignal: lost\nall is well\nProcess Group PGID: 7":                                              {"Exit Code: 3\nSignal: lost\nall is well", 0},
-		"Output: (empty)\nError: spawn x ENOENT\nExit Code: 127\nSignal: (none)":                                              {"", 127},
-		"Command: grep \"Output: \" log\nDirectory: (root)\nOutput: found\nError: (none)\nExit Code: 0\nSignal: (none)":       {"found", 0},
+		"Output: (empty)\nError: spawn x ENOENT\nExit Code: 127\nSignal: (none)":                                              {"Error: spawn x ENOENT", 127},
+		"Output: a\nExit Code: 3\nb": {"a\nExit Code: 3\nb", 0},
+		"Exit Code: 3":               {"Exit Code: 3", 3},
+		"Command: grep \"Output: \" log\nDirectory: (root)\nOutput: found\nError: (none)\nExit Code: 0\nSignal: (none)": {"found", 0},
 		"no list": {"no list", 0},
 	} {
 		if output, code := ListedResult(text); output != want.output || code != want.code {

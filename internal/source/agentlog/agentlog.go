@@ -92,6 +92,15 @@ type reader struct {
 	err     error // of call
 }
 
+// OpenError is returned for a log that cannot be opened now. It may be later.
+type OpenError struct{ Err error }
+
+// Error implements error.
+func (e *OpenError) Error() string { return e.Err.Error() }
+
+// Unwrap returns why.
+func (e *OpenError) Unwrap() error { return e.Err }
+
 // Read reads a log and hands over its calls in the order of their results. The error is
 // that of call, or of opening the file.
 func Read(l Log, call func(Session, Call) error) (Contents, error) {
@@ -102,12 +111,12 @@ func Read(l Log, call func(Session, Call) error) (Contents, error) {
 	}
 	place, err := fsx.OpenRoot(l.Place)
 	if err != nil {
-		return Contents{}, fmt.Errorf("open folder of logs: %w", err)
+		return Contents{}, &OpenError{fmt.Errorf("open folder of logs: %w", err)}
 	}
 	defer place.Close() // only read
 	f, _, err := fsx.OpenFile(place, l.Name)
 	if err != nil {
-		return Contents{}, fmt.Errorf("open log: %w", err)
+		return Contents{}, &OpenError{fmt.Errorf("open log: %w", err)}
 	}
 	defer f.Close() // only read
 	return readFrom(f, l.Client, projectRoot(place, l), call)

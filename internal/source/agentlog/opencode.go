@@ -116,7 +116,7 @@ func (p place) findSessions(name string) ([]Log, error) {
 func (r *reader) openCode(l Log) error {
 	db, err := openDatabase(l.Place, l.Name)
 	if err != nil {
-		return err
+		return &OpenError{err}
 	}
 	defer db.Close()
 	err = rows(db, "SELECT directory, time_created FROM session WHERE id = ?", l.Session, func(s *sqlite3.Stmt) error {

@@ -246,9 +246,16 @@ func (w *walker) walkFolders(id project.Identity, only []string) error {
 	if only == nil {
 		return w.folder(".")
 	}
+	folder, nested, skipped := "", "", "" // only is sorted: files of a folder follow one another
 	for _, name := range only {
-		if nested := w.nestedAbove(name); nested != "" {
-			w.skip(nested, SkipNested)
+		if dir := path.Dir(name); dir != folder {
+			folder, nested = dir, w.nestedAbove(name)
+		}
+		if nested != "" {
+			if nested != skipped {
+				w.skip(nested, SkipNested)
+			}
+			skipped = nested
 			continue
 		}
 		info, err := w.root.Lstat(name)

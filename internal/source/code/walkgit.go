@@ -70,6 +70,9 @@ func inOutput(name string) bool {
 // they are sources, whatever the folder is called. Of a walk of some files and folders it asks
 // only for these, unless they are many. Without an answer the folders are skipped.
 func trackedOutputs(ctx context.Context, root string, opts *Options, only []string) map[string]bool {
+	if opts.Git == "none" || !slices.ContainsFunc(outputDirs, opts.skipDir) {
+		return nil
+	}
 	if only != nil {
 		only = slices.DeleteFunc(slices.Clone(only), func(name string) bool {
 			if inOutput(name) {
@@ -84,9 +87,6 @@ func trackedOutputs(ctx context.Context, root string, opts *Options, only []stri
 		case len(only) > maxPathspecs:
 			only = nil
 		}
-	}
-	if opts.Git == "none" || !slices.ContainsFunc(outputDirs, opts.skipDir) {
-		return nil
 	}
 	return listTracked(ctx, root, opts, git.Tracked, only, inOutput)
 }
