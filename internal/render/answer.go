@@ -20,7 +20,7 @@ func Answer(a *memory.RecallResponse, req memory.RecallRequest) {
 			spare.room = max(spare.room, MaxBytes(memory.MinTokens))
 		}
 		for line := range strings.Lines(notShown(a.Withheld)) {
-			a.Text += spare.lines(Visible(line))
+			a.Text += spare.lines(line)
 		}
 		a.Tokens = Tokens(a.Text)
 		return
@@ -143,9 +143,9 @@ type extra struct {
 	explain bool
 }
 
-// lines returns whole lines if there is room for all of them.
+// lines returns whole lines, as they are shown, if there is room for all of them.
 func (e *extra) lines(text string) string {
-	if len(text) > e.room {
+	if text = Visible(text); len(text) > e.room {
 		return ""
 	}
 	e.room -= len(text)
