@@ -99,7 +99,8 @@ func (x failure) lesson(command string) *memory.LogLine {
 	if x.unclear || done > maxDone || done == 0 && same || len(command) > 500 {
 		return nil
 	}
-	l := &memory.LogLine{Type: memory.EventError, Context: subjectOf(withoutSecrets(x.command)) + " failed: " + x.message, Command: command, Tags: []string{"history"}}
+	failed := withoutSecrets(x.command)
+	l := &memory.LogLine{Type: memory.EventError, Context: subjectOf(failed) + " failed: " + x.message, Command: command, Tags: []string{"history"}}
 	var did []string
 	if len(x.files) > 0 {
 		did = append(did, "edit "+strings.Join(x.files, " and "))
@@ -113,7 +114,7 @@ func (x failure) lesson(command string) *memory.LogLine {
 	}
 	switch {
 	case done == 0:
-		l.Lesson = "`" + steptext.Cut(withoutSecrets(x.command), 200) + "` failed, `" + command + "` worked"
+		l.Lesson = "`" + steptext.Cut(failed, 200) + "` failed, `" + command + "` worked"
 	case same:
 		l.Lesson = upper(strings.Join(did, ", then ")) + "; then `" + command + "` worked"
 	default:

@@ -132,7 +132,8 @@ func follow(path string) (string, error) {
 		}
 		if !filepath.IsAbs(to) {
 			dir := filepath.Dir(path)
-			if real, err := filepath.EvalSymlinks(dir); err == nil { // the folder may be a link: ".." leads out of what it leads to
+			// The folder may be a link, too: ".." leads out of what it leads to.
+			if real, err := filepath.EvalSymlinks(dir); err == nil {
 				dir = real
 			}
 			to = filepath.Join(dir, to)

@@ -148,15 +148,7 @@ func (f *finder) handle(e tcell.Event) {
 // outlive returns a context that ends so long after another.
 func outlive(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		limit := time.NewTimer(by)
-		defer limit.Stop()
-		select {
-		case <-limit.C:
-			cancel()
-		case <-late.Done():
-		}
-	})
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(by, cancel) })
 	return late, func() {
 		stop()
 		cancel()

@@ -231,12 +231,7 @@ func TestKeysNeverWait(t *testing.T) {
 
 func TestOpensCodeAndForgets(t *testing.T) {
 	fake := fullService()
-	b := newBench(t, 80, 20, fake)
-	b.until("newest")
-	b.write("npm")
-	b.until("3 results")
-	b.press(tcell.KeyDown)
-	b.until("▌ 0.81")
+	b := onCode(t, fake)
 	b.press(tcell.KeyCtrlX)
 	b.until("Code is not forgotten")
 	b.press(tcell.KeyEnter)
@@ -472,12 +467,7 @@ func TestPreviewIsReadAgain(t *testing.T) {
 	}
 
 	fake := fullService()
-	b := newBench(t, 80, 20, fake)
-	b.until("newest")
-	b.write("npm")
-	b.until("3 results")
-	b.press(tcell.KeyDown)
-	b.until("▌ 0.81")
+	b := onCode(t, fake)
 	whole := func() (n int) {
 		for _, call := range fake.Calls() {
 			if r, ok := call.Request.(memory.RecallRequest); ok && slices.Contains(r.IDs, "c-77d0e1f2aa") {
@@ -504,4 +494,16 @@ func TestPreviewIsReadAgain(t *testing.T) {
 			t.Fatal("the code was not read again after the editor")
 		}
 	}
+}
+
+// onCode is a search whose chosen row is a piece of code.
+func onCode(t *testing.T, fake *servicetest.Service) *bench {
+	t.Helper()
+	b := newBench(t, 80, 20, fake)
+	b.until("newest")
+	b.write("npm")
+	b.until("3 results")
+	b.press(tcell.KeyDown)
+	b.until("▌ 0.81")
+	return b
 }

@@ -24,7 +24,8 @@ func claudeResult(p payload, isFailure bool, _ Environment) result {
 		Stdout      string `json:"stdout"`
 		Stderr      string `json:"stderr"`
 	}
-	_ = json.Unmarshal(p.ToolResponse, &r) // a text or a list has none of these; a field of another type is left out
+	// A text or a list has none of these. A field of another type is left out.
+	_ = json.Unmarshal(p.ToolResponse, &r)
 	switch {
 	case r.Interrupted:
 		return result{outcome: memory.Outcome{Error: &memory.StepError{Code: codeInterrupted}}}

@@ -422,15 +422,7 @@ func TestBridgeEndOfInput(t *testing.T) {
 		return nil
 	}}
 	d := newDaemon(t, svc)
-	var deleted atomic.Bool
-	d.wrap = func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodDelete {
-				deleted.Store(true)
-			}
-			next.ServeHTTP(w, r)
-		})
-	}
+	deleted := d.notesDelete()
 	p := startBridge(t, d.connect, "")
 	p.initialize()
 	if _, err := io.WriteString(p.in, toolCall(1, "recall", `{"query":"q"}`)); err != nil {
@@ -468,15 +460,7 @@ func TestBridgeCancelled(t *testing.T) {
 	held := make(chan struct{})
 	svc.hold = func(ctx context.Context, _ string) error { close(held); <-ctx.Done(); return ctx.Err() }
 	d := newDaemon(t, svc)
-	var deleted atomic.Bool
-	d.wrap = func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodDelete {
-				deleted.Store(true)
-			}
-			next.ServeHTTP(w, r)
-		})
-	}
+	deleted := d.notesDelete()
 	p := startBridge(t, d.connect, "")
 	p.initialize()
 	p.write(toolCall(1, "recall", `{"query":"q"}`))
@@ -511,4 +495,19 @@ func TestReadEvents(t *testing.T) {
 	if err := readEvents(strings.NewReader("data: "+strings.Repeat("x", 100)+"\n\n"), 50, func([]byte) {}); err == nil {
 		t.Error("an event over the limit is no error")
 	}
+}
+
+// notesDelete reports whether a client has ended a session. It is called before the daemon has
+// clients.
+func (d *daemon) notesDelete() *atomic.Bool {
+	deleted := new(atomic.Bool)
+	d.wrap = func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodDelete {
+				deleted.Store(true)
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+	return deleted
 }

@@ -34,4 +34,4 @@ func projectLabel(name, id string) string { return inLine(memory.ProjectLabel(na
 
 // inLine is a text with what may be a name from a disk, such as a path or an error with one, on
 // a single line and without marks of the frame: it stands outside of that.
-func inLine(text string) string { return render.Escape(strings.ReplaceAll(text, "\n", `\n`)) }
+func inLine(text string) string { return render.Escape(render.Printable(text)) }

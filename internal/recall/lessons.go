@@ -220,7 +220,7 @@ func (s *Service) Lesson(ctx context.Context, req memory.LessonRequest, receipts
 // handout is what a receipt says about one item.
 func (s *Service) handout(r *memory.Receipt, id string) memory.LessonHandout {
 	out := memory.LessonHandout{Receipt: r.ID, At: r.At, Asked: s.clean(r.Request.Asked()), Purpose: r.Purpose, Session: r.Session, Turn: r.Turn}
-	inFull := false // a verdict on the whole receipt is on what was shown so
+	inFull := false // a verdict on the whole receipt is about what it showed in full
 	for _, item := range r.Items {
 		if item.ID == id {
 			out.Relevance, out.Tokens = item.Relevance, item.Tokens

@@ -8,7 +8,8 @@ import (
 // ListedResult reads the result of a command as Gemini CLI and Qwen Code list it for their
 // model: lines "Output: …", "Exit Code: 1" and others. Where the code is missing, it is 0.
 func ListedResult(text string) (output string, code int) {
-	_, output, ok := strings.Cut("\n"+text, "\nOutput: ") // the command, which may be listed before, may have it, too
+	// At the beginning of a line: the command, which may be listed before, may have it, too.
+	_, output, ok := strings.Cut("\n"+text, "\nOutput: ")
 	if !ok {
 		for line := range strings.SplitSeq(text, "\n") {
 			if n, ok := ExitCode(line, "Exit Code: "); ok {
