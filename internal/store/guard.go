@@ -33,9 +33,10 @@ import (
 const (
 	// lowRoom is what must be free on the disk for a write to be accepted, in bytes.
 	lowRoom = 64 << 20
-	// maxTableRoom bounds the room for compactions. Badger compacts about ten tables at a
-	// time; only a store of gigabytes rewrites more at once.
-	maxTableRoom = 128 << 20
+	// maxTableRoom bounds the room for compactions. The largest writes level 0, of up to 15
+	// tables of 10 MB (see yieldUntil), and the level that they go to, of some 110 MB with a
+	// million lessons. Only a larger store rewrites more at once.
+	maxTableRoom = 256 << 20
 	// reserveSize is room for the tables of two full logs.
 	reserveSize = 32 << 20
 	// tight is the free room, in bytes, at which the reserve is released.
