@@ -10,9 +10,16 @@ import (
 	"github.com/recalld/recalld/internal/language"
 )
 
-// ProjectLabel is what people call a project: its name, or its id if it has
-// none.
-func ProjectLabel(name, id string) string { return cmp.Or(name, id) }
+// ProjectLabel is what people call a project, on one line: its name, which is that of its
+// folder, or its id if it has none.
+func ProjectLabel(name, id string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, cmp.Or(name, id))
+}
 
 // FoldName writes a name in lower case without what separates its words, so that readFile,
 // read_file and "Read file" are one.

@@ -12,7 +12,7 @@ func TestWords(t *testing.T) {
 	indexed := memory.Sandbox{IndexedAt: now}
 	for want, got := range map[string]string{
 		"1 file": memory.Count(1, "file"), "0 files": memory.Count(0, "file"), "3 files": memory.Count(3, "file"),
-		"demo": memory.ProjectLabel("demo", "p1"), "p1": memory.ProjectLabel("", "p1"),
+		"demo": memory.ProjectLabel("demo", "p1"), "p1": memory.ProjectLabel("", "p1"), "x run": memory.ProjectLabel("x\nrun", "p1"),
 		"0 %": memory.Percent(0, 0), "99 %": memory.Percent(999, 1000), "100 %": memory.Percent(7, 7),
 		"next": memory.IndexQueued{}.Turn(), "1 job ahead of it": memory.IndexQueued{Position: 1}.Turn(),
 
