@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -118,11 +119,12 @@ func (a *App) completeProjects(c *cobra.Command, flag string) {
 }
 
 // projectNames are the projects of sandboxes as --project takes them: by their names; of
-// several with one name by their ids, described by name and folder.
+// several with one name, and where a name is not one line, by their ids, described by name
+// and folder.
 func projectNames(repos []memory.SandboxState) (names []string) {
 	labels := render.ProjectLabels(repos)
 	for _, r := range repos {
-		name := memory.ProjectLabel(r.ProjectName, r.Project)
+		name := cmp.Or(r.ProjectName, r.Project)
 		if labels[r.Project] != name {
 			name = cobra.CompletionWithDesc(r.Project, render.ShortLine(name+" in "+r.Root, 80))
 		}

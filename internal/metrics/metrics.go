@@ -11,6 +11,7 @@
 package metrics
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -135,7 +136,7 @@ func folders(boxes []memory.SandboxState) []folder {
 	out := make([]folder, 0, len(boxes))
 	for i := range boxes {
 		b := &boxes[i]
-		labels := labelText([]label{{"project", memory.ProjectLabel(b.ProjectName, b.Project)}, {"folder", b.Root}})
+		labels := labelText([]label{{"project", cmp.Or(b.ProjectName, b.Project)}, {"folder", b.Root}})
 		if !seen[labels] {
 			seen[labels] = true
 			out = append(out, folder{b, labels})
