@@ -1,7 +1,9 @@
 package agents
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -122,6 +124,13 @@ func serveFixtures(t *testing.T, dir string) string {
 		r.SetURL(target)
 		r.Out.Host = r.In.Host // which the daemon checks
 		r.Out.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+		// An answer that begins before the proxy has seen the end of the body closes it, and
+		// the request ends with an error.
+		body, err := io.ReadAll(r.In.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		r.Out.Body = io.NopCloser(bytes.NewReader(body))
 	}})
 	t.Cleanup(proxy.Close)
 	return proxy.URL + "/mcp"
