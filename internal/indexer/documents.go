@@ -67,9 +67,15 @@ func (x *Indexer) addRecord(r *memory.Record) uint32 {
 // addOwner adds a record that is searched, and returns its number.
 func (x *Indexer) addOwner(e owner) uint32 {
 	n := x.owners.add(e)
-	x.reference(e.doc, ref{owner: n})
-	x.sessions.addItem(n, e.doc)
+	x.linkRecord(n)
 	return n
+}
+
+// linkRecord links a record with its document and session.
+func (x *Indexer) linkRecord(n uint32) {
+	doc := x.owners.all[n].doc
+	x.reference(doc, ref{owner: n})
+	x.sessions.addItem(n, doc)
 }
 
 func (x *Indexer) dropRecord(r *memory.Record, touched map[uint32]memory.DocID) {
@@ -170,9 +176,11 @@ func (x *Indexer) setNewest(num uint32, d *document, newest int64) {
 	d.newest = newest
 }
 
-// fillRecency fills recency at the end of Load, which takes a tenth of the time of adding
-// documents one by one.
+// fillRecency fills recency after Load has all records and files, which takes a tenth of the
+// time of adding documents one by one. It is called without mu.
 func (x *Indexer) fillRecency() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.recency.Fill(func(yield func(uint32, int64) bool) {
 		for num := range x.numbers.Limit() {
 			if d, _ := x.docs.Get(num); d.newest != 0 && !yield(num, d.newest) {

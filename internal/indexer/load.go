@@ -53,11 +53,14 @@ func (x *Indexer) load(ctx context.Context, store Store, read func(context.Conte
 	if err != nil {
 		return fmt.Errorf("load indexes: %w", err)
 	}
-	saved.settle()
+	if saved == nil {
+		x.fillRecency()
+	} else {
+		saved.settle()
+	}
 	x.loadMu.Lock()
 	defer x.loadMu.Unlock()
 	x.mu.Lock()
-	x.fillRecency()
 	x.sessions.finishLoad()
 	x.listed.finishLoad()
 	x.mu.Unlock()

@@ -117,12 +117,6 @@ func newOwners() owners {
 	}
 }
 
-// grow makes room for n more records.
-func (e *owners) grow(n int) {
-	e.all = slices.Grow(e.all, n)
-	e.records.Grow(n, e.hashOf)
-}
-
 func (e *owners) add(x owner) uint32 {
 	n := uint32(len(e.all))
 	if last := len(e.free) - 1; last >= 0 {
@@ -141,9 +135,14 @@ func (e *owners) add(x owner) uint32 {
 		base := path.Base(x.file.Path)
 		e.byBase[base] = append(e.byBase[base], n)
 	}
-	e.sessions.add(x.session, n)
-	e.projects.add(x.project, n)
+	e.group(n)
 	return n
+}
+
+// group adds an owner to its session and project.
+func (e *owners) group(n uint32) {
+	e.sessions.add(e.all[n].session, n)
+	e.projects.add(e.all[n].project, n)
 }
 
 func (e *owners) drop(n uint32) {

@@ -13,13 +13,13 @@ import (
 )
 
 // The saved indexes are the words and vectors of documents, and what filters need of lessons
-// and steps: most of the work of a start. Every start walks all records and files, and all
-// else follows from these: so the saved indexes may be older than the store, and a start takes
-// from them only what the store still holds.
+// and steps: most of the work of a start. They may be older than the store: every start reads
+// the records that were written since and those that are not saved, and walks all files. A
+// store that drops a saved record drops the saved indexes.
 //
 // savedFormat is raised when what is saved changes, or what follows from the paths of files,
 // which are analysed when they are indexed.
-const savedFormat = 2
+const savedFormat = 3
 
 const (
 	// saveFrom is how many documents are worth saving: fewer are indexed in a tenth of a second.
@@ -111,9 +111,11 @@ type restored struct {
 	saved   *memory.SavedIndexes
 	ids     [][16]byte // by number
 	indexed []bool     // by number: the words of the document are there
+	settled []bool     // by number: it has its attributes, and its paths are those that were saved
 	docs    index.Table[document]
 	records []owner
 	found   index.Finder // of records by id
+	others  []string     // the ids of the records that are not saved
 
 	done  chan struct{} // closed when the fields below are set
 	ready bool          // words and vectors are in the indexes
@@ -146,7 +148,6 @@ func (x *Indexer) restore() *restored {
 	}
 	x.mu.Lock()
 	x.docs = r.docs
-	x.owners.grow(len(r.records))
 	x.mu.Unlock()
 	go r.readRest(in)
 	return r
@@ -227,11 +228,11 @@ func (r *restored) wait() {
 // held tells the store what was restored, nil for nothing. It is called after all records and
 // files.
 func (r *restored) held() *memory.Held {
-	r.wait()
 	if r == nil {
 		return nil
 	}
-	r.records, r.found = nil, index.Finder{} // the indexer has them
+	r.setAttributes() // while words and vectors are read
+	r.wait()
 	if !r.ready {
 		r.forget()
 		return nil
@@ -269,13 +270,27 @@ func (r *restored) forget() {
 	}
 }
 
-// settle gives the restored documents their attributes, after all records, files and terms,
-// and removes those that nothing references any more.
+// setAttributes gives the restored documents their attributes, after all records and files.
+func (r *restored) setAttributes() {
+	r.settled = make([]bool, len(r.ids))
+	for num := range uint32(len(r.ids)) {
+		if d, _ := r.x.docs.Get(num); d.set != nil || len(d.refs) > 0 {
+			r.settled[num] = r.x.setAttributes(num, &d) == d.paths && d.indexed
+		}
+	}
+	r.x.fillRecency()
+}
+
+// settle indexes the restored documents whose paths are others, after all terms, and removes
+// those that nothing references any more.
 func (r *restored) settle() {
 	if r == nil {
 		return
 	}
 	for num := range uint32(len(r.ids)) {
+		if r.settled[num] && r.ready {
+			continue
+		}
 		d, _ := r.x.docs.Get(num)
 		if d.set == nil && len(d.refs) == 0 {
 			r.x.drop(num)

@@ -19,17 +19,12 @@ const (
 // savedNames is how many names a saved record has.
 const savedNames = 5
 
-// savedRecords yields the lessons and steps. All other records are few, and more is derived
-// from them. If the value of a record was damaged when the record was replaced, its old owner
-// is left over: it is skipped, because the id finds the new one.
-func (e *owners) savedRecords() iter.Seq[*owner] {
+// stored yields the records. If the value of a record was damaged when the record was
+// replaced, its old owner is left over: it is skipped, because the id finds the new one.
+func (e *owners) stored() iter.Seq[*owner] {
 	return func(yield func(*owner) bool) {
 		for n := range e.allRecords() {
-			x := &e.all[n]
-			if !x.is(memory.Lesson) && !x.is(memory.Step) {
-				continue
-			}
-			if found, ok := e.record(x.id); ok && found == n && !yield(x) {
+			if found, ok := e.record(e.all[n].id); ok && found == n && !yield(&e.all[n]) {
 				return
 			}
 		}
@@ -43,8 +38,12 @@ func (e *owner) savedNames() [savedNames]*name {
 
 // saveRecords saves the lessons and steps. numberOf returns the saved number of a document.
 func (x *Indexer) saveRecords(to *index.Saver, numberOf func(doc uint32) (uint32, bool)) {
-	numbers, names, records := map[name]uint64{}, []name(nil), []*owner(nil)
-	for e := range x.owners.savedRecords() {
+	numbers, names, records, others := map[name]uint64{}, []name(nil), []*owner(nil), []string(nil)
+	for e := range x.owners.stored() {
+		if !memory.Kind(e.kind.Value()).Saved() {
+			others = append(others, e.id)
+			continue
+		}
 		records = append(records, e)
 		for _, name := range e.savedNames() {
 			if _, known := numbers[*name]; !known {
@@ -57,6 +56,7 @@ func (x *Indexer) saveRecords(to *index.Saver, numberOf func(doc uint32) (uint32
 	for _, name := range names {
 		to.String(name.Value())
 	}
+	saveStrings(to, others)
 	to.Uint(uint64(len(records)))
 	for _, e := range records {
 		if to.Err() != nil {
@@ -101,6 +101,7 @@ func (r *restored) readRecords(in *index.Restorer) error {
 	for i := range names {
 		names[i] = nameOf(in.String())
 	}
+	r.others = restoreStrings(in)
 	r.records = make([]owner, in.Count(1+1+8+1+savedNames+3))
 	r.found.Grow(len(r.records), r.hashOf)
 	for n := range r.records {
@@ -121,7 +122,7 @@ func (r *restored) readRecords(in *index.Restorer) error {
 		if more.rate != nil || len(more.tags)+len(more.fingerprints) > 0 {
 			e.details = &more
 		}
-		if _, twice := r.find([]byte(e.id)); twice {
+		if _, twice := r.found.Find(r.hashOf(uint32(n)), func(other uint32) bool { return r.records[other].id == e.id }); twice {
 			in.Fail("a record is there twice")
 		}
 		if in.Err() != nil {
@@ -132,11 +133,6 @@ func (r *restored) readRecords(in *index.Restorer) error {
 	return in.Err()
 }
 
-func (r *restored) find(id []byte) (n int, ok bool) {
-	number, ok := r.found.Find(maphash.Bytes(r.x.owners.seed, id), func(n uint32) bool { return r.records[n].id == string(id) })
-	return int(number), ok
-}
-
 func (r *restored) hashOf(n uint32) uint64 { return maphash.String(r.x.owners.seed, r.records[n].id) }
 
 // savedRecords describes the lessons and steps to the store; nil for a nil receiver.
@@ -144,15 +140,28 @@ func (r *restored) savedRecords() *memory.SavedRecords {
 	if r == nil {
 		return nil
 	}
-	return &memory.SavedRecords{
-		Since: r.saved.Since,
-		Find:  r.find,
-		Load: func(n int) memory.RecordOutline {
-			e := r.records[n]
-			r.x.mu.Lock()
-			defer r.x.mu.Unlock()
-			r.x.addOwner(e)
-			return memory.RecordOutline{Kind: memory.Kind(e.kind.Value()), Project: e.project.Value(), Doc: r.ids[e.doc], LogBytes: e.logBytes}
-		},
+	return &memory.SavedRecords{Since: r.saved.Since, Others: r.others, Load: r.loadRecords}
+}
+
+// loadRecords makes the restored records those of the indexer, which has none yet.
+func (r *restored) loadRecords(written func(id string) bool, count func(memory.RecordOutline)) {
+	x := r.x
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.owners.all, x.owners.records = r.records, r.found
+	r.records, r.found = nil, index.Finder{}
+	for n := range uint32(len(x.owners.all)) {
+		if n%1024 == 1023 { // queries need not wait for all
+			x.mu.Unlock()
+			x.mu.Lock()
+		}
+		e := &x.owners.all[n]
+		if written(e.id) {
+			x.owners.drop(n)
+			continue
+		}
+		x.owners.group(n)
+		x.linkRecord(n)
+		count(memory.RecordOutline{Kind: memory.Kind(e.kind.Value()), Project: e.project.Value(), Doc: r.ids[e.doc], LogBytes: e.logBytes})
 	}
 }

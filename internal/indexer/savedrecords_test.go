@@ -45,7 +45,7 @@ func TestOwnerWithoutIDIsNotSaved(t *testing.T) {
 		x.addRecord(&rec)
 	}
 	var docs []uint32
-	for e := range x.owners.savedRecords() {
+	for e := range x.owners.stored() {
 		docs = append(docs, e.doc)
 	}
 	after, _ := x.numbers.Lookup(memory.DocumentID("after"))
@@ -64,6 +64,7 @@ func TestSavedRecordThereTwice(t *testing.T) {
 	to := index.NewSaver(&file)
 	to.Uint(1) // a name
 	to.String("lesson")
+	to.Uint(0) // no others
 	to.Uint(2) // records
 	for range 2 {
 		to.String("l-1")

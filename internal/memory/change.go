@@ -153,17 +153,23 @@ type Loader struct {
 	Held func() *Held
 }
 
-// SavedRecords are what a loader has of the records of an earlier state of the store. One that
-// was not written since is not decoded.
+// SavedRecords are what a loader has of the records of an earlier state of the store. Of
+// those, only what was written since is read. A store that drops a saved record has no saved
+// records any more.
 type SavedRecords struct {
 	// Since is a version of the store's database. The saved records are of that version or of
 	// a later one.
 	Since uint64
-	// Find returns the number of a record. It may be called beside all other functions.
-	Find func(id []byte) (n int, ok bool)
-	// Load loads the record of a number in place of Loader.Record.
-	Load func(n int) RecordOutline
+	// Others are the ids of the records that were there and are not saved.
+	Others []string
+	// Load loads the saved records but those of which written reports true, and passes what
+	// the store counts of each. It is called once, before all records that are read.
+	Load func(written func(id string) bool, count func(RecordOutline))
 }
+
+// Saved says that saved records have those of this kind. All others are few, and more is
+// derived from them.
+func (k Kind) Saved() bool { return k == Lesson || k == Step }
 
 // RecordOutline is what the store counts of a record.
 type RecordOutline struct {

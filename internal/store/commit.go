@@ -24,6 +24,7 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 		return out, err
 	}
 	var swept *[]memory.DocID // set when the update is finished
+	refused := false
 	seq, err := s.Update(ctx, func(tx *Tx) error {
 		swept = &tx.change.Swept
 		if b.RequestID != "" {
@@ -42,6 +43,7 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 		if forgets(b) {
 			tx.refuseSaved()
 		}
+		refused = tx.refusedSaved
 		if b.RequestID != "" {
 			out.Seq = tx.group.seq + 1 // the number that Update will give it
 			return tx.PutAnswer(b.RequestID, out)
@@ -54,7 +56,7 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 	if !out.Repeated {
 		out.Seq, out.Swept = seq, len(*swept)
 	}
-	if forgets(b) {
+	if refused {
 		s.removeRefused()
 	}
 	return out, nil

@@ -138,16 +138,14 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 			return nil, err
 		}
 	}
-	for r, err := range worker.Ahead(v.loadedRecords(l.Saved), loadedBatch, loadedBatches) {
+	written := s.loadSaved(v, l.Saved, c)
+	for r, err := range worker.Ahead(v.unsaved(l.Saved, written), loadedBatch, loadedBatches) {
 		if s.damaged(err) {
+			s.mustRead.Store(true) // a record that is not saved is never read again
 			continue
 		}
-		if r.saved {
-			c.add(l.Saved.Load(r.number))
-			continue
-		}
-		c.add(r.record.Outline())
-		if err := l.Record(r.record); err != nil {
+		c.add(r.Outline())
+		if err := l.Record(r); err != nil {
 			return nil, err
 		}
 	}
@@ -163,26 +161,37 @@ func (c *contents) add(o memory.RecordOutline) {
 	c.totals[string(o.Kind)]++
 }
 
-// loadedRecord is a record, or the number of one that the loader has.
-type loadedRecord struct {
-	saved  bool
-	number int
-	record memory.Record
+// loadSaved loads the saved records but those that were written since. It returns the ids of
+// the latter.
+func (s *Store) loadSaved(v View, saved *memory.SavedRecords, c *contents) (written map[string]bool) {
+	if saved == nil {
+		return nil
+	}
+	written = map[string]bool{}
+	for item := range v.items(prefixRecord, prefixRecord, saved.Since) {
+		written[string(item.Key()[len(prefixRecord):])] = true
+	}
+	saved.Load(func(id string) bool { return written[id] }, c.add)
+	return written
 }
 
-// loadedRecords walks all records. Of those that were saved it verifies the checksum alone.
-func (v View) loadedRecords(saved *memory.SavedRecords) iter.Seq2[loadedRecord, error] {
-	return func(yield func(loadedRecord, error) bool) {
-		for item := range v.items(prefixRecord, prefixRecord) {
-			if !yield(readItem(item, func(k, b []byte) (r loadedRecord, err error) {
-				if saved != nil && item.Version() <= saved.Since {
-					r.number, r.saved = saved.Find(k[len(prefixRecord):])
+// unsaved yields the records that are not saved, and those written since.
+func (v View) unsaved(saved *memory.SavedRecords, written map[string]bool) iter.Seq2[memory.Record, error] {
+	return func(yield func(memory.Record, error) bool) {
+		since := uint64(0)
+		if saved != nil {
+			since = saved.Since
+			for _, id := range saved.Others {
+				if written[id] {
+					continue
 				}
-				if !r.saved {
-					r.record, err = decode[memory.Record](b)
+				if r, err := v.Record(id); memory.CodeOf(err) != memory.CodeNotFound && !yield(r, err) {
+					return
 				}
-				return r, err
-			})) {
+			}
+		}
+		for item := range v.items(prefixRecord, prefixRecord, since) {
+			if !yield(readItem(item, decodeValue[memory.Record])) {
 				return
 			}
 		}
@@ -300,17 +309,29 @@ func (s *Store) loadTerms(
 	if held == nil {
 		return nil, s.each(ctx, v, prefixTerms, 0, pass)
 	}
-	written := map[memory.DocID]struct{}{}
+	written, found := map[memory.DocID]struct{}{}, 0 // of the documents in refs
 	err = s.each(ctx, v, prefixTerms, held.Since, func(doc memory.DocID, b []byte) error {
 		written[doc] = struct{}{}
 		if held.Has(doc) {
 			held.DropVectors(doc)
 			apart = append(apart, doc)
+		} else if refs[doc] > 0 {
+			found++
 		}
 		return pass(doc, b)
 	})
 	if err != nil {
 		return nil, err
+	}
+	for doc := range held.All {
+		if refs[doc] > 0 {
+			found++
+		} else if s.remains(v, doc) { // perhaps in part: a crash can end a sweep
+			o.terms[doc] = struct{}{}
+		}
+	}
+	if found == len(refs) { // as after most stops: no document must be looked for
+		return apart, ctx.Err()
 	}
 	for doc := range refs {
 		if _, passed := written[doc]; passed || held.Has(doc) {
@@ -319,11 +340,6 @@ func (s *Store) loadTerms(
 		apart = append(apart, doc)
 		if err := s.passOne(v, keyTerms(doc), doc, pass); err != nil {
 			return nil, err
-		}
-	}
-	for doc := range held.All {
-		if refs[doc] == 0 && s.remains(v, doc) { // perhaps in part: a crash can end a sweep
-			o.terms[doc] = struct{}{}
 		}
 	}
 	return apart, ctx.Err()
@@ -394,10 +410,7 @@ func (v View) firstSize(prefix []byte) (size int, ok bool) {
 // each calls fn for the values of documents under a prefix that were written after a
 // version of the database.
 func (s *Store) each(ctx context.Context, v View, prefix []byte, since uint64, fn func(memory.DocID, []byte) error) error {
-	it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, SinceTs: since})
-	defer it.Close()
-	for it.Rewind(); it.Valid(); it.Next() {
-		item := it.Item()
+	for item := range v.items(prefix, prefix, since) {
 		k := item.Key()
 		if len(k) != len(prefix)+len(memory.DocID{}) {
 			s.damaged(corrupt(k, "the key has the wrong length"))

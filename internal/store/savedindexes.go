@@ -104,8 +104,8 @@ func (s *Store) SaveIndexes(ctx context.Context, write func(io.Writer) error) er
 	if s.readOnly() || s.reading() || s.Damage() != nil || s.Broken() != nil {
 		return memory.Errorf(memory.CodeReadOnly, "save indexes: the store is not written at the moment")
 	}
-	if s.unswept.Load() { // the next start must read everything to find them
-		return memory.Errorf(memory.CodeReadOnly, "save indexes: documents without a reference are left")
+	if s.mustRead.Load() {
+		return memory.Errorf(memory.CodeReadOnly, "save indexes: the next start must read everything, because of what the log says")
 	}
 	if err := roomFor(s.opts.Dir, s.DiskSize()+reserveSize); err != nil {
 		return fmt.Errorf("save indexes: %w", err)
@@ -162,8 +162,9 @@ func (s *Store) HasSavedIndexes() bool {
 }
 
 // refuseSaved makes the saved indexes useless with the update: they know the words of what it
-// forgets, or have vectors that it drops.
+// forgets, or have vectors or records that it drops.
 func (tx *Tx) refuseSaved() {
+	tx.refusedSaved = true
 	tx.s.forgets.Add(1)
 	tx.del(keySaved)
 }
@@ -179,7 +180,7 @@ func (s *Store) removeRefused() {
 // leftUnswept notes that documents without a reference stay in the database. A start with
 // saved indexes would not find them.
 func (s *Store) leftUnswept(err error) {
-	s.unswept.Store(true)
+	s.mustRead.Store(true)
 	s.opts.Logger.Error("documents without a reference are left until the next start", "part", "store", "error", err)
 	s.removeRefused()
 }

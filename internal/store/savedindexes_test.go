@@ -52,6 +52,13 @@ func putLesson(t *testing.T, s *Store, id, text string) memory.DocID {
 	return d.ID
 }
 
+func putReference(t *testing.T, s *Store, id string) {
+	t.Helper()
+	r, d := lesson(id, "reference "+id)
+	r.Kind, r.Event, r.Reference = memory.Reference, nil, &memory.RefContent{Name: id}
+	put(t, s, r, d)
+}
+
 func TestSavedIndexes(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
@@ -153,37 +160,41 @@ func TestLoadPassesWhatIsNotHeld(t *testing.T) {
 // is saved in an earlier state. All are counted alike.
 func TestLoadReadsRecordsThatAreNotSaved(t *testing.T) {
 	s := open(t, Options{})
-	old, changed := putLesson(t, s, "l-1", "old"), putLesson(t, s, "l-2", "before")
-	saveIndexes(t, s, "")
+	old := putLesson(t, s, "l-1", "old")
+	putLesson(t, s, "l-2", "before")
+	putReference(t, s, "r-1")
+	putReference(t, s, "r-2")
+	saveIndexes(t, s, "saved")
 	_, since, err := savedIndexes(t, s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	putLesson(t, s, "l-2", "after")
 	putLesson(t, s, "l-3", "new")
-	saved := map[string]memory.RecordOutline{"l-1": {}, "l-2": {}}
-	for id := range saved {
-		r, err := s.Record(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		saved[id] = r.Outline()
+	if _, err := s.Commit(t.Context(), memory.Batch{DropRecords: []string{"r-2"}}); err != nil {
+		t.Fatal(err)
 	}
-	saved["l-2"] = memory.RecordOutline{Doc: changed}
-	ids := []string{"l-1", "l-2"}
+	wantSaved(t, s, "saved")
+	unchanged, err := s.Record("l-1")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var read, loaded []string
 	l := readAll()
 	l.Record = func(r memory.Record) error { read = append(read, r.ID); return nil }
-	l.Saved = &memory.SavedRecords{
-		Since: since,
-		Find:  func(id []byte) (int, bool) { n := slices.Index(ids, string(id)); return n, n >= 0 },
-		Load:  func(n int) memory.RecordOutline { loaded = append(loaded, ids[n]); return saved[ids[n]] },
-	}
+	l.Saved = &memory.SavedRecords{Since: since, Others: []string{"r-1", "r-2"}, Load: func(written func(string) bool, count func(memory.RecordOutline)) {
+		for _, id := range []string{"l-1", "l-2"} {
+			if !written(id) {
+				loaded = append(loaded, id)
+				count(unchanged.Outline())
+			}
+		}
+	}}
 	if _, err := s.Load(t.Context(), l); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(read, []string{"l-2", "l-3"}) || !slices.Equal(loaded, []string{"l-1"}) {
-		t.Errorf("%v are read and %v taken as saved, want l-2, l-3 and l-1", read, loaded)
+	if !slices.Equal(read, []string{"r-1", "l-2", "l-3"}) || !slices.Equal(loaded, []string{"l-1"}) {
+		t.Errorf("%v are read and %v taken as saved, want r-1, l-2, l-3 and l-1", read, loaded)
 	}
 	if n := s.references(old); n != 1 {
 		t.Errorf("the document of the saved record has %d references, want 1", n)
@@ -193,29 +204,42 @@ func TestLoadReadsRecordsThatAreNotSaved(t *testing.T) {
 	}
 }
 
-// TestDamagedRecordIsNotTakenAsSaved: its checksum is verified even if it is held.
-func TestDamagedRecordIsNotTakenAsSaved(t *testing.T) {
+// TestDamagedRecordIsNotSaved: the next start must find it again.
+func TestDamagedRecordIsNotSaved(t *testing.T) {
 	s := open(t, Options{Logger: slog.New(slog.DiscardHandler)})
-	doc := putLesson(t, s, "l-1", "lost")
+	putLesson(t, s, "l-1", "lost")
 	if err := setRaw(s, key(prefixRecord, "l-1"), []byte("spoilt")); err != nil {
 		t.Fatal(err)
 	}
-	l := readAll()
-	l.Saved = &memory.SavedRecords{
-		Since: 1 << 40,
-		Find:  func([]byte) (int, bool) { return 0, true },
-		Load: func(int) memory.RecordOutline {
-			t.Error("a damaged record is taken as it was saved")
-			return memory.RecordOutline{Doc: doc}
-		},
-	}
-	if _, err := s.Load(t.Context(), l); err != nil {
+	if _, err := s.Load(t.Context(), readAll()); err != nil {
 		t.Fatal(err)
 	}
-	if n := s.references(doc); n != 0 {
-		t.Errorf("the document of the damaged record has %d references, want none", n)
+	if err := s.SaveIndexes(t.Context(), func(io.Writer) error { return nil }); memory.CodeOf(err) != memory.CodeReadOnly {
+		t.Errorf("indexes without a record that could not be read: %v, want %s", err, memory.CodeReadOnly)
 	}
 	if _, err := s.Commit(t.Context(), memory.Batch{DropRecords: []string{"l-1"}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDroppedRecordRemovesSavedIndexes: a start would not miss it. Records that are not saved
+// are looked for.
+func TestDroppedRecordRemovesSavedIndexes(t *testing.T) {
+	s := open(t, Options{Logger: slog.New(slog.DiscardHandler)})
+	putLesson(t, s, "l-1", "a lesson")
+	putLesson(t, s, "l-2", "a damaged lesson")
+	putReference(t, s, "r-1")
+	if err := setRaw(s, key(prefixRecord, "l-2"), []byte("spoilt")); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct{ id, left string }{{"r-1", "saved"}, {"l-1", ""}, {"l-2", ""}, {"l-3", "saved"}} {
+		saveIndexes(t, s, "saved")
+		if _, err := s.Commit(t.Context(), memory.Batch{DropRecords: []string{x.id}}); err != nil {
+			t.Fatal(err)
+		}
+		wantSaved(t, s, x.left)
+	}
+	if _, err := s.Load(t.Context(), readAll()); err != nil { // what is damaged later is still counted
 		t.Fatal(err)
 	}
 }

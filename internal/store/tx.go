@@ -34,9 +34,11 @@ type Tx struct {
 	group        *group
 	audit        []memory.AuditEntry
 	// projects is set if projects were written or removed.
-	projects  bool
-	sandboxes []sandboxChange
-	jobs      []func(*worker.Schedule)
+	projects bool
+	// refusedSaved is set by refuseSaved.
+	refusedSaved bool
+	sandboxes    []sandboxChange
+	jobs         []func(*worker.Schedule)
 }
 
 func (tx *Tx) put(key, payload []byte) { tx.putFor(0, key, payload) }
@@ -95,6 +97,9 @@ func (tx *Tx) DropRecord(id string) (bool, error) {
 		return false, err
 	}
 	tx.del(key(prefixRecord, id))
+	if old == nil || old.Kind.Saved() {
+		tx.refuseSaved() // a start would not miss the record
+	}
 	if old != nil {
 		tx.refs[old.Doc]--
 		tx.change.Records = append(tx.change.Records, memory.RecordChange{Old: old})

@@ -169,7 +169,7 @@ func scan[T any](v View, prefix []byte, read func(key, payload []byte) (T, error
 // scanFrom is scan beginning at a key.
 func scanFrom[T any](v View, prefix, from []byte, read func(key, payload []byte) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for item := range v.items(prefix, from) {
+		for item := range v.items(prefix, from, 0) {
 			if !yield(readItem(item, read)) {
 				return
 			}
@@ -195,10 +195,11 @@ func (v View) damagedValues() iter.Seq2[[]byte, error] {
 	}
 }
 
-// items walks the items under a prefix, beginning at a key.
-func (v View) items(prefix, from []byte) iter.Seq[*badger.Item] {
+// items walks the items under a prefix, beginning at a key, that were written after a version
+// of the database.
+func (v View) items(prefix, from []byte, since uint64) iter.Seq[*badger.Item] {
 	return func(yield func(*badger.Item) bool) {
-		it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+		it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, SinceTs: since})
 		defer it.Close()
 		for it.Seek(from); it.Valid() && yield(it.Item()); it.Next() {
 		}
