@@ -60,8 +60,9 @@ const (
 	// start, with commas between, in the place of Options.Toolsets. Any client may
 	// send it, with every request.
 	HeaderToolsets = "Recalld-Toolsets"
-	// HeaderReadOnly with the value "true" refuses the calls that change something, and
-	// leaves their tools off the list. Any client may send it, with every request.
+	// HeaderReadOnly refuses the calls that change something, and leaves their tools off
+	// the list, unless its value is "false" or "0". Any client may send it, with every
+	// request.
 	HeaderReadOnly = "Recalld-Read-Only"
 	// HeaderFound holds what a connection has found by search_tools, and goes back
 	// and forth as HeaderAgent does.
