@@ -294,6 +294,8 @@ var homes = []home{
 		"only a terminal has progress bars"},
 	{"github.com/gdamore/tcell/v2", []string{"internal/finder", "internal/cli"},
 		"a screen of cells is drawn by the finder alone; cli opens the terminal for it"},
+	{"github.com/rivo/uniseg", []string{"internal/render"},
+		"how wide a text is on a terminal is counted in one place"},
 	{"golang.org/x/term", []string{"internal/cli"},
 		"only the command line asks how wide a terminal is"},
 	{"github.com/creack/pty", nil,

@@ -115,13 +115,18 @@ type PartialError struct {
 }
 
 func (e *PartialError) Error() string {
-	for i, err := range e.Failed {
-		return fmt.Sprintf("embedder: %d texts failed, among them text %d: %v", len(e.Failed), i, err)
+	if len(e.Failed) == 0 {
+		return "embedder: no text failed"
 	}
-	return "embedder: no text failed"
+	first := slices.Min(slices.Collect(maps.Keys(e.Failed)))
+	return fmt.Sprintf("embedder: %d texts failed, among them text %d: %v", len(e.Failed), first, e.Failed[first])
 }
 
-// Unwrap returns the errors of all failed texts.
+// Unwrap returns the errors of all failed texts, in order.
 func (e *PartialError) Unwrap() []error {
-	return slices.Collect(maps.Values(e.Failed))
+	var errs []error
+	for _, i := range slices.Sorted(maps.Keys(e.Failed)) {
+		errs = append(errs, e.Failed[i])
+	}
+	return errs
 }

@@ -92,7 +92,8 @@ func (m *manifest) save(dir string, sizes map[string]int64) error {
 	})
 }
 
-// load reads a manifest. The error has CodeCorrupt if the file is not as it was written.
+// load reads a manifest. The error has CodeCorrupt if the file is not as it was written. With
+// CodeIncompatible the manifest has only what a list of backups shows.
 func load(path string) (*manifest, error) {
 	b, err := fsx.ReadFile(path, maxManifest)
 	if err != nil {
@@ -115,7 +116,9 @@ func load(path string) (*manifest, error) {
 		return nil, bad("it says that it has %d blocks", h.Blocks)
 	}
 	if h.Format != format {
-		return nil, &memory.Error{Code: memory.CodeIncompatible, Message: fmt.Sprintf("the backup %s has format %d, this program knows %d", filepath.Base(path), h.Format, format),
+		name, dir := strings.TrimSuffix(filepath.Base(path), manifestSuffix), filepath.Dir(path)
+		m := &manifest{Backup: memory.Backup{Name: name, Store: filepath.Base(dir), Path: dir, CreatedAt: h.Backup.CreatedAt, Version: h.Backup.Version, Newer: true}}
+		return m, &memory.Error{Code: memory.CodeIncompatible, Message: fmt.Sprintf("the backup %s has format %d, this program knows %d", filepath.Base(path), h.Format, format),
 			Hint: "install the newer recalld"}
 	}
 	m := &manifest{Backup: h.Backup, Forgotten: h.Forgotten, packs: h.Packs, blocks: make([]block, 0, min(h.Blocks, end/64))}
@@ -143,8 +146,10 @@ func load(path string) (*manifest, error) {
 }
 
 // manifests reads the manifests of a store's folder, oldest first, and returns the names of
-// the damaged ones.
+// the damaged ones. If some have a format of a newer program, they are with the others, and
+// the error says so.
 func manifests(dir string) (all []*manifest, damaged []string, err error) {
+	var newer error
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -161,6 +166,8 @@ func manifests(dir string) (all []*manifest, damaged []string, err error) {
 		switch {
 		case err == nil && m.Store != filepath.Base(dir), memory.CodeOf(err) == memory.CodeCorrupt, errors.Is(err, fsx.ErrNotRegular):
 			damaged = append(damaged, name)
+		case memory.CodeOf(err) == memory.CodeIncompatible:
+			all, newer = append(all, m), err
 		case err != nil:
 			return nil, nil, err
 		default:
@@ -168,5 +175,5 @@ func manifests(dir string) (all []*manifest, damaged []string, err error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b *manifest) int { return strings.Compare(a.Name, b.Name) })
-	return all, damaged, nil
+	return all, damaged, newer
 }

@@ -97,11 +97,11 @@ func List(dir string) ([]memory.Backup, error) {
 		}
 		in := filepath.Join(dir, e.Name())
 		found, damaged, err := manifests(in)
-		if err != nil {
+		if err != nil && memory.CodeOf(err) != memory.CodeIncompatible {
 			return nil, err
 		}
 		for _, m := range found {
-			m.Stored, m.Newer = stored(in, []*manifest{m}), m.Schema > store.Schema()
+			m.Stored, m.Newer = stored(in, []*manifest{m}), m.Newer || m.Schema > store.Schema()
 			all = append(all, m.Backup)
 		}
 		for _, name := range damaged {

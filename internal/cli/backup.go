@@ -30,11 +30,11 @@ A backup contains the texts of lessons and steps. Everything in it has a checksu
 		Example: "  recalld backup\n  recalld backup /mnt/disk/recalld\n  recalld backup list\n  recalld backup verify",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := notEmpty("path", args); err != nil {
+				return err
+			}
 			var r memory.BackupRequest
 			if len(args) > 0 {
-				if err := memory.Text("path", args[0], 1, memory.MaxPathText); err != nil {
-					return err
-				}
 				r.Path = a.absolute(args[0])
 			}
 			shown := a.newProgress("")
@@ -52,6 +52,15 @@ A backup contains the texts of lessons and steps. Everything in it has a checksu
 	}
 	c.AddCommand(backupListCommand(a), backupVerifyCommand(a))
 	return c
+}
+
+// notEmpty refuses an argument that may be left out and is empty: it is a variable that is not
+// set, and no wish for the default.
+func notEmpty(field string, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return memory.Text(field, args[0], 1, memory.MaxPathText)
 }
 
 // backupDir is a folder of backups that was named, or that of the settings.
@@ -78,6 +87,9 @@ func backupListCommand(a *App) *cobra.Command {
 		Long: "List the backups in backup.dir, or in DIR, by store and time. No daemon is started.", Example: "  recalld backup list",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := notEmpty("path", args); err != nil {
+				return err
+			}
 			dir, err := a.backupDir(strings.Join(args, ""))
 			if err != nil {
 				return err
@@ -123,6 +135,9 @@ func backupVerifyCommand(a *App) *cobra.Command {
 daemon is started. The command fails if a backup cannot be used.`, Example: "  recalld backup verify",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := notEmpty("path", args); err != nil {
+				return err
+			}
 			dir, err := a.backupDir(strings.Join(args, ""))
 			if err != nil {
 				return err

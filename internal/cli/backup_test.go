@@ -93,7 +93,15 @@ func TestBackupAndRestoreCommands(t *testing.T) {
 	if out := run(ExitNotFound, "restore", "--yes", "20000101T000000.000Z"); !strings.Contains(out, "recalld backup list "+filepath.Dir(made.Path)) {
 		t.Errorf("an unknown backup: %q, want the command that lists those", out)
 	}
+	for _, args := range [][]string{{"backup", "list", ""}, {"backup", "verify", ""}, {"restore", ""}} {
+		if out := run(ExitUsage, args...); !strings.Contains(out, "is empty") {
+			t.Errorf("recalld %q says %q, want that the argument is empty", args, out)
+		}
+	}
 	empty := t.TempDir()
+	if out := run(ExitNotFound, "restore", "--from", empty); !strings.Contains(out, "from: ") {
+		t.Errorf("restore --from an empty folder says %q, want the name of the flag", out)
+	}
 	for dir, says := range map[string]string{empty: empty + " has no backup", filepath.Join(empty, "none"): filepath.Join(empty, "none") + " does not exist"} {
 		for _, args := range [][]string{{"backup", "verify", dir}, {"restore", "--from", dir}} {
 			if out := run(ExitNotFound, args...); !strings.Contains(out, says) || !strings.Contains(out, "hint: ") {
@@ -126,18 +134,23 @@ func TestUnusableBackups(t *testing.T) {
 	lines := strings.SplitAfter(string(text), "\n")
 	body := strings.Join(lines[:len(lines)-2], "")
 	const newer = "30000101T000000.000Z"
-	body = strings.NewReplacer(`"schema":`, `"schema":9`, made.Name, newer, "1.2.3", "9.9.9").Replace(body)
-	if err := os.WriteFile(filepath.Join(made.Path, newer+".manifest"), fmt.Appendf([]byte(body), "%x\n", sha256.Sum256([]byte(body))), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out := b.ok("backup", "list", "--data", data); !strings.Contains(out, "only a newer recalld restores it: it is by 9.9.9") {
-		t.Errorf("of a backup of a newer program the list says %s", out)
-	}
-	if out := b.ok("restore", "--data", data); !strings.Contains(out, made.Name) || strings.Contains(out, newer) {
-		t.Errorf("restore takes another than the newest that it can restore: %s", out)
-	}
-	if _, errs, code := b.run("restore", newer, "--yes", "--data", data); code != ExitIncompatible {
-		t.Errorf("a backup of a newer program is restored: %d, %s", code, errs)
+	for name, as := range map[string]*strings.Replacer{
+		"schema": strings.NewReplacer(`"schema":`, `"schema":9`, made.Name, newer, "1.2.3", "9.9.9"),
+		"format": strings.NewReplacer(`"format":1`, `"format":2`, made.Name, newer, "1.2.3", "9.9.9"),
+	} {
+		body := as.Replace(body)
+		if err := os.WriteFile(filepath.Join(made.Path, newer+".manifest"), fmt.Appendf([]byte(body), "%x\n", sha256.Sum256([]byte(body))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out := b.ok("backup", "list", "--data", data); !strings.Contains(out, made.Name) || !strings.Contains(out, "only a newer recalld restores it: it is by 9.9.9") {
+			t.Errorf("of a backup of a newer %s the list says %s", name, out)
+		}
+		if out := b.ok("restore", "--data", data); !strings.Contains(out, made.Name) || strings.Contains(out, newer) {
+			t.Errorf("beside one of a newer %s restore takes another than the newest that it can restore: %s", name, out)
+		}
+		if _, errs, code := b.run("restore", newer, "--yes", "--data", data); code != ExitIncompatible {
+			t.Errorf("a backup of a newer %s is restored: %d, %s", name, code, errs)
+		}
 	}
 	if err := os.Remove(filepath.Join(made.Path, newer+".manifest")); err != nil {
 		t.Fatal(err)

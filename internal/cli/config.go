@@ -228,8 +228,9 @@ func configEditCommand(a *App) *cobra.Command {
 		Use:   "edit",
 		Short: "Edit the settings file",
 		Long: `Open the settings file in $VISUAL or $EDITOR. What you write is checked before it takes
-the place of the file; if it is not valid, it is kept beside the file, and the file stays
-as it was. A file that is not there begins with every setting in a comment.`,
+the place of the file; if it is not valid, or the file was changed meanwhile, it is kept
+beside the file, and the file stays as it is. A file that is not there begins with every
+setting in a comment.`,
 		Example: "  recalld config edit",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -293,6 +294,13 @@ func (a *App) takeDraft(ctx context.Context, file, draft string, before, edited 
 		changed = false
 	}
 	if changed {
+		// 'recalld config set' may have run while the editor was open.
+		if _, now, err := a.settingsFile(); err != nil {
+			return err
+		} else if string(now) != string(before) {
+			return &memory.Error{Code: memory.CodeConflict, Message: "the settings file was changed while you edited it, and stays as it is now",
+				Hint: "what you wrote is kept in " + draft + "; 'recalld config edit' goes on with it: add to it what is new in " + file + ", which it replaces"}
+		}
 		if err := a.writeSettingsFile(file, edited); err != nil {
 			return err
 		}

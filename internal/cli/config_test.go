@@ -127,6 +127,28 @@ func TestConfigEdit(t *testing.T) {
 	if out := b.ok("config", "edit"); !strings.Contains(out, "Nothing was changed") {
 		t.Errorf("edit without a change says %q", out)
 	}
+	writes(`log:\n  level: error\n`)
+	script, err := os.ReadFile(editor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(editor, append(script, "echo '# set meanwhile' >>\""+file+"\"\n"...), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code = b.run("config", "edit"); code != ExitConflict || !strings.Contains(errs, "was changed while you edited it") || !strings.Contains(errs, file+".draft") {
+		t.Errorf("the file changed while it was edited: exit %d, %q", code, errs)
+	}
+	if text, _ := os.ReadFile(file); string(text) != "log:\n  level: warn\n# set meanwhile\n" {
+		t.Errorf("the file became %q, want what was set meanwhile", text)
+	}
+	writes(`log:\n  level: error\n# set meanwhile\n`)
+	b.ok("config", "edit")
+	if saw, _ := os.ReadFile(editor + ".saw"); !strings.HasSuffix(string(saw), "level: error\n") {
+		t.Errorf("the next edit began with %q, want the draft", saw)
+	}
+	if text, _ := os.ReadFile(file); string(text) != "log:\n  level: error\n# set meanwhile\n" {
+		t.Errorf("the file is %q after the next edit", text)
+	}
 }
 
 // TestCommentedSettings: what a new file begins with changes nothing.

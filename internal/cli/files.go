@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -63,7 +62,7 @@ func writeFiles(w io.Writer, list *memory.FileList) {
 }
 
 // minFirstLine is the least of a first line that is shown, however long the paths
-// are, in characters.
+// are, in cells.
 const minFirstLine = 20
 
 // fileRows are the lines of the table of files, as wide as a terminal as far as
@@ -79,7 +78,7 @@ func fileRows(files []memory.FileMatch) [][]string {
 			path = render.Printable(f.Sandbox) + "/" + path
 		}
 		rows[i] = []string{path, f.Lang}
-		width = max(width, utf8.RuneCountInString(path)+utf8.RuneCountInString(f.Lang)+4)
+		width = max(width, render.Width(path)+render.Width(f.Lang)+4)
 	}
 	for i, f := range files {
 		first, _, _ := strings.Cut(strings.TrimSpace(f.Head), "\n")

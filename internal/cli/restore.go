@@ -49,6 +49,9 @@ What was forgotten since the backup stays forgotten.`,
 		Example: "  recalld restore\n  recalld restore --from /mnt/disk/recalld\n  recalld restore 20260115T120000.000Z --to ~/recalld-then",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := notEmpty("backup", args); err != nil {
+				return err
+			}
 			return a.restore(c.Context(), strings.Join(args, ""), o)
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) (names []string, _ cobra.ShellCompDirective) {
@@ -82,6 +85,9 @@ func (a *App) restore(ctx context.Context, name string, o restoreOptions) (err e
 		return err
 	}
 	b, err := backup.Find(from, o.store, name)
+	if e, ok := errors.AsType[*memory.Error](err); ok && e.Field == "path" {
+		e.Field = "from" // as the flag is called
+	}
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ function run(event, payload) {
     }
     child.on("error", end)
     child.on("close", end)
+    child.stdout.setEncoding("utf8") // else a character between two chunks is lost
     child.stdout.on("data", (text) => { out += text })
     child.stdin.on("error", () => {})
     child.stdin.end(JSON.stringify(payload))

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
 	"reflect"
@@ -101,6 +102,9 @@ func knownChange(name string) error {
 		Message: memory.Quote(name) + " is none of them", Hint: memory.NearNames(name, names)}
 }
 
+// maxAuditLine bounds a line that is read, in bytes; a longer one is not listed.
+const maxAuditLine = 1 << 20
+
 // readAudit adds the lines that a request chooses to the end of a list, and keeps the last
 // of it. A line that cannot be read was torn by a crash.
 func readAudit(ctx context.Context, name string, req *memory.AuditRequest, list *[]memory.AuditLine) error {
@@ -112,14 +116,20 @@ func readAudit(ctx context.Context, name string, req *memory.AuditRequest, list 
 		return err
 	}
 	defer f.Close() // only read
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
+	lines := bufio.NewReaderSize(f, maxAuditLine)
+	for more := true; more; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		text, err := lines.ReadSlice('\n')
+		switch more = !errors.Is(err, io.EOF); {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue // too long; what is left of it cannot be read either
+		case err != nil && more:
+			return err
+		}
 		var l memory.AuditLine
-		if json.Unmarshal(lines.Bytes(), &l) != nil || l.Operation == "" ||
+		if json.Unmarshal(text, &l) != nil || l.Operation == "" ||
 			req.Client != "" && !l.IsOf(req.Client) || req.Operation != "" && l.Operation != req.Operation ||
 			l.At.Before(req.Since) || req.Failed && l.Error == "" {
 			continue
@@ -130,8 +140,5 @@ func readAudit(ctx context.Context, name string, req *memory.AuditRequest, list 
 		}
 	}
 	*list = (*list)[max(0, len(*list)-req.Limit):]
-	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
-		return err
-	}
 	return nil
 }

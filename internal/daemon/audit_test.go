@@ -16,7 +16,7 @@ import (
 )
 
 // TestAudit: each change is noted with who asked for it, without texts; questions are not;
-// a torn line and other files do no harm.
+// a torn or long line and other files do no harm.
 func TestAudit(t *testing.T) {
 	cfg, dir := newConfig(t), t.TempDir()
 	s := serve(t, cfg)
@@ -82,7 +82,7 @@ func TestAudit(t *testing.T) {
 	path := logging.AuditPath(cfg.Paths().Log)
 	text, err := os.ReadFile(path)
 	must(t, err)
-	must(t, os.WriteFile(path+".1", append([]byte("{torn\n\x00\n"), text...), 0o600))
+	must(t, os.WriteFile(path+".1", append([]byte("{torn\n\x00\n{\"long\":\""+strings.Repeat("x", 3<<20)+"\"}\n"), text...), 0o600))
 	if got := audit(memory.AuditRequest{}); len(got) != 8 {
 		t.Errorf("with the part before it lists %d changes", len(got))
 	}

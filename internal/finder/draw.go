@@ -90,20 +90,19 @@ const prompt = "› "
 // head draws the query with the filters, and below it what became of the question.
 func (p painter) head(m *model, width int) {
 	filters := kinds[m.kind].name + " · " + m.projects[m.project].label
-	side := min(utf8.RuneCountInString(filters), width/2)
+	side := min(render.Width(filters), width/2)
 	put(p.screen, width-side-1, 0, width, filters, p.kind)
 	at := put(p.screen, 0, 0, width, prompt, p.mark)
 	room := width - side - 3 - at
 	// A long query is shown around its cursor.
-	from := max(0, m.cursor-room+1)
-	shown := m.query[from:]
-	if len(shown) > room {
-		shown = shown[:room]
+	from := m.cursor
+	for from > 0 && render.Width(string(m.query[from-1:m.cursor])) < room {
+		from--
 	}
 	if len(m.query) == 0 {
 		put(p.screen, at, 0, at+room, "type to search", p.dim)
 	}
-	put(p.screen, at, 0, at+room, string(shown), p.bold)
+	put(p.screen, at, 0, at+room, render.Within(string(m.query[from:]), room), p.bold)
 	before := put(p.screen, at, 0, at+room, string(m.query[from:m.cursor]), p.bold)
 	p.screen.ShowCursor(before, 0)
 
@@ -244,25 +243,20 @@ func layout(lines []string, width int, code bool, first int) []laid {
 	return out
 }
 
-// fold breaks a line after words so that each part has at most so many characters.
+// fold breaks a line after words so that each part takes at most so many cells.
 func fold(line string, width int) []string {
 	var parts []string
-	runes := []rune(line)
-	for len(runes) > width {
-		at := width
-		for at > width/2 && runes[at] != ' ' {
-			at--
+	for {
+		part := render.Within(line, width)
+		if part == line {
+			return append(parts, line)
 		}
-		if runes[at] != ' ' {
-			at = width
+		if blank := strings.LastIndexByte(part, ' '); line[len(part)] != ' ' && blank > len(part)/2 {
+			part = part[:blank]
 		}
-		parts = append(parts, string(runes[:at]))
-		runes = runes[at:]
-		if runes[0] == ' ' {
-			runes = runes[1:]
-		}
+		parts = append(parts, part)
+		line = strings.TrimPrefix(line[len(part):], " ")
 	}
-	return append(parts, string(runes))
 }
 
 // wrap draws a text on several lines.
@@ -379,6 +373,10 @@ func put(screen tcell.Screen, x, y, right int, text string, style tcell.Style) i
 		}
 		if len(rest) == len(text) {
 			return x // nothing that can be drawn
+		}
+		if x+width > right { // half of a wide character would stand beyond
+			screen.Put(x, y, "…", style)
+			return right
 		}
 		x, text = x+width, rest
 	}

@@ -360,10 +360,34 @@ func TestProblemsAreTold(t *testing.T) {
 }
 
 func TestFold(t *testing.T) {
-	for in, want := range map[string]string{"one two three": "one two|three", "": "", "abcdefghijkl": "abcdefghi|jkl", "ééééé ééééé": "ééééé|ééééé"} {
+	for in, want := range map[string]string{"one two three": "one two|three", "": "", "abcdefghijkl": "abcdefghi|jkl", "ééééé ééééé": "ééééé|ééééé",
+		"日本語の長い文です": "日本語の|長い文で|す", "日本 語文 です": "日本 語文|です", "💻💻💻 💻💻💻": "💻💻💻|💻💻💻"} {
 		if got := strings.Join(fold(in, 9), "|"); got != want {
 			t.Errorf("fold(%q) = %q, want %q", in, got, want)
 		}
+	}
+}
+
+// TestWideCharacters: no text of wide characters stands beyond its area.
+func TestWideCharacters(t *testing.T) {
+	screen := tcell.NewSimulationScreen("UTF-8")
+	if err := screen.Init(); err != nil {
+		t.Fatal(err)
+	}
+	screen.SetSize(40, 10)
+	query := []rune(strings.Repeat("検索", 20) + "終")
+	draw(screen, &model{query: query, cursor: len(query), projects: []project{{label: "all"}}})
+	screen.Show()
+	if line, _, _ := strings.Cut(contents(screen), "\n"); !strings.Contains(line, "終") || !strings.HasSuffix(line, " all · all") {
+		t.Errorf("the head is %q, want the end of the query, where the cursor is, and the filters", line)
+	}
+	screen.Clear()
+	if end := put(screen, 0, 0, 5, "日本語", tcell.StyleDefault); end != 5 {
+		t.Errorf("a text that does not fit ends in column %d, want 5", end)
+	}
+	screen.Show()
+	if line, _, _ := strings.Cut(contents(screen), "\n"); !strings.HasSuffix(line, "…") {
+		t.Errorf("the text is %q, want an ellipsis", line)
 	}
 }
 

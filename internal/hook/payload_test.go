@@ -100,6 +100,10 @@ func TestParseOthers(t *testing.T) {
 		"a start after a compaction": {"SessionStart", `,"source":"compact"`, Request{Start: &memory.StartSessionRequest{SessionID: session, Resume: true, Caller: caller}, Brief: &memory.BriefRequest{Compacted: true, MaxTokens: 400, Caller: caller}}},
 		"a start":                    {"SessionStart", `,"source":"startup"`, Request{Start: &memory.StartSessionRequest{SessionID: session, Resume: true, Caller: caller}, Brief: &memory.BriefRequest{Caller: caller}}},
 		"an end":                     {"SessionEnd", `,"reason":"exit"`, Request{End: &memory.EndSessionRequest{SessionID: session, Caller: caller}}},
+		"a prompt that begins with a path": {"UserPromptSubmit", `,"prompt":"/home/me/x.go fails"`, Request{
+			Start:  &memory.StartSessionRequest{SessionID: session, Goal: "/home/me/x.go fails", Resume: true, Caller: caller},
+			Recall: &memory.RecallRequest{Query: "/home/me/x.go fails", Kinds: []memory.Kind{memory.Lesson}, Limit: promptLessons, MaxTokens: promptTokens, Caller: caller},
+		}},
 		"a prompt": {"UserPromptSubmit", `,"prompt":" why does npm fail?\nIt did not yesterday. "`, Request{
 			Start:  &memory.StartSessionRequest{SessionID: session, Goal: "why does npm fail?", Resume: true, Caller: caller},
 			Recall: &memory.RecallRequest{Query: "why does npm fail?\nIt did not yesterday.", Kinds: []memory.Kind{memory.Lesson}, Limit: 3, MaxTokens: 400, Caller: caller},
@@ -141,6 +145,7 @@ func TestParseRefuses(t *testing.T) {
 		"our own tool":      {"claude-code", "PostToolUse", say(`,"tool_name":"mcp__recalld__recall"`), ErrNothing.Error()},
 		"an empty prompt":   {"claude-code", "UserPromptSubmit", say(`,"prompt":"  "`), ErrNothing.Error()},
 		"a slash command":   {"claude-code", "UserPromptSubmit", say(`,"prompt":"/clear"`), ErrNothing.Error()},
+		"with a path":       {"claude-code", "UserPromptSubmit", say(`,"prompt":"/add-dir /src/lib"`), ErrNothing.Error()},
 	} {
 		got, err := Parse(test.client, test.event, test.payload, Environment{})
 		if err == nil || !strings.Contains(err.Error(), test.want) || got != (Request{}) {

@@ -33,7 +33,7 @@ const (
 	retryDelay = 50 * time.Millisecond
 	// restAfter is how long after the client's last message the bridge gives its memory back.
 	restAfter = time.Second
-	// farewell is how long ending the session may take at the end of input.
+	// farewell is how long ending a session may take.
 	farewell = time.Second
 )
 

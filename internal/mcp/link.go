@@ -166,7 +166,7 @@ func (l *link) open(ctx context.Context, out outgoing) error {
 		return err
 	}
 	defer l.unlock()
-	l.drop()
+	l.leave(ctx)
 	l.agent.Store(nil) // the client begins anew
 	l.found = new(latestFound)
 	s, answer, err := l.handshake(ctx, out)
@@ -448,11 +448,8 @@ func (l *link) drop() {
 	}
 }
 
-// close ends the session with the daemon, if one is there to hear it, and
-// waits for the streams.
-func (l *link) close(ctx context.Context) {
-	l.turn <- struct{}{}
-	defer l.unlock()
+// leave ends the session with the daemon, if one is there to hear it; the caller holds turn.
+func (l *link) leave(ctx context.Context) {
 	if s := l.current; s != nil && s.id != "" {
 		// ctx may have ended, which is no reason not to say goodbye.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
@@ -465,6 +462,13 @@ func (l *link) close(ctx context.Context) {
 		}
 	}
 	l.drop()
+}
+
+// close ends the session, and waits for the streams.
+func (l *link) close(ctx context.Context) {
+	l.turn <- struct{}{}
+	defer l.unlock()
+	l.leave(ctx)
 	l.streams.Wait()
 }
 

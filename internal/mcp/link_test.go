@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -162,6 +164,42 @@ func TestLateAnswerDoesNotLoseTheSession(t *testing.T) {
 		if got := current(); got != step.want {
 			t.Errorf("after %s the session is %q, want %q", step.message, got, step.want)
 		}
+	}
+}
+
+// TestInitializeTwice: a client that begins anew has no use for its former session, and the
+// daemon may drop it.
+func TestInitializeTwice(t *testing.T) {
+	var ended []string
+	opened := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method {
+		case http.MethodGet:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case http.MethodDelete:
+			ended = append(ended, r.Header.Get(mcpgo.HeaderSessionID))
+		default:
+			opened++
+			w.Header().Set(mcpgo.HeaderSessionID, fmt.Sprintf("s%d", opened))
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18"}}`)
+		}
+	}))
+	defer srv.Close()
+	l := newLink(BridgeOptions{
+		Connect: func(context.Context) (*http.Client, error) {
+			return &http.Client{Transport: redirect{srv.Listener.Addr().String()}}, nil
+		},
+		Logger: slog.New(slog.DiscardHandler),
+	}, func([]byte) {})
+	initialize := outgoing{env: envelope{ID: []byte("0"), Method: "initialize"}, text: []byte(initializeLine), reply: func([]byte) {}}
+	for range 2 {
+		if err := l.deliver(t.Context(), initialize); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.close(t.Context())
+	if want := []string{"s1", "s2"}; !slices.Equal(ended, want) {
+		t.Errorf("the sessions %q were ended, want %q", ended, want)
 	}
 }
 

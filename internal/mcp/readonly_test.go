@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -42,5 +43,15 @@ func TestReadOnly(t *testing.T) {
 	}
 	if reading < 5 || reading > 25 {
 		t.Errorf("%d tools only read: the test proves nothing", reading)
+	}
+}
+
+// TestReadOnlyValues: a value that is not known refuses changes, because its sender wants
+// them refused.
+func TestReadOnlyValues(t *testing.T) {
+	for value, want := range map[string]bool{"true": true, "True": true, "TRUE": true, "1": true, "yes": true, "": false, "false": false, "False": false, "0": false} {
+		if got := onlyReads(http.Header{HeaderReadOnly: {value}}); got != want {
+			t.Errorf("%s: %q only reads: %v, want %v", HeaderReadOnly, value, got, want)
+		}
 	}
 }

@@ -60,8 +60,9 @@ const (
 	// start, with commas between, in the place of Options.Toolsets. Any client may
 	// send it, with every request.
 	HeaderToolsets = "Recalld-Toolsets"
-	// HeaderReadOnly with the value "true" refuses the calls that change something, and
-	// leaves their tools off the list. Any client may send it, with every request.
+	// HeaderReadOnly refuses the calls that change something, and leaves their tools off
+	// the list, unless its value is "false" or "0". Any client may send it, with every
+	// request.
 	HeaderReadOnly = "Recalld-Read-Only"
 	// HeaderFound holds what a connection has found by search_tools, and goes back
 	// and forth as HeaderAgent does.
@@ -85,8 +86,8 @@ type Options struct {
 	// SessionTTL is how long an idle session is kept; default 24 h. A client
 	// that comes back later initialises again.
 	SessionTTL time.Duration
-	// MaxSessions bounds the sessions that are open; default 1024. Over it, the one that was
-	// idle longest ends.
+	// MaxSessions bounds the sessions that are open; default 1024. Over it, one ends of the
+	// client that has most, the one that was idle longest.
 	MaxSessions int
 	// KnowledgePrefix is what the names of the knowledge tools begin with: up
 	// to 40 letters, digits, _ and -, or nothing. Nil is DefaultKnowledgePrefix.
@@ -165,8 +166,8 @@ type Server struct {
 	agents map[string]agent
 	// found holds what each session has found, by its id; see listing.go.
 	found map[string]found
-	// sessions says when each session that is open was last used, by id; see sessions_limit.go.
-	sessions map[string]time.Time
+	// sessions are those that are open, by id; see sessions_limit.go.
+	sessions map[string]openSession
 }
 
 var _ http.Handler = (*Server)(nil)
@@ -184,13 +185,11 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{svc: svc, opts: opts, log: opts.Logger, ctx: ctx, cancel: cancel,
 		tools: tools, handlers: map[string]server.ToolHandlerFunc{}, first: first, ops: map[string]*service.Spec{},
-		roots: map[string]*roots{}, agents: map[string]agent{}, found: map[string]found{}, sessions: map[string]time.Time{}}
+		roots: map[string]*roots{}, agents: map[string]agent{}, found: map[string]found{}, sessions: map[string]openSession{}}
 
 	hooks := &server.Hooks{}
-	hooks.AddOnRegisterSession(func(_ context.Context, session server.ClientSession) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.sessions[session.SessionID()] = time.Now()
+	hooks.AddOnRegisterSession(func(ctx context.Context, session server.ClientSession) {
+		s.opened(ctx, session.SessionID())
 	})
 	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
 		s.forget(session.SessionID())

@@ -17,6 +17,7 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 )
@@ -28,7 +29,10 @@ func serve(t *testing.T, svc service.Service, opts Options) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(s)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		client := &access.Client{Key: r.Header.Get("Test-Client")}
+		s.ServeHTTP(w, r.WithContext(access.With(r.Context(), client)))
+	}))
 	t.Cleanup(func() {
 		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Errorf("close: %v", err)

@@ -7,17 +7,33 @@ import (
 	"testing"
 )
 
-// TestSessionLimit: over the limit the session that was idle longest ends.
+// TestSessionLimit: over the limit a session ends of the client that has most, and of those
+// the one that was idle longest.
 func TestSessionLimit(t *testing.T) {
+	for name, tt := range map[string]struct {
+		clients string // that open a session each; the first is used again before the last is opened
+		want    string // the clients whose sessions are left, one for each session
+	}{
+		"one client":                       {"aaa", "a.a"},
+		"each has one":                     {"abc", "a.c"},
+		"one client opens many":            {"abbbb", "a...b"},
+		"the client that has few opens it": {"bba", "b.a"},
+	} {
+		t.Run(name, func(t *testing.T) { testSessionLimit(t, tt.clients, tt.want) })
+	}
+}
+
+func testSessionLimit(t *testing.T, clients, want string) {
 	url := serve(t, fullContexts(), Options{MaxSessions: 2})
-	post := func(method, session, body string) (int, http.Header, string) {
+	post := func(client, session, body string) (int, http.Header, string) {
 		t.Helper()
-		request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("Accept", "application/json, text/event-stream")
+		request.Header.Set("Test-Client", client)
 		if session != "" {
 			request.Header.Set("Mcp-Session-Id", session)
 		}
@@ -33,26 +49,30 @@ func TestSessionLimit(t *testing.T) {
 		return answer.StatusCode, answer.Header, string(text)
 	}
 	const initialize = `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
-	open := func() string {
-		t.Helper()
-		status, header, text := post(http.MethodPost, "", initialize)
+	ping := func(session string) int {
+		status, _, _ := post("", session, `{"jsonrpc":"2.0","id":8,"method":"ping"}`)
+		return status
+	}
+	var sessions []string
+	for i, client := range clients {
+		if i == len(clients)-1 {
+			if status := ping(sessions[0]); status != http.StatusOK {
+				t.Fatalf("the first session is answered with %d", status)
+			}
+		}
+		status, header, text := post(string(client), "", initialize)
 		if status != http.StatusOK {
 			t.Fatalf("initialize is answered with %d: %s", status, text)
 		}
-		return header.Get("Mcp-Session-Id")
+		sessions = append(sessions, header.Get("Mcp-Session-Id"))
 	}
-	ping := func(session string) int {
-		status, _, _ := post(http.MethodPost, session, `{"jsonrpc":"2.0","id":8,"method":"ping"}`)
-		return status
-	}
-	first, second := open(), open()
-	if status := ping(first); status != http.StatusOK {
-		t.Fatalf("the first session is answered with %d", status)
-	}
-	third := open()
-	for session, want := range map[string]int{first: http.StatusOK, second: http.StatusNotFound, third: http.StatusOK} {
-		if status := ping(session); status != want {
-			t.Errorf("a session is answered with %d, want %d", status, want)
+	got := []byte(clients)
+	for i, session := range sessions {
+		if ping(session) != http.StatusOK {
+			got[i] = '.'
 		}
+	}
+	if string(got) != want {
+		t.Errorf("the sessions of %s: %s are left, want %s", clients, got, want)
 	}
 }

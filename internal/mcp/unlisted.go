@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -38,8 +39,13 @@ func (s *Server) permitted(ctx context.Context, tool string) bool {
 	return op == nil || access.Permits(ctx, op) == nil
 }
 
-// onlyReads says that the client of a call may change nothing.
-func onlyReads(header http.Header) bool { return header.Get(HeaderReadOnly) == "true" }
+// onlyReads says that the client of a call may change nothing. A value that is not known
+// counts as true: its sender wants something refused.
+func onlyReads(header http.Header) bool {
+	value := header.Get(HeaderReadOnly)
+	only, err := strconv.ParseBool(value)
+	return only || err != nil && value != ""
+}
 
 // unlisted says how to reach the tools that a text names and its reader does not see;
 // empty if there is none, or the text says it.

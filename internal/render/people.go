@@ -41,7 +41,7 @@ func ForPeople(a *memory.RecallResponse, width int) string {
 		}
 		b.WriteString("**Perhaps** (`recalld show ID` shows one in full)\n\n")
 		for _, i := range lines {
-			b.WriteString(Characters(Printable(fmt.Sprintf("- %s (relevance %.2f)", i.Text, i.Relevance)), max(width, 2*MinLast)) + "\n")
+			b.WriteString(within(Printable(fmt.Sprintf("- %s (relevance %.2f)", i.Text, i.Relevance)), max(width, 2*MinLast)) + "\n")
 		}
 	}
 	for _, remark := range remarks(a) {

@@ -1,20 +1,52 @@
 package render
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
 )
 
-// TerminalWidth is how wide a line for people should be at most, in characters: as
-// wide as terminals have always been.
+// TerminalWidth is how wide a line for people should be at most, in cells: as wide as
+// terminals have always been.
 const TerminalWidth = 80
+
+// Width is how many cells of a terminal a text takes: two for a Chinese character or an
+// emoji, none for an accent of its own.
+func Width(text string) int {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return uniseg.StringWidth(text)
+		}
+	}
+	return len(text)
+}
+
+// Within is the longest beginning of a text that takes at most n cells, but at least its
+// first character.
+func Within(text string, n int) string {
+	end := 0
+	for g := uniseg.NewGraphemes(text); g.Next(); {
+		if n -= g.Width(); n < 0 && end > 0 {
+			break
+		}
+		_, end = g.Positions()
+	}
+	return text[:end]
+}
+
+// within cuts a line to at most n cells, the last one an Ellipsis.
+func within(line string, n int) string {
+	if Width(line) <= n {
+		return line
+	}
+	return Within(line, n-1) + Ellipsis
+}
 
 // Table writes rows in columns; the first row is the heading. If w says by a method
 // Columns how wide a table may be, the last column goes on in the lines below where it is
@@ -39,20 +71,19 @@ func List(w io.Writer, rows [][]string) {
 // table writes columns, and cuts lines that are longer than most, 0 for none. A line end or
 // tab in a cell makes no row or column: a message may have the name of any file.
 func table(w io.Writer, rows [][]string, most int) {
-	var text bytes.Buffer
-	aligned := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	widths := columnWidths(rows)
 	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = Printable(cell)
+		var b strings.Builder
+		for column, cell := range row {
+			cell = Printable(cell)
+			b.WriteString(cell)
+			if column < len(row)-1 {
+				b.WriteString(strings.Repeat(" ", widths[column]-Width(cell)+2))
+			}
 		}
-		fmt.Fprintln(aligned, strings.Join(cells, "\t"))
-	}
-	_ = aligned.Flush() // a buffer takes everything
-	for line := range strings.Lines(text.String()) {
-		line = strings.TrimRight(line, " \n")
+		line := strings.TrimRight(b.String(), " ")
 		if most > 0 {
-			line = Characters(line, most)
+			line = within(line, most)
 		}
 		fmt.Fprintln(w, line)
 	}
@@ -66,7 +97,7 @@ func columns(w io.Writer) int {
 	return 0
 }
 
-// MinLast is the least width of the last column of a FitTable, in characters.
+// MinLast is the least width of the last column of a FitTable, in cells.
 const MinLast = 20
 
 // FitTable writes a table as wide as a terminal, as far as its other columns allow:
@@ -97,7 +128,7 @@ func foldLast(rows [][]string, most int) [][]string {
 	var folded [][]string
 	for _, row := range rows {
 		last := len(row) - 1
-		if len(row) < len(rows[0]) || utf8.RuneCountInString(row[last]) <= room {
+		if len(row) < len(rows[0]) || Width(row[last]) <= room {
 			folded = append(folded, row)
 			continue
 		}
@@ -113,43 +144,67 @@ func foldLast(rows [][]string, most int) [][]string {
 	return folded
 }
 
+// columnWidths are the widths of the columns. What ends a row is not followed by a column,
+// and may be longer.
+func columnWidths(rows [][]string) []int {
+	var widths []int
+	for _, row := range rows {
+		for len(widths) < len(row) {
+			widths = append(widths, 0)
+		}
+		for column := range len(row) - 1 {
+			widths[column] = max(widths[column], Width(Printable(row[column])))
+		}
+	}
+	return widths
+}
+
 // lastRoom is the room that the other columns leave to the last one.
 func lastRoom(rows [][]string, most int) int {
 	if len(rows) == 0 {
 		return most
 	}
-	for column := range len(rows[0]) - 1 {
-		width := 0
-		for _, row := range rows {
-			if column < len(row) {
-				width = max(width, utf8.RuneCountInString(row[column]))
-			}
-		}
+	for _, width := range columnWidths(rows)[:len(rows[0])-1] {
 		most -= width + 2
 	}
 	return max(most, MinLast)
 }
 
-// Fold breaks a text after words into lines of at most so many characters; a longer word
-// has a line of its own.
+// Fold breaks a text after words into lines of at most so many cells; a longer word has a
+// line of its own, or several if it has wide characters.
 func Fold(text string, most int) string {
 	var b strings.Builder
 	line := 0
 	for word := range strings.FieldsSeq(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case line == 0:
-		case line+1+n <= most:
-			b.WriteByte(' ')
-			line++
-		default:
-			b.WriteByte('\n')
-			line = 0
+		for _, part := range pieces(word, most) {
+			n := Width(part)
+			switch {
+			case line == 0:
+			case line+1+n <= most:
+				b.WriteByte(' ')
+				line++
+			default:
+				b.WriteByte('\n')
+				line = 0
+			}
+			b.WriteString(part)
+			line += n
 		}
-		b.WriteString(word)
-		line += n
 	}
 	return b.String() + "\n"
+}
+
+// pieces cuts a word with wide characters: Chinese and Japanese write no blanks, so a word
+// may be the whole text.
+func pieces(word string, most int) []string {
+	var cut []string
+	if Width(word) > utf8.RuneCountInString(word) {
+		for Width(word) > most {
+			piece := Within(word, most)
+			cut, word = append(cut, piece), word[len(piece):]
+		}
+	}
+	return append(cut, word)
 }
 
 // Bytes writes a size with one decimal, in powers of 1,000.
@@ -194,8 +249,8 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
-// ShortLine puts a text on one line of at most n characters.
-func ShortLine(text string, n int) string { return Characters(OneLine(text), n) }
+// ShortLine puts a text on one line of at most n cells.
+func ShortLine(text string, n int) string { return within(OneLine(text), n) }
 
 // Printable turns an untrusted name or text into one line that a terminal shows but does
 // not interpret. The writers of every command make other characters visible, but a line
@@ -209,7 +264,7 @@ func Printable(text string) string {
 	}, Visible(text))
 }
 
-// ForeignLine turns an untrusted text into one line of at most max characters.
+// ForeignLine turns an untrusted text into one line of at most max cells.
 func ForeignLine(text string, max int) string { return ShortLine(Printable(text), max) }
 
 // WriteLines writes an untrusted text line by line, each after an indent.

@@ -262,19 +262,21 @@ func btoi(b bool) int {
 func (s *Store) PutVectors(ctx context.Context, collection string, vectors []memory.DocVector) (int, error) {
 	kept := 0
 	for part := range slices.Chunk(vectors, 256) {
+		n := 0
 		_, err := s.Update(ctx, func(tx *Tx) error {
 			for _, v := range part {
 				held, err := tx.PutVector(collection, v.Doc, v.Vector)
 				if err != nil {
 					return err
 				}
-				kept += btoi(held)
+				n += btoi(held)
 			}
 			return nil
 		})
 		if err != nil {
 			return kept, fmt.Errorf("put vectors: %w", err)
 		}
+		kept += n
 	}
 	return kept, nil
 }

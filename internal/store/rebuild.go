@@ -118,10 +118,14 @@ func mend(db *badger.DB, analyze func(string) []byte, x *examination) error {
 	batch := db.NewWriteBatch()
 	defer batch.Cancel()
 	for _, w := range m.writes {
-		if w.value == nil {
+		entry := badger.NewEntry(w.key, w.value)
+		switch {
+		case w.value == nil:
 			err = batch.Delete(w.key)
-		} else {
-			err = batch.Set(w.key, w.value)
+		case w.ttl > 0:
+			err = batch.SetEntry(entry.WithTTL(w.ttl))
+		default:
+			err = batch.SetEntry(entry)
 		}
 		if err != nil {
 			return err
@@ -253,7 +257,7 @@ func (m *mender) dangling(sessions map[memory.SessionKey]bool, files, unread map
 			m.del(k)
 		}
 	}
-	turns := map[string][]byte{} // by receipt
+	turns := map[string]write{} // by receipt
 	for k := range m.keys(prefixReceipt) {
 		if unread[string(k)] {
 			continue
@@ -267,19 +271,28 @@ func (m *mender) dangling(sessions map[memory.SessionKey]bool, files, unread map
 			continue
 		}
 		if t, err := turnOf(&r); err == nil {
-			turns[r.ID] = t.key()
+			turns[r.ID] = write{key: t.key(), value: seal(t.key(), nil), ttl: m.left(k)}
 		}
 	}
 	for k := range m.keys(prefixTurn) {
-		if t, ok := parseTurn(k); ok && string(turns[t.receipt]) == string(k) {
+		if t, ok := parseTurn(k); ok && bytes.Equal(turns[t.receipt].key, k) {
 			delete(turns, t.receipt)
 		} else {
 			m.del(k)
 		}
 	}
-	for _, k := range turns {
-		m.put(k, nil)
+	for _, w := range turns {
+		m.writes = append(m.writes, w)
 	}
+}
+
+// left is how long a value is kept from now on; 0 means forever.
+func (m *mender) left(key []byte) time.Duration {
+	item, err := m.txn.Get(key)
+	if err != nil || item.ExpiresAt() == 0 {
+		return 0
+	}
+	return max(time.Until(time.Unix(int64(item.ExpiresAt()), 0)), time.Second)
 }
 
 // meta sets the schema version, if it is missing, the identity and the sequence number.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dgraph-io/badger/v4"
+
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -263,6 +265,47 @@ func TestTurnExpiresBehindItsReceipt(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestMendedTurnExpires: a turn that a repair restores is kept as long as its receipt, also
+// forever.
+func TestMendedTurnExpires(t *testing.T) {
+	s := open(t, Options{KeepReceipts: time.Hour})
+	expiring, kept := receipt(1, inTurn("not stored", 1)), receipt(2, inTurn("x-1", 1))
+	commit(t, s, memory.Batch{Sessions: []memory.Session{session("x-1")}, Receipts: []memory.Receipt{expiring, kept}})
+	expiry := func(k []byte) (at uint64) {
+		t.Helper()
+		if err := s.db.View(func(txn *badger.Txn) error {
+			item, err := txn.Get(k)
+			if err == nil {
+				at = item.ExpiresAt()
+			}
+			return err
+		}); err != nil {
+			t.Fatalf("%q: %v", k, err)
+		}
+		return at
+	}
+	turns := map[string][]byte{}
+	for _, r := range []memory.Receipt{expiring, kept} {
+		at, err := turnOf(&r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		turns[r.ID] = at.key()
+		if err := deleteRaw(s, at.key()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := mend(s.db.DB, nil, &examination{}); err != nil {
+		t.Fatal(err)
+	}
+	for id, k := range turns {
+		turn, of := expiry(k), expiry(key(prefixReceipt, id))
+		if turn < of || turn > of+5 || (of == 0) != (id == kept.ID) {
+			t.Errorf("the turn of %s expires at %d, its receipt at %d", id, turn, of)
+		}
 	}
 }
 

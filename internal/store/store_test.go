@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -145,6 +146,18 @@ func TestVectorOfForgottenDocumentIsDropped(t *testing.T) {
 	kept, err := s.PutVectors(t.Context(), testSpace, []memory.DocVector{{Doc: d.ID, Vector: []float32{1, 0, 0, 0}}})
 	if err != nil || kept != 0 {
 		t.Errorf("PutVectors of a forgotten document kept %d, %v; want 0", kept, err)
+	}
+}
+
+// TestPutVectorsCountsWhatIsStored: a vector of an update that failed is not counted.
+func TestPutVectorsCountsWhatIsStored(t *testing.T) {
+	s := open(t, Options{})
+	r, d := lesson("l-a", "kept")
+	put(t, s, r, d)
+	good, bad := memory.DocVector{Doc: d.ID, Vector: []float32{1, 0, 0, 0}}, memory.DocVector{Doc: d.ID}
+	vectors := slices.Repeat([]memory.DocVector{good}, 257)
+	if kept, err := s.PutVectors(t.Context(), testSpace, append(vectors, bad)); err == nil || kept != 256 {
+		t.Errorf("PutVectors with an empty one kept %d, %v; want 256 and an error", kept, err)
 	}
 }
 
