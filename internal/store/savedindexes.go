@@ -105,7 +105,7 @@ func (s *Store) SaveIndexes(ctx context.Context, write func(io.Writer) error) er
 		return memory.Errorf(memory.CodeReadOnly, "save indexes: the store is not written at the moment")
 	}
 	if s.mustRead.Load() {
-		return memory.Errorf(memory.CodeReadOnly, "save indexes: the next start must read everything, because of what the log says")
+		return memory.Errorf(memory.CodeReadOnly, "save indexes: a stored value could not be read or removed, as the log says, so the next start must read all of them")
 	}
 	if err := roomFor(s.opts.Dir, s.DiskSize()+reserveSize); err != nil {
 		return fmt.Errorf("save indexes: %w", err)
