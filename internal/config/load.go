@@ -105,7 +105,7 @@ func (c *Config) resolve(getenv func(string) string) error {
 		}
 		c.Data = dirs.data
 	}
-	data, err := canonical(c.Data)
+	data, err := fsx.Canonical(c.Data)
 	if err != nil {
 		return fmt.Errorf("resolve data folder: %w", err)
 	}

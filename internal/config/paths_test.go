@@ -133,29 +133,6 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// Two spellings of one folder must not become two daemons.
-func TestCanonical(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(dir, link); err != nil {
-		t.Skipf("no symbolic links: %v", err)
-	}
-	for _, spelling := range []string{
-		filepath.Join(dir, "a", "b"), filepath.Join(link, "a", "b"), dir + "/a/../a/./b",
-	} {
-		got, err := canonical(spelling)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := filepath.Join(dir, "a", "b"); got != want {
-			t.Errorf("%s is %s, want %s", spelling, got, want)
-		}
-	}
-}
-
 func TestSize(t *testing.T) {
 	for text, want := range map[string]Size{
 		"0": 0, "12": 12, "12B": 12, "500KB": 500_000, "500 kb": 500_000, "2KiB": 2048, "3 MiB": 3 << 20, "1GB": 1e9,

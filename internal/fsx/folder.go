@@ -50,7 +50,7 @@ func OpenFolder(root, dir string, create bool) (at *os.Root, path string, err er
 		return top, path, nil
 	}
 	defer top.Close() // only its handle
-	if inGit(base, path) {
+	if InGit(base, path) {
 		return nil, "", memory.Errorf(memory.CodeForbidden, "%s leads into git's own folder", path)
 	}
 	if create {
@@ -64,14 +64,14 @@ func OpenFolder(root, dir string, create bool) (at *os.Root, path string, err er
 	return at, path, nil
 }
 
-// inGit reports whether a folder, with its links resolved, lies in a .git folder of
-// base. Only the part of the path that exists counts. A file written there could be a
-// reference or a hook.
-func inGit(base, folder string) bool {
-	real, err := filepath.EvalSymlinks(folder)
-	for errors.Is(err, fs.ErrNotExist) && len(folder) > len(base) {
-		folder = filepath.Dir(folder)
-		real, err = filepath.EvalSymlinks(folder)
+// InGit reports whether a file or folder, with its links resolved, lies in a .git folder of
+// base. Only the part of the path that exists counts. What is written there could be a
+// reference or a hook, what is read there a password.
+func InGit(base, path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	for errors.Is(err, fs.ErrNotExist) && len(path) > len(base) {
+		path = filepath.Dir(path)
+		real, err = filepath.EvalSymlinks(path)
 	}
 	if err != nil {
 		return false // opening it returns the reason

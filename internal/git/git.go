@@ -79,6 +79,8 @@ var (
 	// ErrNotAsked is returned when git listed nothing: it is not installed, it
 	// refuses the repository, or it reached its time limit before the first name.
 	ErrNotAsked = errors.New("git was not asked")
+	// ErrSlow is returned when git reached its time limit.
+	ErrSlow = errors.New("it took too long")
 	// errTooMuch is returned when git writes more than the bounds allow.
 	errTooMuch = errors.New("git wrote too much")
 )
@@ -149,7 +151,7 @@ func read(ctx context.Context, program, root string, call Call, only []string, t
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case limited.Err() != nil:
-		err = fmt.Errorf("it took more than %s", call.limit)
+		err = fmt.Errorf("%w: more than %s", ErrSlow, call.limit)
 	}
 	if err != nil {
 		return false, fmt.Errorf("%w: %w: %s", errEnded, err, bytes.TrimSpace(said.Bytes()))

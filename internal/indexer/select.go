@@ -259,20 +259,21 @@ func pathPattern(pattern string) *index.Pattern {
 // fixedPart returns the beginning that all matching paths have.
 func fixedPart(pattern string) string {
 	pattern = strings.TrimPrefix(pattern, "./")
-	if i := strings.IndexAny(pattern, "*?["); i >= 0 {
+	if i := strings.IndexAny(pattern, `*?[\`); i >= 0 {
 		return pattern[:i]
 	}
 	return strings.TrimSuffix(pattern, "/")
 }
 
 // pathMatches reports whether a path is the pattern, is below it, or matches it as a
-// glob, in which ** matches any folders.
+// glob, in which ** matches any folders. Each part of a glob also matches the name that it
+// spells: web frameworks have folders like [id].
 func pathMatches(pattern, p string) bool {
 	pattern = strings.TrimSuffix(strings.TrimPrefix(pattern, "./"), "/")
-	if !strings.ContainsAny(pattern, "*?[") {
-		return p == pattern || strings.HasPrefix(p, pattern+"/")
+	if p == pattern || strings.HasPrefix(p, pattern+"/") {
+		return true
 	}
-	return globMatches(strings.Split(pattern, "/"), strings.Split(p, "/"))
+	return strings.ContainsAny(pattern, "*?[") && globMatches(strings.Split(pattern, "/"), strings.Split(p, "/"))
 }
 
 // globMatches keeps the positions at which a match of the pattern so far can end: the
@@ -286,7 +287,8 @@ func globMatches(pattern, parts []string) bool {
 			if want == "**" {
 				next[at] = ends[at] || at > 0 && next[at-1]
 			} else if at > 0 && ends[at-1] {
-				next[at], _ = path.Match(want, parts[at-1])
+				fits, _ := path.Match(want, parts[at-1])
+				next[at] = fits || want == parts[at-1]
 			}
 		}
 		ends = next

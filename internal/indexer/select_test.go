@@ -212,6 +212,10 @@ func TestPathMatches(t *testing.T) {
 		{"**/*.go", "a.go", true}, {"**/*.go", "d/e/a.go", true}, {"d/**", "d/e/a.go", true}, {"d/**/a.go", "d/a.go", true},
 		{"d/**/a.go", "d/x/y/a.go", true}, {"d/**/b.go", "d/x/a.go", false}, {"a?.go", "ab.go", true}, {"[ab].go", "b.go", true},
 		{"**", "anything/at/all", true}, {"**/**/**/x", "y", false}, {"ü/*.go", "ü/a.go", true},
+		{"app/[id]/page.tsx", "app/[id]/page.tsx", true}, {"app/[id]/page.tsx", "app/i/page.tsx", true}, {"app/[id]", "app/[id]/x/page.tsx", true},
+		{"app/[id]/*.tsx", "app/[id]/page.tsx", true}, {"**/[id]/**", "app/(shop)/[id]/page.tsx", true}, {"app/[id]", "app/id/page.tsx", false},
+		{"app/(shop)", "app/(shop)/page.tsx", true}, {"app/[[...slug]]/page.tsx", "app/[[...slug]]/page.tsx", true}, {"app/*/[id]", "app/x/[id]", true},
+		{`app/\[id]/page.tsx`, "app/[id]/page.tsx", true}, {`app/\[id]/page.tsx`, "app/i/page.tsx", false},
 	} {
 		if got := pathMatches(test.pattern, test.path); got != test.want {
 			t.Errorf("pathMatches(%q, %q) = %v, want %v", test.pattern, test.path, got, test.want)

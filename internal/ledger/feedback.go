@@ -146,19 +146,23 @@ func (w *weighing) batch(req memory.FeedbackRequest) memory.Batch {
 	}
 }
 
-// repeated answers a request that was committed before, without a change. A request with
-// the id of another one is refused.
+// repeated answers a request that was committed before, without a change, with the verdict
+// that holds: the first request, or a later one, may have said another. A request with the
+// id of another one is refused.
 func (l *Ledger) repeated(req memory.FeedbackRequest, done memory.Committed) (*memory.FeedbackResult, error) {
 	receipt, err := l.opts.Store.Receipt(req.Receipt)
 	if err != nil {
 		return nil, err
 	}
-	items := itemsOn(receipt, req.Item)
-	for _, item := range items {
-		if _, ok := on(receipt.Judged, item); !ok {
-			return nil, memory.Invalid("request_id", "another id for every request", "another request used this id")
-		}
+	items, asked := itemsOn(receipt, req.Item), memory.ReceiptItem{} // all that it holds
+	if req.Item != "" {
+		asked = items[0] // or weigh had refused it
 	}
+	holds, judged := on(receipt.Judged, asked)
+	if !judged {
+		return nil, &memory.Error{Code: memory.CodeConflict, Field: "request_id", Message: "another request used this id", Hint: "give every request an id of its own"}
+	}
+	req.Verdict = holds.Verdict
 	return l.feedback(req, items, false, done)
 }
 

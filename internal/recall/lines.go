@@ -124,6 +124,7 @@ func (r *run) line(c *candidate) (memory.Item, memory.Reason) {
 	item := memory.Item{
 		ID: full.ID, Kind: full.Kind, Strength: memory.Maybe, Project: full.Project, Relevance: round(c.relevance),
 		RankFactors: c.shownFactors(), Text: render.Line(full, short, r.about(&full)), Anchors: full.Anchors,
+		Provenance: full.Provenance, Foreign: full.Foreign, Team: full.Team,
 		Source: memory.Source{Path: full.Source.Path, Lines: full.Source.Lines, Symbol: full.Source.Symbol},
 	}
 	item.Tokens = render.ItemTokens(item)

@@ -139,6 +139,27 @@ func TestLinesFollowWhatIsShown(t *testing.T) {
 	}
 }
 
+// TestLineSaysWhereItIsFrom: an item that is shown as a line has the marks of one in full.
+func TestLineSaysWhereItIsFrom(t *testing.T) {
+	s := newShelf()
+	s.scale = .001
+	s.lesson("l-7f3a0000000000", func(r *memory.Record) {
+		r.Project, r.Provenance = "p-other", memory.Provenance{Origin: memory.OriginImported, Path: "/logs/a.jsonl"}
+		r.Event.Team = []memory.TeamShare{{Member: "ann"}}
+	})
+	a, receipt := s.asked(t, memory.RecallRequest{}, levelled(1, 1, 0))
+	if len(a.Items) != 1 || a.Items[0].Strength != memory.Maybe {
+		t.Fatalf("the items are %+v, want one line", a.Items)
+	}
+	i := a.Items[0]
+	if !i.Foreign || i.Team != "ann" || i.Provenance == nil || i.Provenance.Path != "/logs/a.jsonl" {
+		t.Errorf("the line is foreign: %v, of %q, with provenance %+v; want it foreign, ann's and imported", i.Foreign, i.Team, i.Provenance)
+	}
+	if receipt.Items[0].Provenance == nil {
+		t.Error("the receipt has no provenance of the line")
+	}
+}
+
 // TestLikelyHasAShare: what is likely is marked and takes no more than its share.
 func TestLikelyHasAShare(t *testing.T) {
 	s := newShelf()

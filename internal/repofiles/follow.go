@@ -121,7 +121,7 @@ func (f *follower) report(folder string, err error) {
 // followAll follows a folder of all logs. A line belongs to the project that its
 // repository names. Lines of repositories without a project wait for one: when projects
 // have changed, the logs are read once more, where known lines cost little.
-func (f *follower) followAll(ctx context.Context) error {
+func (f *follower) followAll(ctx context.Context) (err error) {
 	known, err := f.opts.Store.Projects()
 	if err != nil {
 		return err
@@ -140,6 +140,7 @@ func (f *follower) followAll(ctx context.Context) error {
 	}
 	f.names = names
 	var again superseding
+	defer func() { f.rereadAfter(err, "", again) }()
 	for part, err := range f.lessons.Poll("", f.opts.LessonDir) {
 		if err != nil {
 			return err
@@ -155,10 +156,11 @@ func (f *follower) followAll(ctx context.Context) error {
 }
 
 // followLessons follows the logs of a repository, whose lines are all its own.
-func (f *follower) followLessons(ctx context.Context, root string) error {
+func (f *follower) followLessons(ctx context.Context, root string) (err error) {
 	f.trust.taking.RLock()
 	defer f.trust.taking.RUnlock()
 	var again superseding
+	defer func() { f.rereadAfter(err, root, again) }()
 	var at project.Identity
 	for part, err := range f.lessons.Poll(root, f.opts.LessonDir) {
 		if err != nil {
@@ -186,6 +188,14 @@ func (f *follower) followLessons(ctx context.Context, root string) error {
 		f.roots.look(root) // its project is stored now
 	}
 	return again.take(ctx, f.opts.Ingest)
+}
+
+// rereadAfter makes the next poll of logs read all of them if this one failed while lines
+// waited for its end: nothing else holds those.
+func (f *follower) rereadAfter(err error, root string, again superseding) {
+	if err != nil && len(again) > 0 {
+		f.lessons.Reset(root, f.opts.LessonDir)
+	}
 }
 
 // waitLines notes that lines wait, unless they are known: recalld writes to the log

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
@@ -84,7 +85,7 @@ func newTrust(opts *Options) (*trust, error) {
 		noticed: map[string]bool{}, fresh: map[string]bool{},
 	}
 	for _, s := range opts.Trusted {
-		if real, err := filepath.EvalSymlinks(s); err == nil { // roots are free of symbolic links
+		if real, err := fsx.Canonical(s); err == nil { // roots are free of symbolic links; of a pattern some part exists
 			s = real
 		}
 		t.settings = append(t.settings, filepath.ToSlash(s))

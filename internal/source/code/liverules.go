@@ -74,8 +74,8 @@ func trackedAnyway(ctx context.Context, root string, opts *Options) map[string]b
 	if opts.Git == "none" {
 		return nil
 	}
-	tracked := listTracked(ctx, root, opts, git.TrackedIgnored, nil, func(string) bool { return true })
-	outputs := trackedOutputs(ctx, root, opts, nil)
+	tracked, _ := listTracked(ctx, root, opts, git.TrackedIgnored, nil, func(string) bool { return true })
+	outputs, _ := trackedOutputs(ctx, root, opts, nil)
 	if tracked == nil {
 		return outputs
 	}

@@ -53,7 +53,8 @@ type Report struct {
 	Skipped         map[SkipReason]int
 	// Partial is true for a run over some paths.
 	Partial bool
-	// Incomplete is true if a folder could not be read. Its known files were not dropped.
+	// Incomplete is true if a folder could not be read, or git was too slow. Known files that
+	// may exist were not dropped.
 	Incomplete bool
 }
 

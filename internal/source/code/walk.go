@@ -51,8 +51,8 @@ type Walked struct {
 	Note    string
 	Files   int
 	Skipped map[SkipReason]int
-	// Incomplete is true if some folder could not be read: files that were not seen may
-	// exist.
+	// Incomplete is true if some folder could not be read, or git was too slow: files that
+	// were not seen may exist.
 	Incomplete bool
 }
 

@@ -22,7 +22,9 @@ func (w *walker) walkGit(root string, only []string) error {
 		return git.ErrNotAsked
 	}
 	w.View = "git"
-	w.outputs = trackedOutputs(w.ctx, root, w.opts, only)
+	var err error
+	w.outputs, err = trackedOutputs(w.ctx, root, w.opts, only)
+	w.Incomplete = errors.Is(err, git.ErrSlow) // what git tracks in folders for output will not be seen
 	if only == nil {
 		return w.listGit(root, nil)
 	}
@@ -69,9 +71,9 @@ func inOutput(name string) bool {
 // trackedOutputs returns the files that git tracks in folders for output, and their folders:
 // they are sources, whatever the folder is called. Of a walk of some files and folders it asks
 // only for these, unless they are many. Without an answer the folders are skipped.
-func trackedOutputs(ctx context.Context, root string, opts *Options, only []string) map[string]bool {
+func trackedOutputs(ctx context.Context, root string, opts *Options, only []string) (map[string]bool, error) {
 	if opts.Git == "none" || !slices.ContainsFunc(outputDirs, opts.skipDir) {
-		return nil
+		return nil, nil
 	}
 	if only != nil {
 		only = slices.DeleteFunc(slices.Clone(only), func(name string) bool {
@@ -83,7 +85,7 @@ func trackedOutputs(ctx context.Context, root string, opts *Options, only []stri
 		})
 		switch {
 		case len(only) == 0:
-			return nil
+			return nil, nil
 		case len(only) > maxPathspecs:
 			only = nil
 		}
@@ -91,8 +93,9 @@ func trackedOutputs(ctx context.Context, root string, opts *Options, only []stri
 	return listTracked(ctx, root, opts, git.Tracked, only, inOutput)
 }
 
-// listTracked lists files of a call of git with their folders, those that are wanted.
-func listTracked(ctx context.Context, root string, opts *Options, call git.Call, only []string, wanted func(name string) bool) map[string]bool {
+// listTracked lists files of a call of git with their folders, those that are wanted, or none
+// if git fails.
+func listTracked(ctx context.Context, root string, opts *Options, call git.Call, only []string, wanted func(name string) bool) (map[string]bool, error) {
 	tracked := map[string]bool{}
 	_, err := git.List(ctx, opts.Git, root, call.Within(opts.GitLimit), only, func(name string) error {
 		if !wanted(name) {
@@ -104,7 +107,7 @@ func listTracked(ctx context.Context, root string, opts *Options, call git.Call,
 		return nil
 	})
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return tracked
+	return tracked, nil
 }

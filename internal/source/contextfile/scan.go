@@ -242,6 +242,9 @@ func (l *scan) readFile(p string) ([]byte, error) {
 	if err != nil {
 		return nil, l.unreadable(name, err)
 	}
+	if fsx.InGit(l.root, filepath.Join(l.root, name)) { // its settings may hold a password
+		return nil, errors.New("lies in git's own folder")
+	}
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("is not a file")
 	}

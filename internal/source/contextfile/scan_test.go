@@ -147,6 +147,16 @@ func TestProblems(t *testing.T) {
 			".recalld/context.yaml", "not a path below the repository"},
 		"a named file that is missing": {func(r *repo) { r.write(".recalld/context.yaml", "rules:\n- name: X\n  file: no.md\n") },
 			".recalld/context.yaml", `"no.md" is not there`},
+		"a named file of git": {func(r *repo) {
+			r.write(".git/config", "url = https://user:token@host/r")
+			r.write(".recalld/context.yaml", "rules:\n- name: X\n  file: docs/../.git/config\n")
+		}, ".recalld/context.yaml", `rules: file "docs/../.git/config" lies in git's own folder`},
+		"a link into git's folder": {func(r *repo) {
+			r.write(".git/config", "url = https://user:token@host/r")
+			if os.Symlink(".git/config", r.path("CLAUDE.md")) != nil {
+				r.t.Skip("links cannot be made here")
+			}
+		}, "CLAUDE.md", "lies in git's own folder"},
 		"two of a name": {func(r *repo) { r.write(".recalld/context.yaml", "rules:\n- {name: AGENTS.md, content: mine}\n") }, "AGENTS.md", "has one of that name"},
 	} {
 		t.Run(name, func(t *testing.T) {

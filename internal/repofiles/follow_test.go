@@ -1,0 +1,70 @@
+package repofiles
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/internal/project"
+	"github.com/recalld/recalld/internal/testkit/backend"
+)
+
+// followed is a follower with a store of its own. Its write path calls seen with each text.
+func followed(t *testing.T, root string, seen func(text string)) (*follower, *backend.Parts) {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	p := backend.New(t, backend.Options{Redact: func(text string) (string, int) { seen(text); return text, 0 }})
+	projects := project.NewRecorder(p.Store, log)
+	t.Cleanup(projects.Close)
+	opts := &Options{Store: p.Store, Ingest: p.Ingest, Projects: projects, Logger: log, LessonDir: "logs", SessionDir: "sessions", Trusted: []string{root}}
+	trust, err := newTrust(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newFollower(opts, newRoots(opts), trust, nil), p
+}
+
+// TestSupersedingSurvivesAFailure: a line that supersedes a lesson of a later log does so
+// after that log could not be stored at first.
+func TestSupersedingSurvivesAFailure(t *testing.T) {
+	root := backend.Repo(t)
+	write := func(log, lesson, more string) {
+		t.Helper()
+		path := filepath.Join(root, "logs", log)
+		line := fmt.Sprintf(`{"timestamp":"2026-01-02T03:04:05Z","repo":"shop","event_type":"error","lesson":%q%s}`+"\n", lesson, more)
+		if os.MkdirAll(filepath.Dir(path), 0o755) != nil || os.WriteFile(path, []byte(line), 0o644) != nil {
+			t.Fatalf("%s cannot be written", path)
+		}
+	}
+	write("b.jsonl", "Restart the queue by hand", "")
+	f, p := followed(t, root, func(string) {})
+	if err := f.followLessons(t.Context(), root); err != nil {
+		t.Fatal(err)
+	}
+	ids, err := p.Store.RecordIDs("", 2)
+	if err != nil || len(ids) != 1 {
+		t.Fatalf("stored are %v, %v; want one lesson", ids, err)
+	}
+	write("a.jsonl", "The queue restarts itself", fmt.Sprintf(`,"supersedes":[%q]`, ids[0]))
+
+	ctx, stop := context.WithCancel(t.Context())
+	f, p = followed(t, root, func(text string) {
+		if strings.Contains(text, "by hand") {
+			stop()
+		}
+	})
+	if err := f.followLessons(ctx, root); err == nil {
+		t.Fatal("the second log was stored, want a failure")
+	}
+	if err := f.followLessons(t.Context(), root); err != nil {
+		t.Fatal(err)
+	}
+	old, err := p.Store.Record(ids[0])
+	if err != nil || old.Event.Withdrawn == nil {
+		t.Errorf("the old lesson is %+v, %v; want it superseded", old.Event, err)
+	}
+}
