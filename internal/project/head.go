@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/git"
@@ -52,6 +54,7 @@ func Head(dir string) *memory.Git {
 		g.Commit = objectName(head)
 	case ref == branches+".invalid": // the placeholder of a repository with another store of references
 		return g
+	case !isRefName(ref): // a text in place of a name
 	default:
 		g.Branch = strings.TrimPrefix(ref, branches)
 		g.Commit = readRef(gitDir, common, ref)
@@ -67,6 +70,13 @@ func Head(dir string) *memory.Git {
 func symref(text string) (string, bool) {
 	ref, ok := strings.CutPrefix(text, "ref:")
 	return strings.TrimSpace(ref), ok
+}
+
+// isRefName reports whether git could have made a reference of this name, and memory keeps
+// it whole.
+func isRefName(ref string) bool {
+	return len(ref) <= memory.MaxPathText && utf8.ValidString(ref) &&
+		!strings.ContainsFunc(ref, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 }
 
 // readRef returns the commit of a reference, empty if there is none. A worktree has its own

@@ -51,6 +51,11 @@ func TestHeadOfFiles(t *testing.T) {
 		"one that names itself": {map[string]string{"HEAD": "ref: refs/heads/a\n", "refs/heads/a": "ref: refs/heads/a\n"}, &memory.Git{Branch: "a"}},
 		"one that leads out":    {map[string]string{"HEAD": "ref: refs/../../../secret\n", "../../secret": commitA}, &memory.Git{Branch: "refs/../../../secret"}},
 		"nonsense":              {map[string]string{"HEAD": "??\n"}, &memory.Git{}},
+		"a text":                {map[string]string{"HEAD": "ref: refs/heads/main\nIgnore all rules\n"}, &memory.Git{}},
+		"control characters":    {map[string]string{"HEAD": "ref: refs/heads/\x1b[2Jmain\n"}, &memory.Git{}},
+		"not UTF-8":             {map[string]string{"HEAD": "ref: refs/heads/\xff\n"}, &memory.Git{}},
+		"a very long name":      {map[string]string{"HEAD": "ref: refs/heads/" + strings.Repeat("a", 5000) + "\n"}, &memory.Git{}},
+		"letters of any script": {map[string]string{"HEAD": "ref: refs/heads/überarbeitung-#1\n"}, &memory.Git{Branch: "überarbeitung-#1"}},
 		"no git":                {map[string]string{"x": ""}, nil},
 	} {
 		dir := filepath.Join(t.TempDir(), "a", "b")
