@@ -26,7 +26,7 @@ func (s *Contexts) Brief(ctx context.Context, req memory.BriefRequest) (*memory.
 	if err != nil {
 		return nil, err
 	}
-	pinned, err := s.opts.Recall.Lessons(ctx, memory.LessonsRequest{Pinned: true, Limit: briefLessons, Project: req.Project, Caller: req.Caller})
+	pinned, err := s.opts.Recall.Pinned(ctx, req.Project, req.Caller, briefLessons)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *Contexts) Brief(ctx context.Context, req memory.BriefRequest) (*memory.
 			}
 		}
 	}
-	brief := render.Brief(steps, window, pinned.Lessons, lessons, req.MaxTokens)
+	brief := render.Brief(steps, window, pinned, lessons, req.MaxTokens)
 	brief.Project, brief.ProjectName = project.ID, project.Name
 	return &brief, nil
 }

@@ -42,8 +42,9 @@ type Recall interface {
 	Alike(a, b string) bool
 	// Then returns the texts that a receipt's items had.
 	Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.PastText
-	// Lessons lists the lessons of a project. Proven returns those that have worked best.
-	Lessons(ctx context.Context, req memory.LessonsRequest) (*memory.LessonList, error)
+	// Pinned returns the pinned lessons of a project. Proven returns those that have worked
+	// best.
+	Pinned(ctx context.Context, project string, caller memory.Caller, n int) ([]memory.Item, error)
 	Proven(ctx context.Context, project memory.Project, caller memory.Caller, n int) ([]memory.Item, error)
 	// LastSteps returns the newest steps of a session.
 	LastSteps(ctx context.Context, req memory.LastStepsRequest) (*memory.StepList, error)

@@ -25,6 +25,11 @@ const (
 // Lessons lists the lessons of a project in an order, or those that words find, that are
 // pinned, or whose code changed or is gone.
 func (s *Service) Lessons(ctx context.Context, req memory.LessonsRequest) (*memory.LessonList, error) {
+	return s.lessons(ctx, req, listDeadline)
+}
+
+// lessons is Lessons; it reads code no longer than the deadline.
+func (s *Service) lessons(ctx context.Context, req memory.LessonsRequest, deadline time.Duration) (*memory.LessonList, error) {
 	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
@@ -45,7 +50,7 @@ func (s *Service) Lessons(ctx context.Context, req memory.LessonsRequest) (*memo
 	if req.Withdrawn || req.Pinned || req.Words != "" {
 		list.Total = s.opts.Corpus.RecordCount(sel)
 	}
-	code, stop := context.WithTimeout(ctx, listDeadline)
+	code, stop := context.WithTimeout(ctx, deadline)
 	defer stop()
 	l := s.lookAtAnchors(code, req.Caller.Dir, maxListReads)
 	for rec, err := range s.records(ctx, ids) {

@@ -15,9 +15,20 @@ const (
 	provenRate = .299
 	// maxProvenReads bounds the lessons that are looked at, the newest first.
 	maxProvenReads = 1000
-	// provenDeadline bounds how long their code is read: a session that starts waits for it.
-	provenDeadline = time.Second
+	// briefDeadline bounds how long the code of pinned lessons is read for a brief, and that
+	// of proven ones: the hook of a session that starts waits 300 ms for both.
+	briefDeadline = 100 * time.Millisecond
 )
+
+// Pinned returns the newest pinned lessons of a project, at most n, with the state of their
+// code.
+func (s *Service) Pinned(ctx context.Context, project string, caller memory.Caller, n int) ([]memory.Item, error) {
+	list, err := s.lessons(ctx, memory.LessonsRequest{Pinned: true, Limit: n, Project: project, Caller: caller}, briefDeadline)
+	if err != nil {
+		return nil, err
+	}
+	return list.Lessons, nil
+}
 
 // Proven returns the lessons of a project with the best record of outcomes, at most n; none
 // that is pinned or was read from a repository's file, and none whose code has changed or is
@@ -45,7 +56,7 @@ func (s *Service) Proven(ctx context.Context, project memory.Project, caller mem
 		}
 	}
 	slices.SortStableFunc(all, func(a, b proven) int { return cmp.Compare(b.bound, a.bound) })
-	code, stop := context.WithTimeout(ctx, provenDeadline)
+	code, stop := context.WithTimeout(ctx, briefDeadline)
 	defer stop()
 	l := s.lookAtAnchors(code, caller.Dir, 4*n)
 	var items []memory.Item
