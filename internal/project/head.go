@@ -54,7 +54,7 @@ func Head(dir string) *memory.Git {
 		g.Commit = objectName(head)
 	case ref == branches+".invalid": // the placeholder of a repository with another store of references
 		return g
-	case !isRefName(ref): // git did not write it
+	case !isRefName(ref): // a text in place of a name
 	default:
 		g.Branch = strings.TrimPrefix(ref, branches)
 		g.Commit = readRef(gitDir, common, ref)

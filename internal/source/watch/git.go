@@ -51,10 +51,15 @@ func (g *gitWork) busy(o *Options, gitDir string, first time.Time) bool {
 	if info, err := os.Lstat(filepath.Join(gitDir, "index.lock")); err == nil && time.Since(info.ModTime()) < staleLock {
 		return true
 	}
-	if g.last.IsZero() {
+	last := g.last
+	// On a slow machine the event of the last step may come behind changes of files.
+	if info, err := os.Lstat(filepath.Join(gitDir, "index")); err == nil && info.ModTime().After(last) && !info.ModTime().After(time.Now()) {
+		last = info.ModTime()
+	}
+	if last.IsZero() {
 		return false
 	}
-	quiet, since := o.GitQuiet, time.Since(g.last)
+	quiet, since := o.GitQuiet, time.Since(last)
 	if since < quiet {
 		return true
 	}

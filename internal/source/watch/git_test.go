@@ -143,6 +143,28 @@ func TestGitHolds(t *testing.T) {
 	}
 }
 
+// TestGitHoldsBeforeItsEvents: an index that was just replaced holds changes, though its event
+// has not come yet; one from the future does not.
+func TestGitHoldsBeforeItsEvents(t *testing.T) {
+	gitDir := tempDir(t)
+	write(t, gitDir, "index", "")
+	synctest.Test(t, func(t *testing.T) {
+		var o Options
+		must(t, o.validate())
+		began := time.Now()
+		for _, test := range []struct {
+			age  time.Duration
+			want bool
+		}{{0, true}, {o.GitQuiet / 2, true}, {o.GitQuiet, false}, {-time.Hour, false}} {
+			at := began.Add(-test.age)
+			must(t, os.Chtimes(filepath.Join(gitDir, "index"), at, at))
+			if got := new(gitWork).busy(&o, gitDir, began); got != test.want {
+				t.Errorf("with an index of %s ago git is at work: %v, want %v", test.age, got, test.want)
+			}
+		}
+	})
+}
+
 // TestStatusHoldsNothing: git's status takes the lock each time and mostly changes
 // nothing.
 func TestStatusHoldsNothing(t *testing.T) {
