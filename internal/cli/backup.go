@@ -54,8 +54,7 @@ A backup contains the texts of lessons and steps. Everything in it has a checksu
 	return c
 }
 
-// notEmpty refuses an argument that may be left out and is empty: it is a variable that is not
-// set, and no wish for the default.
+// notEmpty refuses an optional argument that is empty: it is usually an unset variable.
 func notEmpty(field string, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -295,9 +295,11 @@ func (a *App) takeDraft(ctx context.Context, file, draft string, before, edited 
 	}
 	if changed {
 		// 'recalld config set' may have run while the editor was open.
-		if _, now, err := a.settingsFile(); err != nil {
+		_, now, err := a.settingsFile()
+		if err != nil {
 			return err
-		} else if string(now) != string(before) {
+		}
+		if string(now) != string(before) {
 			return &memory.Error{Code: memory.CodeConflict, Message: "the settings file was changed while you edited it, and stays as it is now",
 				Hint: "what you wrote is kept in " + draft + "; 'recalld config edit' goes on with it: add to it what is new in " + file + ", which it replaces"}
 		}

@@ -117,15 +117,18 @@ func readAudit(ctx context.Context, name string, req *memory.AuditRequest, list 
 	}
 	defer f.Close() // only read
 	lines := bufio.NewReaderSize(f, maxAuditLine)
-	for more := true; more; {
+	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		text, err := lines.ReadSlice('\n')
-		switch more = !errors.Is(err, io.EOF); {
-		case errors.Is(err, bufio.ErrBufferFull):
+		if errors.Is(err, io.EOF) {
+			break // what follows the last line end was torn by a crash
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
 			continue // too long; what is left of it cannot be read either
-		case err != nil && more:
+		}
+		if err != nil {
 			return err
 		}
 		var l memory.AuditLine

@@ -58,7 +58,7 @@ func PrepareRepair(ctx context.Context, cfg config.Config, version string) (*Rep
 		return nil, errors.Join(err, lock.Release())
 	}
 	note := ""
-	if last != nil && last.Schema < store.Schema() {
+	if last != nil && !last.Newer && last.Schema < store.Schema() {
 		note = fmt.Sprintf("Nothing is taken from the last backup, %s: its schema is version %d, not %d. `recalld restore` brings it back as a whole.", last.Name, last.Schema, store.Schema())
 	}
 	return &Repair{r, lock, last, note}, nil

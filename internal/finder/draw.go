@@ -360,10 +360,11 @@ func (p painter) marked(x, y, right int, line string, style tcell.Style) {
 // text that is too long ends in an ellipsis. Nothing else writes to the screen.
 func put(screen tcell.Screen, x, y, right int, text string, style tcell.Style) int {
 	text = render.Printable(text)
+	last := right - 1 // where the last character was drawn
 	for text != "" {
 		if x >= right {
 			if right > 0 {
-				screen.Put(right-1, y, "…", style)
+				screen.Put(last, y, "…", style)
 			}
 			return right
 		}
@@ -378,7 +379,7 @@ func put(screen tcell.Screen, x, y, right int, text string, style tcell.Style) i
 			screen.Put(x, y, "…", style)
 			return right
 		}
-		x, text = x+width, rest
+		last, x, text = x, x+width, rest
 	}
 	return x
 }

@@ -381,13 +381,15 @@ func TestWideCharacters(t *testing.T) {
 	if line, _, _ := strings.Cut(contents(screen), "\n"); !strings.Contains(line, "終") || !strings.HasSuffix(line, " all · all") {
 		t.Errorf("the head is %q, want the end of the query, where the cursor is, and the filters", line)
 	}
-	screen.Clear()
-	if end := put(screen, 0, 0, 5, "日本語", tcell.StyleDefault); end != 5 {
-		t.Errorf("a text that does not fit ends in column %d, want 5", end)
-	}
-	screen.Show()
-	if line, _, _ := strings.Cut(contents(screen), "\n"); !strings.HasSuffix(line, "…") {
-		t.Errorf("the text is %q, want an ellipsis", line)
+	for right, want := range map[int]string{4: "日…", 5: "日本…"} {
+		screen.Clear()
+		if end := put(screen, 0, 0, right, "日本語", tcell.StyleDefault); end != right {
+			t.Errorf("a text that does not fit ends in column %d, want %d", end, right)
+		}
+		screen.Show()
+		if line, _, _ := strings.Cut(contents(screen), "\n"); strings.ReplaceAll(line, " ", "") != want {
+			t.Errorf("the text before column %d is %q, want %q", right, line, want)
+		}
 	}
 }
 

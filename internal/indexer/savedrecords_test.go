@@ -2,12 +2,15 @@ package indexer
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/recalld/recalld/embedder/embeddertest"
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/store"
 )
 
 // TestSavedRecordsHaveAllFields: rig.check compares each with the stored one.
@@ -80,5 +83,64 @@ func TestSavedRecordThereTwice(t *testing.T) {
 	r := &restored{x: x, ids: make([][16]byte, 1)}
 	if err := r.readRecords(index.NewRestorer(&file, int64(file.Len()))); !errors.Is(err, index.ErrSaved) {
 		t.Errorf("a record that is there twice: %v, want %v", err, index.ErrSaved)
+	}
+}
+
+// disturbed is a store in which something happens while it is loaded.
+type disturbed struct {
+	*store.Store
+	before, during func() // the store's state is chosen, and while it is passed
+}
+
+func (d disturbed) Load(ctx context.Context, l memory.Loader) (uint64, error) {
+	d.before()
+	file, during := l.File, sync.OnceFunc(d.during)
+	l.File = func(f memory.File) error {
+		during()
+		return file(f)
+	}
+	return d.Store.Load(ctx, l)
+}
+
+// TestLessonDroppedAtStart: it does not come back, whenever it is dropped.
+func TestLessonDroppedAtStart(t *testing.T) {
+	for _, when := range []string{"before", "during"} {
+		r := newRig(t, nil)
+		r.remember(lesson("l-1", "p-1", "about badgers"), lesson("l-2", "p-1", "about foxes"))
+		r.putFile("p-1", "s-1", "a.go", "a chunk")
+		r.save()
+		if err := r.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r.start()
+		drop := func(at string) func() {
+			return func() {
+				if at == when {
+					r.commit(memory.Batch{DropRecords: []string{"l-1"}})
+				}
+			}
+		}
+		if err := r.index.Load(t.Context(), disturbed{r.store, drop("before"), drop("during")}); err != nil {
+			t.Fatal(err)
+		}
+		r.check()
+		r.save()
+		if _, warnings := r.restart(); warnings != "" {
+			t.Errorf("dropped %s the load: %s", when, warnings)
+		}
+	}
+}
+
+// TestLessonOfAnotherKindDropped: what it was before does not come back.
+func TestLessonOfAnotherKindDropped(t *testing.T) {
+	r := newRig(t, nil)
+	r.remember(lesson("l-1", "p-1", "about badgers"), lesson("l-2", "p-1", "about foxes"))
+	r.save()
+	summary := lesson("l-1", "p-1", "about badgers")
+	summary.Kind, summary.Event = memory.SessionSummary, nil
+	r.remember(summary)
+	r.commit(memory.Batch{DropRecords: []string{"l-1"}})
+	if _, warnings := r.restart(); warnings != "" {
+		t.Error(warnings)
 	}
 }

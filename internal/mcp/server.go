@@ -61,7 +61,7 @@ const (
 	// send it, with every request.
 	HeaderToolsets = "Recalld-Toolsets"
 	// HeaderReadOnly refuses the calls that change something, and leaves their tools off
-	// the list, unless its value is "false" or "0". Any client may send it, with every
+	// the list, unless its value is empty, "false" or "0". Any client may send it, with every
 	// request.
 	HeaderReadOnly = "Recalld-Read-Only"
 	// HeaderFound holds what a connection has found by search_tools, and goes back
@@ -86,8 +86,8 @@ type Options struct {
 	// SessionTTL is how long an idle session is kept; default 24 h. A client
 	// that comes back later initialises again.
 	SessionTTL time.Duration
-	// MaxSessions bounds the sessions that are open; default 1024. Over it, one ends of the
-	// client that has most, the one that was idle longest.
+	// MaxSessions bounds the sessions that are open; default 1024. Over it, the longest
+	// idle session of the client with the most sessions ends.
 	MaxSessions int
 	// KnowledgePrefix is what the names of the knowledge tools begin with: up
 	// to 40 letters, digits, _ and -, or nothing. Nil is DefaultKnowledgePrefix.

@@ -199,8 +199,7 @@ func Fold(text string, most int) string {
 func pieces(word string, most int) []string {
 	var cut []string
 	if Width(word) > utf8.RuneCountInString(word) {
-		for Width(word) > most {
-			piece := Within(word, most)
+		for piece := Within(word, most); piece != word; piece = Within(word, most) {
 			cut, word = append(cut, piece), word[len(piece):]
 		}
 	}

@@ -43,6 +43,7 @@ type group struct {
 	projects  bool // projects were written or removed
 	sandboxes []sandboxChange
 	checked   bool // the guard has found room
+	written   bool // new documents of an update may be committed already
 	planned   bool // the queue's schedule is locked until the outcome is certain
 	hooks     []func(committed bool)
 	// after is written once the group is committed, in transactions of its own.
@@ -232,6 +233,7 @@ func (s *Store) add(g *group, tx *Tx) error {
 	if err := apply(g.txn, tx.writes); err != nil {
 		return err
 	}
+	g.written = true
 	if err := s.inBatches(tx.preWrites); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
@@ -308,6 +310,9 @@ func (s *Store) end(g *group) error {
 // fail reports the error to every update of a group that was not committed.
 func (s *Store) fail(g *group, err error) {
 	g.txn.Discard()
+	if g.written {
+		s.leftUnswept(err)
+	}
 	for _, hook := range g.hooks {
 		hook(false)
 	}

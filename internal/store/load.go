@@ -53,6 +53,9 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		clear(s.sandboxSizes)
 		clear(s.totals)
 		s.fileDocs = 0
+		if s.forgets.Load() != s.forgetsRead {
+			l.Saved = nil // a record was dropped since they were opened
+		}
 		s.stopCompactions() // until the end, or a commit: callers wait for the indexes
 	})
 	if err != nil {

@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dgraph-io/badger/v4"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
 )

@@ -44,6 +44,9 @@ func (s *Store) SavedIndexes() (*memory.SavedIndexes, error) {
 	}
 	s.saving.Lock()
 	defer s.saving.Unlock()
+	if err := s.betweenCommits(func() { s.forgetsRead = s.forgets.Load() }); err != nil {
+		return nil, err
+	}
 	s.removeUnfinished()
 	f, err := os.Open(s.savedPath())
 	if errors.Is(err, os.ErrNotExist) {
@@ -164,6 +167,9 @@ func (s *Store) HasSavedIndexes() bool {
 // refuseSaved makes the saved indexes useless with the update: they know the words of what it
 // forgets, or have vectors or records that it drops.
 func (tx *Tx) refuseSaved() {
+	if tx.refusedSaved {
+		return
+	}
 	tx.refusedSaved = true
 	tx.s.forgets.Add(1)
 	tx.del(keySaved)

@@ -172,9 +172,11 @@ type Store struct {
 	damage           *memory.StoreDamage // nil if nothing is known to be lost
 	broken           *memory.Error       // why a commit failed, see breakDown
 
-	saving   sync.Mutex    // held while indexes are saved or their file is opened
-	forgets  atomic.Uint64 // counts what makes saved indexes useless
-	mustRead atomic.Bool   // the next start must read everything, so no indexes are saved
+	saving  sync.Mutex    // held while indexes are saved or their file is opened
+	forgets atomic.Uint64 // counts what makes saved indexes useless
+	// forgetsRead is forgets when the saved indexes were opened; the committer's.
+	forgetsRead uint64
+	mustRead    atomic.Bool // the next start must read everything, so no indexes are saved
 
 	witness *witness // nil for a copy
 	scratch string   // the copy that is read instead of a damaged store, see Options.ReadDamaged

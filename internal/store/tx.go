@@ -82,6 +82,9 @@ func (tx *Tx) putRecord(old *memory.Record, r memory.Record) error {
 	if err := tx.putValue(key(prefixRecord, r.ID), r); err != nil {
 		return err
 	}
+	if old != nil && old.Kind.Saved() && !r.Kind.Saved() {
+		tx.refuseSaved() // once it is dropped, a start would not miss the former one
+	}
 	if old != nil {
 		tx.refs[old.Doc]--
 	}
