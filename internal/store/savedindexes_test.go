@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -295,16 +296,35 @@ func TestForgettingRefusesSavedIndexes(t *testing.T) {
 
 // TestNothingIsSavedPastAnUnsweptDocument: the next start must read everything to find it.
 func TestNothingIsSavedPastAnUnsweptDocument(t *testing.T) {
-	s := open(t, Options{})
-	putLesson(t, s, "l-1", "a text")
-	saveIndexes(t, s, "before")
-	s.leftUnswept(errors.New("the disk is full"))
-	if s.HasSavedIndexes() {
-		t.Error("saved indexes are left")
-	}
-	err := s.SaveIndexes(t.Context(), func(io.Writer) error { return nil })
-	if memory.CodeOf(err) != memory.CodeReadOnly {
-		t.Errorf("indexes are saved: %v", err)
+	full := errors.New("the disk is full")
+	for name, leave := range map[string]func(*Store){
+		"a sweep failed": func(s *Store) { s.leftUnswept(full) },
+		"a large update failed behind its documents": func(s *Store) {
+			g := s.begin()
+			tx := s.newTx(g)
+			for n := range 5000 {
+				tx.prePut(keyTerms(memory.DocumentID(fmt.Sprint(n))), nil)
+			}
+			if err := s.add(g, tx); err != nil {
+				t.Error(err)
+			}
+			s.fail(g, full)
+		},
+	} {
+		s := open(t, Options{MemTableSize: 1 << 20, Logger: slog.New(slog.DiscardHandler)})
+		putLesson(t, s, "l-1", "a text")
+		saveIndexes(t, s, "before")
+		leave(s)
+		if s.HasSavedIndexes() {
+			t.Errorf("%s: saved indexes are left", name)
+		}
+		err := s.SaveIndexes(t.Context(), func(io.Writer) error { return nil })
+		if memory.CodeOf(err) != memory.CodeReadOnly {
+			t.Errorf("%s: indexes are saved: %v", name, err)
+		}
+		if _, err := s.Load(t.Context(), readAll()); err != nil { // sweeps
+			t.Fatal(err)
+		}
 	}
 }
 
