@@ -174,7 +174,7 @@ type Store struct {
 
 	saving  sync.Mutex    // held while indexes are saved or their file is opened
 	forgets atomic.Uint64 // counts what makes saved indexes useless
-	// forgetsRead is forgets when the saved indexes were opened; the committer's.
+	// forgetsRead is forgets when the saved indexes were opened; guarded by mu.
 	forgetsRead uint64
 	mustRead    atomic.Bool // the next start must read everything, so no indexes are saved
 
