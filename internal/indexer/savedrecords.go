@@ -36,7 +36,8 @@ func (e *owner) savedNames() [savedNames]*name {
 	return [...]*name{&e.kind, &e.project, &e.repo, &e.session, &e.screen}
 }
 
-// saveRecords saves the lessons and steps. numberOf returns the saved number of a document.
+// saveRecords saves the lessons and steps, and the ids of all other records. numberOf returns
+// the saved number of a document.
 func (x *Indexer) saveRecords(to *index.Saver, numberOf func(doc uint32) (uint32, bool)) {
 	numbers, names, records, others := map[name]uint64{}, []name(nil), []*owner(nil), []string(nil)
 	for e := range x.owners.stored() {
@@ -95,7 +96,7 @@ func restoreStrings(in *index.Restorer) []string {
 	return texts
 }
 
-// readRecords reads the lessons and steps, after the documents.
+// readRecords reads what saveRecords saved, after the documents.
 func (r *restored) readRecords(in *index.Restorer) error {
 	names := make([]name, in.Count(1))
 	for i := range names {

@@ -105,6 +105,16 @@ func TestRefusedRequest(t *testing.T) {
 	}
 }
 
+// linkTo is a link to a daemon that a test server stands for.
+func linkTo(srv *httptest.Server) *link {
+	return newLink(BridgeOptions{
+		Connect: func(context.Context) (*http.Client, error) {
+			return &http.Client{Transport: redirect{srv.Listener.Addr().String()}}, nil
+		},
+		Logger: slog.New(slog.DiscardHandler),
+	}, func([]byte) {})
+}
+
 // TestLateAnswerDoesNotLoseTheSession: the answer to a question that was asked
 // before a session was opened may come after that, and knows none.
 func TestLateAnswerDoesNotLoseTheSession(t *testing.T) {
@@ -128,12 +138,7 @@ func TestLateAnswerDoesNotLoseTheSession(t *testing.T) {
 		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18"}}`)
 	}))
 	defer srv.Close()
-	l := newLink(BridgeOptions{
-		Connect: func(context.Context) (*http.Client, error) {
-			return &http.Client{Transport: redirect{srv.Listener.Addr().String()}}, nil
-		},
-		Logger: slog.New(slog.DiscardHandler),
-	}, func([]byte) {})
+	l := linkTo(srv)
 	defer l.close(t.Context())
 	current := func() string {
 		if agent := l.agent.Load(); agent != nil {
@@ -185,12 +190,7 @@ func TestInitializeTwice(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	l := newLink(BridgeOptions{
-		Connect: func(context.Context) (*http.Client, error) {
-			return &http.Client{Transport: redirect{srv.Listener.Addr().String()}}, nil
-		},
-		Logger: slog.New(slog.DiscardHandler),
-	}, func([]byte) {})
+	l := linkTo(srv)
 	initialize := outgoing{env: envelope{ID: []byte("0"), Method: "initialize"}, text: []byte(initializeLine), reply: func([]byte) {}}
 	for range 2 {
 		if err := l.deliver(t.Context(), initialize); err != nil {

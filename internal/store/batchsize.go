@@ -70,15 +70,7 @@ func writable(writes []write) error {
 func apply(txn *badger.Txn, lists ...[]write) error {
 	writes := slices.Concat(lists...)
 	for _, w := range writes {
-		var err error
-		switch {
-		case w.value == nil:
-			err = txn.Delete(w.key)
-		case w.ttl > 0:
-			err = txn.SetEntry(badger.NewEntry(w.key, w.value).WithTTL(w.ttl))
-		default:
-			err = txn.Set(w.key, w.value)
-		}
+		err := w.apply(txn)
 		if errors.Is(err, badger.ErrTxnTooBig) {
 			return memory.Errorf(memory.CodeInvalidInput, "write of %d entries: %w", len(writes), err)
 		}
@@ -87,6 +79,21 @@ func apply(txn *badger.Txn, lists ...[]write) error {
 		}
 	}
 	return nil
+}
+
+// apply puts a write into a transaction or a batch.
+func (w *write) apply(to interface {
+	Delete(key []byte) error
+	SetEntry(*badger.Entry) error
+}) error {
+	if w.value == nil {
+		return to.Delete(w.key)
+	}
+	entry := badger.NewEntry(w.key, w.value)
+	if w.ttl > 0 {
+		entry.WithTTL(w.ttl)
+	}
+	return to.SetEntry(entry)
 }
 
 // inBatches commits writes in as many transactions as they need.

@@ -144,7 +144,7 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 	written := s.loadSaved(v, l.Saved, c)
 	for r, err := range worker.Ahead(v.unsaved(l.Saved, written), loadedBatch, loadedBatches) {
 		if s.damaged(err) {
-			s.mustRead.Store(true) // a record that is not saved is never read again
+			s.mustRead.Store(true) // a start with saved indexes would not read it again
 			continue
 		}
 		c.add(r.Outline())

@@ -118,16 +118,7 @@ func mend(db *badger.DB, analyze func(string) []byte, x *examination) error {
 	batch := db.NewWriteBatch()
 	defer batch.Cancel()
 	for _, w := range m.writes {
-		entry := badger.NewEntry(w.key, w.value)
-		switch {
-		case w.value == nil:
-			err = batch.Delete(w.key)
-		case w.ttl > 0:
-			err = batch.SetEntry(entry.WithTTL(w.ttl))
-		default:
-			err = batch.SetEntry(entry)
-		}
-		if err != nil {
+		if err := w.apply(batch); err != nil {
 			return err
 		}
 	}

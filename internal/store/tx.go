@@ -82,11 +82,11 @@ func (tx *Tx) putRecord(old *memory.Record, r memory.Record) error {
 	if err := tx.putValue(key(prefixRecord, r.ID), r); err != nil {
 		return err
 	}
-	if old != nil && old.Kind.Saved() && !r.Kind.Saved() {
-		tx.refuseSaved() // once it is dropped, a start would not miss the former one
-	}
 	if old != nil {
 		tx.refs[old.Doc]--
+		if old.Kind.Saved() && !r.Kind.Saved() {
+			tx.refuseSaved() // once it is dropped, a start would not miss the former one
+		}
 	}
 	tx.refs[r.Doc]++
 	tx.change.Records = append(tx.change.Records, memory.RecordChange{Old: old, New: &r})
