@@ -116,6 +116,25 @@ func (a *Attributes) Set(doc uint32, attrs []Attr) {
 	}
 }
 
+// Fill gives documents that are not known the same attributes.
+func (a *Attributes) Fill(docs []uint32, attrs []Attr) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.init()
+	s := a.set(attrs)
+	for _, p := range s.postings {
+		p.docs.AddMany(docs)
+		for _, u := range p.unions {
+			u.docs.AddMany(docs)
+		}
+	}
+	s.docs += len(docs)
+	for _, doc := range docs {
+		a.of.Set(doc, s)
+	}
+	a.all.AddMany(docs)
+}
+
 // Change adds attributes to a document and removes others. Its cost depends on the number
 // of changed attributes, not on how many the document has. Adding an attribute that the
 // document has, or removing one that it lacks, is a no-op.

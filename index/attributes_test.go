@@ -225,3 +225,33 @@ func TestAttributesConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestAttributesFill: filled documents are as if each had been set.
+func TestAttributesFill(t *testing.T) {
+	var one, all Attributes
+	attrs := []Attr{{"kind", "lesson"}, {"repo", "a"}, {"kind", "lesson"}}
+	all.Set(1, []Attr{{"repo", "a"}})
+	one.Set(1, []Attr{{"repo", "a"}})
+	pattern := Clause{Key: "repo", Pattern: &Pattern{Name: "a*", Prefix: "a", Fits: func(v string) bool { return v[0] == 'a' }}}
+	all.Match(pattern) // what is known of a pattern is kept
+	one.Match(pattern)
+	docs := []uint32{5, 2, 70_000}
+	all.Fill(docs, attrs)
+	for _, doc := range docs {
+		one.Set(doc, attrs)
+	}
+	for _, clause := range []Clause{{Key: "kind", Values: []string{"lesson"}}, pattern} {
+		if got, want := all.Match(clause), one.Match(clause); !got.Equals(want) {
+			t.Errorf("%v matches %v, want %v", clause, got, want)
+		}
+	}
+	for _, doc := range docs {
+		if !slices.Equal(all.Of(doc), one.Of(doc)) {
+			t.Errorf("%d has %v, want %v", doc, all.Of(doc), one.Of(doc))
+		}
+		all.Delete(doc)
+	}
+	if all.Len() != 1 || !all.Match(Clause{Key: "kind", Values: []string{"lesson"}}).IsEmpty() {
+		t.Error("deleted documents are left")
+	}
+}

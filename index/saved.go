@@ -1,7 +1,6 @@
 package index
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -65,20 +64,6 @@ func (s *Saver) Bytes(b []byte) {
 	}
 }
 
-// Small writes signed bytes, whose number the reader must know.
-func (s *Saver) Small(row []int8) {
-	for len(row) > 0 {
-		s.space(1)
-		held := len(s.room)
-		n := min(len(row), cap(s.room)-held)
-		s.room = s.room[:held+n]
-		for i, c := range row[:n] {
-			s.room[held+i] = byte(c)
-		}
-		row = row[n:]
-	}
-}
-
 // Float writes a number.
 func (s *Saver) Float(f float64) { s.Word(math.Float64bits(f)) }
 
@@ -102,19 +87,14 @@ func (s *Saver) String(text string) {
 // is there to be read, whatever the bytes say. The first error ends the reading: what is
 // read from then on is zero; see Err.
 type Restorer struct {
-	r    io.Reader
-	left int64 // the most bytes of r that are not in room
-	room []byte
-	at   int
+	left []byte
 	err  error
 }
 
-// NewRestorer returns a restorer of r, which has at most size bytes.
-func NewRestorer(r io.Reader, size int64) *Restorer {
-	return &Restorer{r: r, left: size, room: make([]byte, 0, saverRoom)}
-}
+// NewRestorer returns a restorer of b, which must not change.
+func NewRestorer(b []byte) *Restorer { return &Restorer{left: b} }
 
-// Err returns the first error: ErrSaved, or that of the reader.
+// Err returns the first error, which is ErrSaved.
 func (r *Restorer) Err() error { return r.err }
 
 // Fail ends the reading with ErrSaved.
@@ -122,42 +102,22 @@ func (r *Restorer) Fail(what string) {
 	if r.err == nil {
 		r.err = fmt.Errorf("%w: %s", ErrSaved, what)
 	}
-	r.room, r.at, r.left = r.room[:0], 0, 0
-}
-
-// more reads on until n bytes are in room, at most saverRoom, and reports whether there are
-// as many.
-func (r *Restorer) more(n int) bool {
-	if len(r.room)-r.at >= n {
-		return true
-	}
-	held := copy(r.room[:cap(r.room)], r.room[r.at:])
-	want := min(int64(cap(r.room)-held), r.left)
-	got, err := io.ReadFull(r.r, r.room[held:held+int(want)])
-	r.room, r.at, r.left = r.room[:held+got], 0, r.left-int64(got)
-	switch {
-	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		r.left = 0
-	case err != nil:
-		r.err = cmp.Or(r.err, err)
-		r.room, r.left = r.room[:0], 0
-	}
-	return len(r.room) >= n
+	r.left = nil
 }
 
 // Uint reads a number.
 func (r *Restorer) Uint() uint64 {
-	if r.at < len(r.room) && r.room[r.at] < 0x80 {
-		r.at++
-		return uint64(r.room[r.at-1])
+	if len(r.left) > 0 && r.left[0] < 0x80 {
+		n := r.left[0]
+		r.left = r.left[1:]
+		return uint64(n)
 	}
-	r.more(binary.MaxVarintLen64)
-	n, width := binary.Uvarint(r.room[r.at:])
+	n, width := binary.Uvarint(r.left)
 	if width <= 0 {
 		r.Fail("a number is cut off")
 		return 0
 	}
-	r.at += width
+	r.left = r.left[width:]
 	return n
 }
 
@@ -165,7 +125,7 @@ func (r *Restorer) Uint() uint64 {
 // of them than bytes left to read.
 func (r *Restorer) Count(each int) int {
 	n := r.Uint()
-	if n > uint64(r.left+int64(len(r.room)-r.at))/uint64(each) {
+	if n > uint64(len(r.left)/each) {
 		r.Fail("a number is too large")
 		return 0
 	}
@@ -184,12 +144,13 @@ func (r *Restorer) Below(limit uint64) uint64 {
 
 // Word reads a number of 64 bits.
 func (r *Restorer) Word() uint64 {
-	if !r.more(8) {
+	if len(r.left) < 8 {
 		r.Fail("it is cut off")
 		return 0
 	}
-	r.at += 8
-	return binary.LittleEndian.Uint64(r.room[r.at-8:])
+	n := binary.LittleEndian.Uint64(r.left)
+	r.left = r.left[8:]
+	return n
 }
 
 // Float reads a number, which must be finite.
@@ -202,47 +163,23 @@ func (r *Restorer) Float() float64 {
 	return f
 }
 
-// Bytes fills b.
-func (r *Restorer) Bytes(b []byte) {
-	for len(b) > 0 {
-		if !r.more(1) {
-			r.Fail("it is cut off")
-			clear(b)
-			return
-		}
-		n := copy(b, r.room[r.at:])
-		r.at += n
-		b = b[n:]
+// Bytes reads n bytes. They are those that the restorer was made of.
+func (r *Restorer) Bytes(n int) []byte {
+	if n > len(r.left) {
+		r.Fail("it is cut off")
+		return nil
 	}
-}
-
-// Small fills row.
-func (r *Restorer) Small(row []int8) {
-	for len(row) > 0 {
-		if !r.more(1) {
-			r.Fail("it is cut off")
-			clear(row)
-			return
-		}
-		n := min(len(row), len(r.room)-r.at)
-		for i, c := range r.room[r.at : r.at+n] {
-			row[i] = int8(c)
-		}
-		r.at += n
-		row = row[n:]
-	}
+	b := r.left[:n:n]
+	r.left = r.left[n:]
+	return b
 }
 
 // String reads a string with its length.
-func (r *Restorer) String() string {
-	b := make([]byte, r.Count(1))
-	r.Bytes(b)
-	return string(b)
-}
+func (r *Restorer) String() string { return string(r.Bytes(r.Count(1))) }
 
 // End fails unless all is read.
 func (r *Restorer) End() error {
-	if r.err == nil && r.more(1) {
+	if len(r.left) > 0 {
 		r.Fail("there is more than expected")
 	}
 	return r.err

@@ -38,6 +38,9 @@ func layoutOf(base uint32, slots, tfs *[blockSize]uint32) layout {
 	return l
 }
 
+// largestBlock is more than the size of any block.
+const largestBlock = blockSize * 2 * 32 / 8
+
 // bytes is the size of a block.
 func (l layout) bytes() int {
 	return (blockSize*int(l.slot)+7)/8 + (blockSize*int(l.tf&^wholeOccurrences)+7)/8
@@ -75,6 +78,13 @@ func (p *packed) slot(i int) uint32 { return p.base + p.number(i*p.slotBits, p.s
 // tf is the frequency of a posting of the block.
 func (p *packed) tf(i int) uint32 {
 	return (p.number(blockSize*p.slotBits+i*p.tfBits, p.tfBits) + 1) * p.unit
+}
+
+// decode decodes all postings of the block.
+func (p *packed) decode(slots, tfs *[blockSize]uint32) {
+	for i := range slots {
+		slots[i], tfs[i] = p.slot(i), p.tf(i)
+	}
 }
 
 // search returns the first posting, from one on, whose slot is not below a slot; blockSize

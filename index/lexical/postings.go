@@ -115,16 +115,25 @@ func (p *postings) move(l *list, size int) {
 
 // seal makes the full tail of a list a block.
 func (p *postings) seal(l *list, lengths []uint32) {
-	if l.long == 0 {
-		p.blocks = append(p.blocks, nil)
-		l.long = uint32(len(p.blocks))
-	}
-	blocks := &p.blocks[l.long-1]
 	data := bytesAt(p.tails.pages, l.tail)[:l.used]
-	b := block{last: l.next - 1, once: saturated, often: saturated}
 	var slots, tfs [blockSize]uint32
-	base := follows(*blocks)
+	base := uint32(0)
+	if l.long > 0 {
+		base = follows(p.blocks[l.long-1])
+	}
 	decode(data, base, slots[:], tfs[:])
+	how := layoutOf(base, &slots, &tfs)
+	// A number is read and written as a word of 8 bytes, and no word may reach into the next
+	// block: that is written while this one is read.
+	offset := p.sealed.take(how.bytes() + pageSlack)
+	pack(bytesAt(p.sealed.pages, offset), how, base, &slots, &tfs)
+	p.addBlock(l, offset, how, &slots, &tfs, lengths)
+	l.used = 0
+}
+
+// addBlock adds a sealed block to a list.
+func (p *postings) addBlock(l *list, offset uint32, how layout, slots, tfs *[blockSize]uint32, lengths []uint32) {
+	b := block{last: slots[blockSize-1], offset: offset, layout: how, once: saturated, often: saturated}
 	for i, slot := range slots {
 		length := uint16(min(lengths[slot], saturated))
 		if tfs[i] <= tfUnit {
@@ -134,13 +143,11 @@ func (p *postings) seal(l *list, lengths []uint32) {
 			b.often = min(b.often, length)
 		}
 	}
-	b.layout = layoutOf(base, &slots, &tfs)
-	// A number is read and written as a word of 8 bytes, and no word may reach into the next
-	// block: that is written while this one is read.
-	b.offset = p.sealed.take(b.layout.bytes() + pageSlack)
-	pack(bytesAt(p.sealed.pages, b.offset), b.layout, base, &slots, &tfs)
-	*blocks = append(*blocks, b)
-	l.used = 0
+	if l.long == 0 {
+		p.blocks = append(p.blocks, nil)
+		l.long = uint32(len(p.blocks))
+	}
+	p.blocks[l.long-1] = append(p.blocks[l.long-1], b)
 }
 
 // follows returns the lowest slot that can follow some blocks.
@@ -183,9 +190,7 @@ func (r *reading) packed(number int) packed {
 // decodeBlock decodes a sealed block.
 func (r *reading) decodeBlock(number int, slots, tfs *[blockSize]uint32) {
 	p := r.packed(number)
-	for i := range slots {
-		slots[i], tfs[i] = p.slot(i), p.tf(i)
-	}
+	p.decode(slots, tfs)
 }
 
 // decodeTail decodes what follows the blocks and returns how many postings that is.

@@ -14,6 +14,7 @@ func (x *Index) Save(to *index.Saver, number func(doc uint32) (uint32, bool)) {
 	defer x.writing.Unlock()
 	s := &x.state
 	to.Uint(uint64(x.options.ExtraWeight * tfUnit))
+	to.Uint(uint64(s.dictionary.size))                          // at most so many terms follow
 	renumbered, slots := make([]uint32, len(s.docs)), uint32(0) // slots from 1 on; 0 is left out
 	count := 0
 	for slot, doc := range s.docs {
@@ -44,8 +45,8 @@ func (x *Index) Save(to *index.Saver, number func(doc uint32) (uint32, bool)) {
 	to.Uint(0)
 }
 
-// save writes the postings of a term: the gap to the slot before, with a flag for a
-// frequency of one occurrence, or the frequency.
+// save writes the postings of a term: blocks as they lie in memory, and of the rest the gap
+// to the slot before, with a flag for a frequency of one occurrence, or the frequency.
 func (s *state) save(to *index.Saver, term dictionarySlot, renumbered []uint32) {
 	r, _ := s.postings.read(term.number-1, nil)
 	n := uint64(0)
@@ -61,23 +62,42 @@ func (s *state) save(to *index.Saver, term dictionarySlot, renumbered []uint32) 
 	}
 	to.Uint(n)
 	to.Word(term.hash)
-	next := uint32(1)
-	for slots, tfs := range r.all() {
-		for i, slot := range slots {
-			at := renumbered[slot]
-			switch {
-			case at == 0:
+	var slots, tfs [blockSize]uint32
+	held, next := 0, uint32(0)
+	for from, frequencies := range r.all() {
+		for i, slot := range from {
+			if renumbered[slot] == 0 {
 				continue
-			case tfs[i] == tfUnit:
-				to.Uint(uint64(at-next)<<1 | 1)
-			default:
-				to.Uint(uint64(at-next) << 1)
-				to.Uint(uint64(tfs[i]))
 			}
-			next = at + 1
+			slots[held], tfs[held] = renumbered[slot]-1, frequencies[i]
+			if held++; held == blockSize {
+				saveBlock(to, next, &slots, &tfs)
+				held, next = 0, slots[blockSize-1]+1
+			}
 		}
 	}
+	for i, slot := range slots[:held] {
+		gap := uint64(slot-next) << 1
+		if tfs[i] == tfUnit {
+			to.Uint(gap | 1)
+		} else {
+			to.Uint(gap)
+			to.Uint(uint64(tfs[i]))
+		}
+		next = slot + 1
+	}
 }
+
+func saveBlock(to *index.Saver, base uint32, slots, tfs *[blockSize]uint32) {
+	var room [largestBlock + pageSlack]byte
+	l := layoutOf(base, slots, tfs)
+	pack(room[:], l, base, slots, tfs)
+	to.Bytes([]byte{l.slot, l.tf})
+	to.Bytes(room[:l.bytes()])
+}
+
+// termsPerDoc bounds the room that Restore makes for terms before it reads them.
+const termsPerDoc = 64
 
 // Restore returns an index with what Save wrote. Documents must have numbers below docs.
 // Errors are those of the restorer.
@@ -89,8 +109,9 @@ func Restore(options Options, from *index.Restorer, docs int) (*Index, error) {
 	if from.Uint() != uint64(x.options.ExtraWeight*tfUnit) {
 		from.Fail("the weight of paths is another")
 	}
+	terms := from.Below(1 << 32)
 	count := from.Count(2)
-	x.state = newState(count, 0)
+	x.state = newState(count, int(min(terms, termsPerDoc*uint64(count))))
 	s := &x.state
 	for slot := range uint32(count) {
 		doc, length := uint32(from.Below(uint64(docs))), uint32(from.Below(maxLength+1))
@@ -105,8 +126,9 @@ func Restore(options Options, from *index.Restorer, docs int) (*Index, error) {
 		s.total += uint64(length)
 	}
 	s.dead = s.dead.grown(len(s.docs))
-	for n := from.Count(1); n > 0; n = from.Count(1) {
-		s.restore(from, n)
+	atMost := uint64(count) + 1
+	for n := from.Below(atMost); n > 0; n = from.Below(atMost) {
+		s.restore(from, int(n))
 	}
 	if err := from.Err(); err != nil {
 		return nil, fmt.Errorf("restore lexical index: %w", err)
@@ -131,17 +153,59 @@ func (s *state) restore(from *index.Restorer, n int) {
 		return
 	}
 	s.postings.lists = append(s.postings.lists, list{})
-	slot := uint64(0)
-	for range n {
+	for range n / blockSize {
+		if s.postings.restoreBlock(from, number, s.lengths); from.Err() != nil {
+			return
+		}
+	}
+	slot := uint64(s.postings.lists[number].next)
+	for range n % blockSize {
 		gap, tf := from.Uint(), uint64(tfUnit)
 		if gap&1 == 0 {
 			tf = from.Below(1 << 32)
 		}
 		if slot += gap >> 1; slot >= uint64(len(s.docs)) {
 			from.Fail("a slot is out of range")
+		}
+		if from.Err() != nil {
 			return
 		}
 		s.postings.add(number, uint32(slot), uint32(tf), s.lengths)
 		slot++
 	}
+}
+
+// restoreBlock reads a block of a list that has no tail yet.
+func (p *postings) restoreBlock(from *index.Restorer, term uint32, lengths []uint32) {
+	head := from.Bytes(2)
+	if from.Err() != nil {
+		return
+	}
+	l := layout{head[0], head[1]}
+	if l.slot > 32 || l.tf&^wholeOccurrences > 32 {
+		from.Fail("a block has no layout")
+		return
+	}
+	data := from.Bytes(l.bytes())
+	if from.Err() != nil {
+		return
+	}
+	list := &p.lists[term]
+	base := list.next
+	offset := p.sealed.take(l.bytes() + pageSlack)
+	copy(bytesAt(p.sealed.pages, offset), data)
+	var slots, tfs [blockSize]uint32
+	block := newPacked(bytesAt(p.sealed.pages, offset), l, base)
+	block.decode(&slots, &tfs)
+	next := base
+	for i, slot := range slots {
+		if slot < next || int(slot) >= len(lengths) || tfs[i] == 0 {
+			from.Fail("a slot is out of range")
+			return
+		}
+		next = slot + 1
+	}
+	p.addBlock(list, offset, l, &slots, &tfs, lengths)
+	list.n += blockSize
+	list.next = next
 }

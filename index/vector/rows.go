@@ -1,6 +1,12 @@
 package vector
 
-import "math"
+import (
+	"math"
+	"slices"
+	"unsafe"
+
+	"github.com/recalld/recalld/index"
+)
 
 // rows hold vectors at a quarter of their size: a signed byte for each component, in steps of
 // the largest one. The cosine of an embedding with its row is above .999. They are in pages
@@ -8,6 +14,13 @@ import "math"
 type rows struct {
 	dim, perPage int
 	pages        [][]int8
+	// saved says of each page that it was saved as it is. It may lie in the saved file: a
+	// change copies it first.
+	saved []bool
+	// owner owns the memory of these pages, which the garbage collector does not know.
+	owner any
+	// savedRows is how many rows were saved last.
+	savedRows int
 	// scales bring rows to unit length, by slot.
 	scales []float32
 }
@@ -20,22 +33,16 @@ func newRows(dim int) rows { return rows{dim: dim, perPage: max(1, pageBytes/dim
 // grow adds a slot, whose row must be set.
 func (r *rows) grow() {
 	if len(r.scales)%r.perPage == 0 {
-		r.pages = append(r.pages, make([]int8, r.perPage*r.dim))
+		r.pages, r.saved = append(r.pages, make([]int8, r.perPage*r.dim)), append(r.saved, false)
 	}
 	r.scales = append(r.scales, 0)
-}
-
-// setRow sets a row, which must not be zero.
-func (r *rows) setRow(slot uint32, row []int8) {
-	copy(r.row(slot), row)
-	r.scales[slot] = float32(1 / norm(row))
 }
 
 // set makes a row of a vector, which must not be zero. Rounding what was rounded changes
 // nothing, and the store rounds in the same way (internal/store/codec.go, which must not depend
 // on an index), so nothing is lost.
 func (r *rows) set(slot uint32, vec []float32) {
-	most, row := largest(vec), r.row(slot)
+	most, row := largest(vec), r.own(slot)
 	for i, x := range vec {
 		row[i] = int8(math.Round(float64(x) / most * math.MaxInt8))
 	}
@@ -56,15 +63,25 @@ func (r *rows) row(slot uint32) []int8 {
 	return r.pages[int(slot)/r.perPage][at : at+r.dim]
 }
 
+// own is row for changes.
+func (r *rows) own(slot uint32) []int8 {
+	if p := int(slot) / r.perPage; r.saved[p] {
+		r.pages[p], r.saved[p] = slices.Clone(r.pages[p]), false
+	}
+	return r.row(slot)
+}
+
 // dropLast moves the last row to a slot and removes it.
 func (r *rows) dropLast(to uint32) {
 	last := uint32(len(r.scales) - 1)
-	copy(r.row(to), r.row(last))
+	if to != last {
+		copy(r.own(to), r.row(last))
+	}
 	r.scales[to] = r.scales[last]
 	r.scales = r.scales[:last]
 	if n := len(r.pages) - 1; int(last)%r.perPage == 0 {
 		r.pages[n] = nil // its memory is free
-		r.pages = r.pages[:n]
+		r.pages, r.saved = r.pages[:n], r.saved[:n]
 	}
 }
 
@@ -75,6 +92,58 @@ func (r *rows) vector(slot uint32, out []float32) {
 	for i, c := range row {
 		out[i] = float32(float64(c) / long)
 	}
+}
+
+// save writes all rows, one after another at the end.
+func (r *rows) save(to *index.Saver) {
+	for _, scale := range r.scales {
+		to.Float(float64(scale))
+	}
+	r.savedRows = len(r.scales)
+	left := r.savedRows * r.dim
+	for i, page := range r.pages {
+		n := min(left, len(page))
+		to.Bytes(unsafe.Slice((*byte)(unsafe.Pointer(&page[0])), n))
+		left -= n
+		r.saved[i] = n == len(page) // the last one may grow
+	}
+}
+
+// restore takes rows that were saved. Full pages stay where they are.
+func (r *rows) restore(from *index.Restorer, owner any, count int) {
+	r.scales = make([]float32, count)
+	for slot := range r.scales {
+		r.scales[slot] = float32(from.Float())
+	}
+	saved := from.Bytes(count * r.dim)
+	if from.Err() != nil {
+		return
+	}
+	r.owner, r.savedRows = owner, count
+	for page := range slices.Chunk(signed(saved), r.perPage*r.dim) {
+		full := len(page) == r.perPage*r.dim
+		if !full { // it may grow
+			page = append(make([]int8, 0, r.perPage*r.dim), page...)[:r.perPage*r.dim]
+		}
+		r.pages, r.saved = append(r.pages, page), append(r.saved, full)
+	}
+}
+
+// remap lets the pages that were saved lie in what was saved.
+func (r *rows) remap(saved []byte, owner any) {
+	saved = saved[len(saved)-r.savedRows*r.dim:]
+	size := r.perPage * r.dim
+	for i, is := range r.saved {
+		if is {
+			r.pages[i] = signed(saved[i*size:][:size])
+		}
+	}
+	r.owner = owner // last: nothing lies in what the former one has
+}
+
+// signed is the same bytes.
+func signed(b []byte) []int8 {
+	return unsafe.Slice((*int8)(unsafe.Pointer(unsafe.SliceData(b))), len(b))
 }
 
 // roundedQuery is a query as rows are compared with it: signed whole numbers, times unit.

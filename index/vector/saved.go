@@ -8,7 +8,7 @@ import (
 )
 
 // Save writes the collection. number gives each document the number that it is restored
-// with; every document must have one.
+// with; every document must have one. Only one Save may run at a time.
 func (s *Collection) Save(to *index.Saver, number func(doc uint32) (uint32, bool)) {
 	s.mu.RLock() // searches go on, changes wait
 	defer s.mu.RUnlock()
@@ -27,23 +27,18 @@ func (s *Collection) Save(to *index.Saver, number func(doc uint32) (uint32, bool
 			to.Float(float64(x))
 		}
 	}
-	for slot, doc := range s.docs {
-		if to.Err() != nil {
-			return
-		}
+	for _, doc := range s.docs {
 		n, known := number(doc)
 		if !known {
 			to.Fail(errors.New("a vector has no document"))
 			return
 		}
 		to.Uint(uint64(n))
-		to.Small(s.rows.row(uint32(slot)))
-		if coded {
-			for _, word := range s.code(uint32(slot)) {
-				to.Word(word)
-			}
-		}
 	}
+	for _, word := range s.codes {
+		to.Word(word)
+	}
+	s.rows.save(to)
 }
 
 // Take gives the collection the vectors of another one of its model, which must not be used
@@ -55,9 +50,19 @@ func (s *Collection) Take(other *Collection) {
 	s.coder.centre, s.codes, s.codedMean, s.changes = other.coder.centre, other.codes, other.codedMean, other.changes
 }
 
+// Remap lets the rows that have not changed since Save lie in what it wrote, instead of
+// where they are: in memory, or in what an earlier Save wrote. The bytes must not change as
+// long as owner can be reached.
+func (s *Collection) Remap(saved []byte, owner any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rows.remap(saved, owner)
+}
+
 // Restore returns a collection with what Save wrote. Documents must have numbers below docs.
-// Errors are those of the restorer.
-func Restore(options Options, from *index.Restorer, docs int) (*Collection, error) {
+// Rows stay where the restorer reads, of which owner is kept, see Remap. Errors are those of
+// the restorer.
+func Restore(options Options, from *index.Restorer, owner any, docs int) (*Collection, error) {
 	s, err := NewCollection(options)
 	if err != nil {
 		return nil, err
@@ -77,45 +82,55 @@ func Restore(options Options, from *index.Restorer, docs int) (*Collection, erro
 			s.codedMean[i] = float32(from.Float())
 		}
 		s.coder.setCentre(s.codedMean)
-		s.codes = make([]uint64, 0, count*s.coder.words)
 	}
-	few := count <= s.options.CollectionUpTo && !coded
-	switch {
-	case few:
-		clear(s.sum)
-	case !coded && count > s.options.ExactUpTo:
-		from.Fail("vectors have no codes")
-	default:
-		s.small = nil
-	}
-	row, vec := make([]int8, s.options.Dim), make([]float32, s.options.Dim)
+	numbers := make([]uint32, 0, count)
 	for range count {
-		doc := uint32(from.Below(uint64(docs)))
-		from.Small(row)
-		if _, twice := s.slots.Get(doc); twice || from.Err() == nil && norm(row) == 0 {
-			from.Fail("a vector is there twice, or is zero")
-		}
-		if from.Err() != nil {
-			break
-		}
-		if few { // chromem-go has it, too
-			for i, c := range row {
-				vec[i] = float32(c)
-			}
-			if err = s.Upsert(doc, vec); err != nil {
-				break
-			}
-		} else {
-			s.rows.setRow(s.grow(doc), row)
-		}
-		if coded {
-			for range s.coder.words {
-				s.codes = append(s.codes, from.Word())
-			}
+		numbers = append(numbers, uint32(from.Below(uint64(docs))))
+	}
+	if coded {
+		s.codes = make([]uint64, count*s.coder.words)
+		for i := range s.codes {
+			s.codes[i] = from.Word()
 		}
 	}
-	if err = errors.Join(err, from.Err()); err != nil {
+	if count <= s.options.CollectionUpTo && !coded {
+		return s, errors.Join(s.restoreSmall(numbers, from, owner), from.Err())
+	}
+	if !coded && count > s.options.ExactUpTo {
+		from.Fail("vectors have no codes")
+	}
+	s.small = nil
+	s.docs = numbers
+	for slot, doc := range numbers {
+		s.slots.Set(doc, uint32(slot))
+	}
+	s.held.AddMany(numbers)
+	if s.rows.restore(from, owner, count); s.slots.Len() < count {
+		from.Fail("a vector is there twice")
+	}
+	if err := from.Err(); err != nil {
 		return nil, fmt.Errorf("restore vectors: %w", err)
 	}
 	return s, nil
+}
+
+// restoreSmall restores vectors that chromem-go has, too.
+func (s *Collection) restoreSmall(docs []uint32, from *index.Restorer, owner any) error {
+	clear(s.sum)
+	saved := newRows(s.options.Dim)
+	saved.restore(from, owner, len(docs))
+	vec := make([]float32, s.options.Dim)
+	for slot, doc := range docs {
+		if _, twice := s.slots.Get(doc); twice {
+			from.Fail("a vector is there twice")
+		}
+		if from.Err() != nil {
+			return nil
+		}
+		saved.vector(uint32(slot), vec)
+		if err := s.Upsert(doc, vec); err != nil {
+			return fmt.Errorf("restore vectors: %w", err)
+		}
+	}
+	return nil
 }

@@ -51,9 +51,9 @@ type Saved interface {
 	SavedIndexes() (*memory.SavedIndexes, error)
 	HasSavedIndexes() bool
 	DropSavedIndexes() error
-	// SaveIndexes replaces them by what write writes, which must have everything that was
-	// committed before.
-	SaveIndexes(ctx context.Context, write func(io.Writer) error) error
+	// SaveIndexes replaces them by the parts that write begins and writes, which must have
+	// everything that was committed before. It opens them, or returns nil.
+	SaveIndexes(ctx context.Context, write func(begin func() io.Writer) error) (*memory.SavedIndexes, error)
 }
 
 // Located reads what the location of a chunk is made of.
@@ -135,6 +135,8 @@ type Indexer struct {
 	// seq is the number of the last applied change, readable without loadMu.
 	seq atomic.Uint64
 
+	// saving keeps two Save calls apart.
+	saving sync.Mutex
 	// unsaved is how many documents have changed since the indexes were saved.
 	unsaved atomic.Int64
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/index/lexical"
 	"github.com/recalld/recalld/index/vector"
@@ -19,7 +21,7 @@ import (
 //
 // savedFormat is raised when what is saved changes, or what follows from the paths of files,
 // which are analysed when they are indexed.
-const savedFormat = 3
+const savedFormat = 4
 
 const (
 	// saveFrom is how many documents are worth saving: fewer are indexed in a tenth of a second.
@@ -38,24 +40,37 @@ const (
 )
 
 // Save saves the indexes in the store, for the next start. Changes wait while they are
-// written to the system's cache; questions do not.
+// written to the system's cache; questions do not. Rows of vectors lie in the file from then
+// on, instead of in memory.
 func (x *Indexer) Save(ctx context.Context) error {
-	var saved int64
-	err := x.store.SaveIndexes(ctx, func(w io.Writer) error {
+	x.saving.Lock()
+	defer x.saving.Unlock()
+	var unsaved int64
+	var collections []*collection
+	saved, err := x.store.SaveIndexes(ctx, func(begin func() io.Writer) error {
 		x.loadMu.Lock()
 		defer x.loadMu.Unlock()
 		if x.state != Ready {
 			return memory.Errorf(memory.CodeUnavailable, "the indexes are not loaded")
 		}
-		saved = x.unsaved.Load()
-		to := index.NewSaver(w)
-		x.save(to)
-		return to.Flush()
+		unsaved, collections = x.unsaved.Load(), x.collections.list()
+		return x.save(begin, collections)
 	})
-	if err == nil {
-		x.unsaved.Add(-saved)
+	if err != nil {
+		return err
 	}
-	return err
+	x.unsaved.Add(-unsaved)
+	if saved == nil {
+		return nil
+	}
+	for i, c := range collections {
+		part, err := saved.Part(firstVectors + i)
+		if err != nil {
+			return err
+		}
+		c.vectors.Remap(part, saved)
+	}
+	return nil
 }
 
 // SaveDue reports whether the indexes should be saved: they are large, and what is saved is
@@ -68,31 +83,60 @@ func (x *Indexer) SaveDue() bool {
 	return x.unsaved.Load() >= old || !x.store.HasSavedIndexes()
 }
 
-// save is called with loadMu held, so nothing changes but for what queries cache.
-func (x *Indexer) save(to *index.Saver) {
-	to.Uint(savedFormat)
-	to.String(x.opts.Version)
+// The numbers of the parts: the first one has documents and records.
+const (
+	savedWords   = 1
+	firstVectors = 2 // of the first collection
+)
+
+// save writes the parts. It is called with loadMu held, so nothing changes but for what
+// queries cache.
+func (x *Indexer) save(begin func() io.Writer, collections []*collection) error {
 	var renumbered index.Table[uint32]
-	to.Uint(uint64(x.numbers.Len()))
+	for num := range x.numbers.Limit() {
+		if _, known := x.numbers.ID(num); known {
+			renumbered.Set(num, uint32(renumbered.Len()))
+		}
+	}
+	parts := []func(*index.Saver){
+		func(to *index.Saver) {
+			to.Uint(savedFormat)
+			to.String(x.opts.Version)
+			to.Uint(uint64(len(collections)))
+			for _, c := range collections {
+				to.String(c.name)
+			}
+			to.Uint(uint64(renumbered.Len()))
+			x.saveDocs(to)
+			x.saveRecords(to, renumbered.Get)
+		},
+		// Without the parts of documents, which have no number here.
+		func(to *index.Saver) { x.lexical.Save(to, renumbered.Get) },
+	}
+	for _, c := range collections {
+		parts = append(parts, func(to *index.Saver) { c.vectors.Save(to, renumbered.Get) })
+	}
+	for _, write := range parts {
+		to := index.NewSaver(begin())
+		write(to)
+		if err := to.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *Indexer) saveDocs(to *index.Saver) {
 	for num := range x.numbers.Limit() {
 		id, known := x.numbers.ID(num)
 		if !known {
 			continue
 		}
-		renumbered.Set(num, uint32(renumbered.Len()))
 		d, _ := x.docs.Get(num)
 		to.Bytes(id[:])
 		to.Uint(bit(d.indexed, savedIndexed) | bit(d.declares, savedDeclares) | bit(d.test, savedTest))
 		to.Word(d.names)
 		to.String(d.paths)
-	}
-	x.saveRecords(to, renumbered.Get)
-	x.lexical.Save(to, renumbered.Get) // without the parts of documents, which have no number here
-	all := x.collections.list()
-	to.Uint(uint64(len(all)))
-	for _, c := range all {
-		to.String(c.name)
-		c.vectors.Save(to, renumbered.Get)
 	}
 }
 
@@ -105,7 +149,7 @@ func bit(set bool, bit uint64) uint64 {
 }
 
 // restored are indexes as they were saved. Their documents and records are read before
-// anything else; words and vectors are read while the store is walked.
+// anything else; words and vectors are read beside them, and while the store is walked.
 type restored struct {
 	x       *Indexer
 	saved   *memory.SavedIndexes
@@ -123,6 +167,12 @@ type restored struct {
 	collections map[string]bool
 }
 
+// restoredIndexes are words and vectors that nobody searches yet.
+type restoredIndexes struct {
+	words   *lexical.Index
+	vectors map[string]*vector.Collection
+}
+
 // restore begins to read the saved indexes; nil if there are none that can be used. The
 // collections must be open.
 func (x *Indexer) restore() *restored {
@@ -134,22 +184,35 @@ func (x *Indexer) restore() *restored {
 		return nil
 	}
 	r := &restored{x: x, saved: saved, done: make(chan struct{}), collections: map[string]bool{}}
-	in := index.NewRestorer(saved, saved.Size)
-	if err = r.readDocs(in); err == nil {
-		err = r.readRecords(in)
-	}
-	if err == nil && !x.numbers.Fill(r.ids) {
-		err = fmt.Errorf("%w: a document is there twice", index.ErrSaved)
+	in, err := r.part(0)
+	var names []string
+	if err == nil {
+		names = r.readHead(in)
+		err = in.Err()
 	}
 	if err != nil {
-		_ = saved.Close() // it was only read
 		x.unrestored(err)
+		return nil
+	}
+	var read restoredIndexes
+	var reading errgroup.Group
+	reading.Go(func() error { return r.readWords(&read) })
+	reading.Go(func() error { return r.readVectors(&read, names) })
+	if err = r.readDocs(in); err != nil {
+		x.unrestored(errors.Join(err, reading.Wait()))
 		return nil
 	}
 	x.mu.Lock()
 	x.docs = r.docs
 	x.mu.Unlock()
-	go r.readRest(in)
+	go func() {
+		defer close(r.done)
+		if err := reading.Wait(); err != nil {
+			x.unrestored(err)
+			return
+		}
+		r.take(&read)
+	}()
 	return r
 }
 
@@ -158,14 +221,27 @@ func (x *Indexer) unrestored(err error) {
 	x.opts.Logger.Warn("the indexes are built anew, because the saved ones cannot be used", "part", "indexer", "error", err)
 }
 
-func (r *restored) readDocs(in *index.Restorer) error {
+// part returns a restorer of a part.
+func (r *restored) part(n int) (*index.Restorer, error) {
+	b, err := r.saved.Part(n)
+	return index.NewRestorer(b), err
+}
+
+// readHead reads how many documents there are, and which collections.
+func (r *restored) readHead(in *index.Restorer) (collections []string) {
 	if in.Below(1<<32) != savedFormat || in.String() != r.x.opts.Version {
 		in.Fail("it is of another version of the program")
 	}
-	n := in.Count(16 + 1 + 8 + 1)
-	r.ids, r.indexed = make([][16]byte, n), make([]bool, n)
+	collections = restoreStrings(in)
+	r.ids = make([][16]byte, in.Count(16+1+8+1))
+	return collections
+}
+
+// readDocs reads the documents and the records.
+func (r *restored) readDocs(in *index.Restorer) error {
+	r.indexed = make([]bool, len(r.ids))
 	for num := range r.ids {
-		in.Bytes(r.ids[num][:])
+		copy(r.ids[num][:], in.Bytes(16))
 		bits := in.Below(savedTest << 1)
 		d := document{indexed: bits&savedIndexed != 0, declares: bits&savedDeclares != 0, test: bits&savedTest != 0, names: in.Word(), paths: in.String()}
 		if in.Err() != nil {
@@ -174,48 +250,59 @@ func (r *restored) readDocs(in *index.Restorer) error {
 		r.indexed[num] = d.indexed
 		r.docs.Set(uint32(num), d)
 	}
-	return in.Err()
+	r.readRecords(in)
+	if err := in.End(); err != nil {
+		return err
+	}
+	if !r.x.numbers.Fill(r.ids) {
+		return fmt.Errorf("%w: a document is there twice", index.ErrSaved)
+	}
+	return nil
 }
 
-// readRest reads words and vectors, and gives them to the indexes when all are read.
-func (r *restored) readRest(in *index.Restorer) {
-	defer close(r.done)
-	defer r.saved.Close()
-	words, vectors, err := r.x.readIndexes(in, len(r.ids))
+func (r *restored) readWords(read *restoredIndexes) error {
+	in, err := r.part(savedWords)
 	if err != nil {
-		r.x.unrestored(err)
-		return
+		return err
 	}
+	if read.words, err = lexical.Restore(r.x.opts.Lexical, in, len(r.ids)); err != nil {
+		return err
+	}
+	return in.End()
+}
+
+func (r *restored) readVectors(read *restoredIndexes, collections []string) error {
+	read.vectors = map[string]*vector.Collection{}
+	for i, name := range collections {
+		model, dim, err := parseCollection(name)
+		if err != nil {
+			return fmt.Errorf("%w: %w", index.ErrSaved, err)
+		}
+		in, err := r.part(firstVectors + i)
+		if err != nil {
+			return err
+		}
+		if read.vectors[name], err = vector.Restore(vector.Options{Name: model, Dim: dim}, in, r.saved, len(r.ids)); err != nil {
+			return err
+		}
+		if err := in.End(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take gives words and vectors to the indexes.
+func (r *restored) take(read *restoredIndexes) {
 	r.docs = index.Table[document]{} // the indexer has them
-	r.x.lexical.Take(words)
-	for name, from := range vectors {
+	r.x.lexical.Take(read.words)
+	for name, from := range read.vectors {
 		if c := r.x.collections.find(name); c != nil {
 			c.vectors.Take(from)
 			r.collections[name] = true
 		}
 	}
 	r.ready = true
-}
-
-func (x *Indexer) readIndexes(in *index.Restorer, docs int) (words *lexical.Index, vectors map[string]*vector.Collection, err error) {
-	if words, err = lexical.Restore(x.opts.Lexical, in, docs); err != nil {
-		return nil, nil, err
-	}
-	vectors = map[string]*vector.Collection{}
-	for range in.Count(1) {
-		name := in.String()
-		model, dim, err := parseCollection(name)
-		if err != nil {
-			in.Fail(err.Error())
-		}
-		if in.Err() != nil {
-			break
-		}
-		if vectors[name], err = vector.Restore(vector.Options{Name: model, Dim: dim}, in, docs); err != nil {
-			return nil, nil, err
-		}
-	}
-	return words, vectors, in.End()
 }
 
 // wait waits until words and vectors are read. A nil receiver has nothing to wait for.
@@ -271,14 +358,44 @@ func (r *restored) forget() {
 }
 
 // setAttributes gives the restored documents their attributes, after all records and files.
+// Most lessons and steps of a project have the same attributes, which are set for all of them
+// at once.
 func (r *restored) setAttributes() {
+	x := r.x
 	r.settled = make([]bool, len(r.ids))
+	alike := map[owner][]uint32{}
 	for num := range uint32(len(r.ids)) {
-		if d, _ := r.x.docs.Get(num); d.set != nil || len(d.refs) > 0 {
-			r.settled[num] = r.x.setAttributes(num, &d) == d.paths && d.indexed
+		d, _ := x.docs.Get(num)
+		if d.set == nil && len(d.refs) == 0 {
+			continue
 		}
+		if kind, is := x.plainOwner(&d); is {
+			alike[kind] = append(alike[kind], num)
+			r.settled[num] = d.paths == "" && d.indexed
+			continue
+		}
+		r.settled[num] = x.setAttributes(num, &d) == d.paths && d.indexed
 	}
-	r.x.fillRecency()
+	for _, docs := range alike {
+		d, _ := x.docs.Get(docs[0])
+		attrs, _ := x.attributes(d.refs)
+		x.attrs.Fill(docs, attrs)
+	}
+	x.selections.changed()
+	x.fillRecency()
+}
+
+// plainOwner returns an owner with the attributes of a document, and nothing else, if the
+// document has a single reference from a record without a list of attributes.
+func (x *Indexer) plainOwner(d *document) (kind owner, is bool) {
+	if d.set != nil || len(d.refs) != 1 {
+		return owner{}, false
+	}
+	e := &x.owners.all[d.refs[0].owner]
+	if e.file != nil || len(e.tags)+len(e.fingerprints) > 0 {
+		return owner{}, false
+	}
+	return owner{kind: e.kind, project: e.project, repo: e.repo, lang: e.lang, screen: e.screen, followed: e.followed, withdrawn: e.withdrawn}, true
 }
 
 // settle indexes the restored documents whose paths are others, after all terms, and removes

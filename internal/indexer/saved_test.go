@@ -314,27 +314,30 @@ func FuzzRestore(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	var b bytes.Buffer
-	to := index.NewSaver(&b)
-	x.save(to)
-	if err := to.Flush(); err != nil {
+	var parts [3]bytes.Buffer // documents and records, words, vectors
+	n := 0
+	if err := x.save(func() io.Writer { n++; return &parts[n-1] }, x.collections.list()); err != nil {
 		f.Fatal(err)
 	}
-	f.Add(b.Bytes())
-	f.Fuzz(func(t *testing.T, data []byte) {
-		r := &restored{x: x, saved: &memory.SavedIndexes{ReadCloser: io.NopCloser(bytes.NewReader(data))}}
-		in := index.NewRestorer(bytes.NewReader(data), int64(len(data)))
-		if r.readDocs(in) != nil || r.readRecords(in) != nil {
+	f.Add(parts[0].Bytes(), parts[1].Bytes(), parts[2].Bytes())
+	f.Fuzz(func(t *testing.T, docs, words, vectors []byte) {
+		saved := &memory.SavedIndexes{Part: func(n int) ([]byte, error) { return [][]byte{docs, words, vectors}[min(n, 2)], nil }}
+		r := &restored{x: x, saved: saved}
+		in, _ := r.part(0)
+		names := r.readHead(in)
+		if len(r.ids) > 0 && r.readDocs(in) != nil {
 			return
 		}
-		words, vectors, err := x.readIndexes(in, len(r.ids))
-		if err != nil {
+		var read restoredIndexes
+		if r.readWords(&read) == nil {
+			if _, err := read.words.Retrieve(t.Context(), query("one two three zzz")); err != nil {
+				t.Error(err)
+			}
+		}
+		if r.readVectors(&read, names) != nil {
 			return
 		}
-		if _, err := words.Retrieve(t.Context(), query("one two three zzz")); err != nil {
-			t.Error(err)
-		}
-		for _, c := range vectors {
+		for _, c := range read.vectors {
 			vec := make([]float32, c.Dim())
 			vec[0] = 1
 			res := c.Direct(func(context.Context, index.Query) ([]float32, error) { return vec, nil })

@@ -97,7 +97,7 @@ func restoreStrings(in *index.Restorer) []string {
 }
 
 // readRecords reads what saveRecords saved, after the documents.
-func (r *restored) readRecords(in *index.Restorer) error {
+func (r *restored) readRecords(in *index.Restorer) {
 	names := make([]name, in.Count(1))
 	for i := range names {
 		names[i] = nameOf(in.String())
@@ -131,7 +131,6 @@ func (r *restored) readRecords(in *index.Restorer) error {
 		}
 		r.found.Add(uint32(n), r.hashOf)
 	}
-	return in.Err()
 }
 
 func (r *restored) hashOf(n uint32) uint64 { return maphash.String(r.x.owners.seed, r.records[n].id) }
@@ -141,7 +140,7 @@ func (r *restored) savedRecords() *memory.SavedRecords {
 	if r == nil {
 		return nil
 	}
-	return &memory.SavedRecords{Since: r.saved.Since, Others: r.others, Load: r.loadRecords}
+	return &memory.SavedRecords{Since: r.saved.Since, Len: len(r.records), Others: r.others, Load: r.loadRecords}
 }
 
 // loadRecords makes the restored records those of the indexer, which has none yet.

@@ -81,8 +81,9 @@ func TestSavedRecordThereTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &restored{x: x, ids: make([][16]byte, 1)}
-	if err := r.readRecords(index.NewRestorer(&file, int64(file.Len()))); !errors.Is(err, index.ErrSaved) {
-		t.Errorf("a record that is there twice: %v, want %v", err, index.ErrSaved)
+	in := index.NewRestorer(file.Bytes())
+	if r.readRecords(in); !errors.Is(in.Err(), index.ErrSaved) {
+		t.Errorf("a record that is there twice: %v, want %v", in.Err(), index.ErrSaved)
 	}
 }
 

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"io"
 	"iter"
 )
 
@@ -160,7 +159,9 @@ type SavedRecords struct {
 	// Since is a version of the store's database. The saved records are of that version or of
 	// a later one.
 	Since uint64
-	// Others are the ids of the records that were there and are not saved.
+	// Len is how many records are saved. Others are the ids of the records that were there and
+	// are not saved.
+	Len    int
 	Others []string
 	// Load loads the saved records but those of which written reports true, and passes what
 	// the store counts of each. It is called once, before all records that are read.
@@ -193,13 +194,14 @@ func (r *Record) Outline() RecordOutline {
 // field names, time, agent, rate and tags.
 const lineRest = 180
 
-// SavedIndexes are indexes as they were saved beside the store, to be read once and closed.
+// SavedIndexes are indexes as they were saved beside the store, in parts.
 type SavedIndexes struct {
-	io.ReadCloser
 	// Since is the version of the store's database that they hold at least, see Held.
 	Since uint64
-	// Size bounds the bytes to be read.
-	Size int64
+	// Part returns the bytes of a part, from 0 on, whose checksum matches. They must not be
+	// changed, and can be read as long as the SavedIndexes can be reached: they may lie in the
+	// file.
+	Part func(n int) ([]byte, error)
 }
 
 // Held is what a loader has of an earlier state of the store. It gets only terms and vectors

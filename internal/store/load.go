@@ -127,8 +127,12 @@ const loadedBatch, loadedBatches = 128, 4
 
 // walk passes everything that a view holds to a loader.
 func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, error) {
+	saved := 0
+	if l.Saved != nil {
+		saved = l.Saved.Len
+	}
 	c := &contents{
-		open: openSessions{}, refs: map[memory.DocID]int32{}, chunkSets: map[chunkSetID]int32{}, unread: map[chunkSetID]bool{},
+		open: openSessions{}, refs: make(map[memory.DocID]int32, saved), chunkSets: map[chunkSetID]int32{}, unread: map[chunkSetID]bool{},
 		logSizes: logSizes{}, sandboxSizes: sandboxSizes{}, totals: totals{},
 	}
 	for x, err := range v.Sessions("") {

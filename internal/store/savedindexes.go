@@ -13,26 +13,30 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 )
 
 // The saved indexes are a file in the folder of the database: it is counted, moved and
-// removed with the database, and is in no backup. It begins with savedMagic, a random number
-// and the version of the database that it holds at least. Blocks follow: a length of 4 bytes,
-// a checksum of 4 bytes and the bytes. An empty block ends the file.
+// removed with the database, and is in no backup. It begins with a head: savedMagic, a random
+// number and the version of the database that it holds at least. Parts follow, and a table of
+// them: the size and the checksum of each. Their number and a checksum of head and table end
+// it. Numbers have 8 bytes.
 //
 // The random number is also in the database, written after the file: a database that has it
 // has the file's state in its past. That of another store, of a backup or of a copy that went
 // its own way has not.
 const (
+	savedMagic = "recalld2"
 	savedName  = "indexes.saved"
-	savedMagic = "recalld1"
-	savedBlock = 1 << 16
 	nonceSize  = 16
+	savedHead  = len(savedMagic) + nonceSize + 8
+	partEntry  = 16 // in the table
+	tableEnd   = 16
 )
+
+// savedPart is an entry of the table.
+type savedPart struct{ Size, Sum uint64 }
 
 func (s *Store) savedPath() string { return filepath.Join(s.opts.Dir, savedName) }
 
@@ -48,70 +52,96 @@ func (s *Store) SavedIndexes() (*memory.SavedIndexes, error) {
 		return nil, err
 	}
 	s.removeUnfinished()
-	f, err := os.Open(s.savedPath())
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open saved indexes: %w", err)
-	}
-	x, err := s.readSavedHead(f)
-	if err != nil {
-		return nil, errors.Join(err, f.Close(), s.DropSavedIndexes())
+	x, err := s.mapSaved()
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, errors.Join(fmt.Errorf("read saved indexes: %w", err), s.DropSavedIndexes())
 	}
 	return x, nil
 }
 
-func (s *Store) readSavedHead(f *os.File) (*memory.SavedIndexes, error) {
-	var head [len(savedMagic) + nonceSize + 8]byte
-	info, err := f.Stat()
-	if err == nil {
-		_, err = io.ReadFull(f, head[:])
-	}
+// mapSaved maps the saved indexes, and checks all but the content of their parts.
+func (s *Store) mapSaved() (*memory.SavedIndexes, error) {
+	file, err := fsx.Map(s.savedPath())
 	if err != nil {
-		return nil, fmt.Errorf("read saved indexes: %w", err)
+		return nil, err
 	}
-	nonce := head[len(savedMagic) : len(savedMagic)+nonceSize]
-	since := binary.LittleEndian.Uint64(head[len(head)-8:])
-	belongs := false
-	err = s.View(func(v View) error {
-		item, err := v.txn.Get(keySaved)
-		if err != nil {
-			return err
+	head, table, err := headAndTable(file)
+	if err != nil {
+		return nil, err
+	}
+	since := binary.LittleEndian.Uint64(head[savedHead-8:])
+	if !s.inPast(head[len(savedMagic):savedHead-8], since) {
+		return nil, memory.Errorf(memory.CodeCorrupt, "they are of an earlier time, or of another store")
+	}
+	return &memory.SavedIndexes{Since: since, Part: func(n int) ([]byte, error) {
+		at := int64(savedHead)
+		for i, part := range table {
+			if i < n {
+				at += int64(part.Size)
+				continue
+			}
+			b, err := file.Bytes(at, int64(part.Size))
+			if err == nil && sumOf(b) != part.Sum {
+				err = errDamagedSaved
+			}
+			return b, err
 		}
-		return item.Value(func(value []byte) error {
-			payload, err := unseal(keySaved, value)
-			belongs = bytes.Equal(payload, nonce) && item.Version() > since
-			return err
-		})
-	})
-	if err != nil && !errors.Is(err, badger.ErrKeyNotFound) {
-		return nil, fmt.Errorf("read saved indexes: %w", err)
+		return nil, errDamagedSaved
+	}}, nil
+}
+
+var errDamagedSaved = memory.Errorf(memory.CodeCorrupt, "the saved indexes are damaged")
+
+// headAndTable returns the head of saved indexes and the table of their parts.
+func headAndTable(file *fsx.Mapped) (head []byte, table []savedPart, err error) {
+	rest := file.Len() - int64(savedHead+tableEnd)
+	if rest < 0 {
+		return nil, nil, errDamagedSaved
 	}
-	if string(head[:len(savedMagic)]) != savedMagic || !belongs {
-		return nil, memory.Errorf(memory.CodeCorrupt, "read saved indexes: they are of an earlier time, or of another store")
+	head, err = file.Bytes(0, int64(savedHead))
+	end, endErr := file.Bytes(file.Len()-tableEnd, tableEnd)
+	if err = errors.Join(err, endErr); err != nil {
+		return nil, nil, err
 	}
-	in := struct {
-		io.Reader
-		io.Closer
-	}{&blocks{r: f, sum: crc32.Checksum(head[:], castagnoli())}, f}
-	return &memory.SavedIndexes{ReadCloser: in, Since: since, Size: info.Size()}, nil
+	n := binary.LittleEndian.Uint64(end)
+	if n > uint64(rest)/partEntry || string(head[:len(savedMagic)]) != savedMagic {
+		return nil, nil, errDamagedSaved
+	}
+	size := int64(n) * partEntry
+	b, err := file.Bytes(file.Len()-tableEnd-size, size)
+	if err != nil {
+		return nil, nil, err
+	}
+	table = make([]savedPart, n)
+	_, err = binary.Decode(b, binary.LittleEndian, table)
+	left := uint64(rest - size)
+	for _, part := range table {
+		if part.Size > left {
+			return nil, nil, errDamagedSaved
+		}
+		left -= part.Size
+	}
+	if err != nil || left != 0 || sumOf(head, b) != binary.LittleEndian.Uint64(end[8:]) {
+		return nil, nil, errDamagedSaved
+	}
+	return head, table, nil
 }
 
 // SaveIndexes replaces the saved indexes by what write writes: all that was committed before
-// it is called. Changes that were committed since may be in it or not. If writing fails, the
-// former ones stay; if something is forgotten meanwhile, there are none.
-func (s *Store) SaveIndexes(ctx context.Context, write func(io.Writer) error) error {
+// it is called. begin begins a part of them. Changes that were committed since may be in it or
+// not. If writing fails, the former ones stay; if something is forgotten meanwhile, there are
+// none. It returns what SavedIndexes would, or nil where files cannot be mapped.
+func (s *Store) SaveIndexes(ctx context.Context, write func(begin func() io.Writer) error) (*memory.SavedIndexes, error) {
 	s.saving.Lock()
 	defer s.saving.Unlock()
 	if s.readOnly() || s.reading() || s.Damage() != nil || s.Broken() != nil {
-		return memory.Errorf(memory.CodeReadOnly, "save indexes: the store is not written at the moment")
+		return nil, memory.Errorf(memory.CodeReadOnly, "save indexes: the store is not written at the moment")
 	}
 	if s.mustRead.Load() {
-		return memory.Errorf(memory.CodeReadOnly, "save indexes: a stored value could not be read or removed, as the log says, so the next start must read all of them")
+		return nil, memory.Errorf(memory.CodeReadOnly, "save indexes: a stored value could not be read or removed, as the log says, so the next start must read all of them")
 	}
 	if err := roomFor(s.opts.Dir, s.DiskSize()+reserveSize); err != nil {
-		return fmt.Errorf("save indexes: %w", err)
+		return nil, fmt.Errorf("save indexes: %w", err)
 	}
 	// Before the version is known: what is forgotten from here on may still be in the indexes.
 	forgets := s.forgets.Load()
@@ -121,24 +151,16 @@ func (s *Store) SaveIndexes(ctx context.Context, write func(io.Writer) error) er
 		since = txn.ReadTs()
 		txn.Discard()
 	}); err != nil {
-		return fmt.Errorf("save indexes: %w", err)
+		return nil, fmt.Errorf("save indexes: %w", err)
 	}
 	nonce := make([]byte, nonceSize)
 	_, _ = rand.Read(nonce) // it never fails
 	// Not synced: what a power loss tears fails its checksum, and indexes are built anew.
 	err := fsx.WriteUnsynced(s.savedPath(), 0o600, func(w io.Writer) error {
-		head := append(append([]byte(savedMagic), nonce...), binary.LittleEndian.AppendUint64(nil, since)...)
-		if _, err := w.Write(head); err != nil {
-			return err
-		}
-		b := &blocks{ctx: ctx, w: w, sum: crc32.Checksum(head, castagnoli())}
-		if err := write(b); err != nil {
-			return err
-		}
-		return b.put(nil)
+		return writeSaved(ctx, w, nonce, since, write)
 	})
 	if err != nil {
-		return fmt.Errorf("save indexes: %w", err)
+		return nil, fmt.Errorf("save indexes: %w", err)
 	}
 	if _, err = s.Update(context.WithoutCancel(ctx), func(tx *Tx) error {
 		if s.forgets.Load() != forgets {
@@ -146,13 +168,88 @@ func (s *Store) SaveIndexes(ctx context.Context, write func(io.Writer) error) er
 		}
 		tx.put(keySaved, nonce)
 		return nil
-	}); err == nil {
-		return nil
+	}); err != nil {
+		dropped := s.DropSavedIndexes() // the database does not know the file
+		if errors.Is(err, errForgotten) {
+			return nil, dropped
+		}
+		return nil, errors.Join(fmt.Errorf("save indexes: %w", err), dropped)
 	}
-	if errors.Is(err, errForgotten) {
-		return s.DropSavedIndexes()
+	if !fsx.Maps {
+		return nil, nil
 	}
-	return errors.Join(fmt.Errorf("save indexes: %w", err), s.DropSavedIndexes()) // the database does not know the file
+	x, err := s.mapSaved()
+	if errors.Is(err, os.ErrNotExist) { // removed since
+		return nil, nil
+	}
+	return x, err
+}
+
+// writeSaved writes the file.
+func writeSaved(ctx context.Context, w io.Writer, nonce []byte, since uint64, write func(begin func() io.Writer) error) error {
+	head := binary.LittleEndian.AppendUint64(append([]byte(savedMagic), nonce...), since)
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	parts := &partWriter{ctx: ctx, w: w}
+	err := write(func() io.Writer {
+		parts.table = append(parts.table, savedPart{})
+		return parts
+	})
+	if err != nil {
+		return err
+	}
+	b, err := binary.Append(nil, binary.LittleEndian, parts.table)
+	if err != nil {
+		return err
+	}
+	end := binary.LittleEndian.AppendUint64(nil, uint64(len(parts.table)))
+	_, err = w.Write(append(b, binary.LittleEndian.AppendUint64(end, sumOf(head, b))...))
+	return err
+}
+
+// partWriter writes the last part of its table.
+type partWriter struct {
+	ctx   context.Context
+	w     io.Writer
+	table []savedPart
+}
+
+// Write writes a piece of the part, unless ctx is done.
+func (p *partWriter) Write(b []byte) (int, error) {
+	if err := p.ctx.Err(); err != nil {
+		return 0, err
+	}
+	part := &p.table[len(p.table)-1]
+	part.Size += uint64(len(b))
+	part.Sum = uint64(crc32.Update(uint32(part.Sum), castagnoli(), b))
+	return p.w.Write(b)
+}
+
+// sumOf is a checksum of bytes that follow each other.
+func sumOf(all ...[]byte) uint64 {
+	sum := uint32(0)
+	for _, b := range all {
+		sum = crc32.Update(sum, castagnoli(), b)
+	}
+	return uint64(sum)
+}
+
+// inPast reports whether the database has a state in its past that saved indexes name by their
+// random number and the version of the database.
+func (s *Store) inPast(nonce []byte, since uint64) (is bool) {
+	err := s.View(func(v View) error {
+		item, err := v.txn.Get(keySaved)
+		if err != nil {
+			return err
+		}
+		return item.Value(func(value []byte) error {
+			payload, err := unseal(keySaved, value)
+			is = bytes.Equal(payload, nonce) && item.Version() > since
+			return err
+		})
+	})
+	return is && err == nil
 }
 
 // errForgotten ends a save that may hold what was forgotten meanwhile.
@@ -209,79 +306,4 @@ func (s *Store) removeUnfinished() {
 			}
 		}
 	}
-}
-
-// blocks writes blocks with checksums, or reads them. A checksum covers all that comes
-// before, too, so no block can be exchanged for another.
-type blocks struct {
-	ctx  context.Context
-	w    io.Writer
-	r    io.Reader
-	sum  uint32
-	left []byte // of the block being read
-	done bool
-}
-
-// Write writes blocks.
-func (b *blocks) Write(p []byte) (int, error) {
-	for rest := p; len(rest) > 0; {
-		if err := b.ctx.Err(); err != nil {
-			return 0, err
-		}
-		part := rest[:min(len(rest), savedBlock)]
-		if err := b.put(part); err != nil {
-			return 0, err
-		}
-		rest = rest[len(part):]
-	}
-	return len(p), nil
-}
-
-// put writes one block; an empty one is the last.
-func (b *blocks) put(part []byte) error {
-	size := binary.LittleEndian.AppendUint32(nil, uint32(len(part)))
-	b.sum = crc32.Update(crc32.Update(b.sum, castagnoli(), size), castagnoli(), part)
-	_, err := b.w.Write(binary.LittleEndian.AppendUint32(size, b.sum))
-	if err == nil {
-		_, err = b.w.Write(part)
-	}
-	return err
-}
-
-// Read reads what is in the blocks. It returns CodeCorrupt if a checksum does not match or
-// the last block is missing.
-func (b *blocks) Read(p []byte) (int, error) {
-	if len(b.left) == 0 && !b.done {
-		if err := b.next(); err != nil {
-			return 0, err
-		}
-	}
-	if b.done {
-		return 0, io.EOF
-	}
-	n := copy(p, b.left)
-	b.left = b.left[n:]
-	return n, nil
-}
-
-func (b *blocks) next() error {
-	damaged := memory.Errorf(memory.CodeCorrupt, "read saved indexes: they are damaged")
-	var head [8]byte
-	if _, err := io.ReadFull(b.r, head[:]); err != nil {
-		return damaged
-	}
-	size := binary.LittleEndian.Uint32(head[:])
-	if size > savedBlock {
-		return damaged
-	}
-	room := make([]byte, size)
-	if _, err := io.ReadFull(b.r, room); err != nil {
-		return damaged
-	}
-	b.sum = crc32.Update(crc32.Update(b.sum, castagnoli(), head[:4]), castagnoli(), room)
-	if b.sum != binary.LittleEndian.Uint32(head[4:]) {
-		return damaged
-	}
-	b.left, b.done = room, size == 0
-	return nil
 }

@@ -10,21 +10,59 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 )
 
 func saveIndexes(t *testing.T, s *Store, content string) {
 	t.Helper()
-	err := s.SaveIndexes(t.Context(), func(w io.Writer) error {
-		_, err := io.WriteString(w, content)
-		return err
-	})
+	half := len(content) / 2
+	x, err := s.SaveIndexes(t.Context(), writeParts(content[:half], "", content[half:]))
 	if err != nil {
 		t.Fatalf("save indexes: %v", err)
 	}
+	if x == nil {
+		if fsx.Maps {
+			t.Error("nothing is mapped of what was saved")
+		}
+		return
+	}
+	if got, err := allParts(x); err != nil || got != content {
+		t.Errorf("%.40q was saved and %.40q is mapped, %v", content, got, err)
+	}
+}
+
+// writeParts is an argument of SaveIndexes that writes parts.
+func writeParts(parts ...string) func(begin func() io.Writer) error {
+	return func(begin func() io.Writer) error {
+		for _, part := range parts {
+			if _, err := io.WriteString(begin(), part); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// allParts joins the three parts that saveIndexes saves.
+func allParts(x *memory.SavedIndexes) (content string, err error) {
+	for n := range 3 {
+		part, err := x.Part(n)
+		if err != nil {
+			return "", err
+		}
+		content += string(part)
+	}
+	if _, err := x.Part(3); memory.CodeOf(err) != memory.CodeCorrupt {
+		return "", fmt.Errorf("a part that is not there: %w", err)
+	}
+	runtime.KeepAlive(x)
+	return content, nil
 }
 
 // savedIndexes returns what is saved, or an empty string, and the version that it holds.
@@ -34,9 +72,8 @@ func savedIndexes(t *testing.T, s *Store) (content string, since uint64, err err
 	if err != nil || x == nil {
 		return "", 0, err
 	}
-	defer x.Close()
-	b, err := io.ReadAll(x)
-	return string(b), x.Since, err
+	content, err = allParts(x)
+	return content, x.Since, err
 }
 
 func wantSaved(t *testing.T, s *Store, want string) {
@@ -64,7 +101,7 @@ func TestSavedIndexes(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
 	wantSaved(t, s, "")
-	large := string(bytes.Repeat([]byte("many blocks "), 20_000))
+	large := strings.Repeat("many pages ", 20_000)
 	for _, content := range []string{"", "first", large} {
 		saveIndexes(t, s, content)
 		wantSaved(t, s, content)
@@ -215,7 +252,7 @@ func TestDamagedRecordIsNotSaved(t *testing.T) {
 	if _, err := s.Load(t.Context(), readAll()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SaveIndexes(t.Context(), func(io.Writer) error { return nil }); memory.CodeOf(err) != memory.CodeReadOnly {
+	if _, err := s.SaveIndexes(t.Context(), writeParts()); memory.CodeOf(err) != memory.CodeReadOnly {
 		t.Errorf("indexes without a record that could not be read: %v, want %s", err, memory.CodeReadOnly)
 	}
 	if _, err := s.Commit(t.Context(), memory.Batch{DropRecords: []string{"l-1"}}); err != nil {
@@ -258,8 +295,8 @@ func TestForgettingRemovesSavedIndexes(t *testing.T) {
 	saveIndexes(t, s, "secret")
 	forget("l-1")
 	wantSaved(t, s, "")
-	err := s.SaveIndexes(t.Context(), func(w io.Writer) error {
-		_, err := io.WriteString(w, "another")
+	_, err := s.SaveIndexes(t.Context(), func(begin func() io.Writer) error {
+		_, err := io.WriteString(begin(), "another")
 		forget("l-2")
 		return err
 	})
@@ -318,7 +355,7 @@ func TestNothingIsSavedPastAnUnsweptDocument(t *testing.T) {
 		if s.HasSavedIndexes() {
 			t.Errorf("%s: saved indexes are left", name)
 		}
-		err := s.SaveIndexes(t.Context(), func(io.Writer) error { return nil })
+		_, err := s.SaveIndexes(t.Context(), writeParts())
 		if memory.CodeOf(err) != memory.CodeReadOnly {
 			t.Errorf("%s: indexes are saved: %v", name, err)
 		}
@@ -336,8 +373,8 @@ func TestSavingThatFails(t *testing.T) {
 	saveIndexes(t, s, "before")
 	stopped := errors.New("stopped")
 	for n := range 64 {
-		err := s.SaveIndexes(t.Context(), func(w io.Writer) error {
-			_, _ = w.Write(make([]byte, n))
+		_, err := s.SaveIndexes(t.Context(), func(begin func() io.Writer) error {
+			_, _ = begin().Write(make([]byte, n))
 			return stopped
 		})
 		if !errors.Is(err, stopped) {
@@ -346,9 +383,9 @@ func TestSavingThatFails(t *testing.T) {
 		wantSaved(t, s, "before")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	err := s.SaveIndexes(ctx, func(w io.Writer) error {
+	_, err := s.SaveIndexes(ctx, func(begin func() io.Writer) error {
 		cancel()
-		_, err := w.Write([]byte("too late"))
+		_, err := begin().Write([]byte("too late"))
 		return err
 	})
 	if !errors.Is(err, context.Canceled) {
@@ -356,7 +393,7 @@ func TestSavingThatFails(t *testing.T) {
 	}
 	wantSaved(t, s, "before")
 	left := s.savedPath() + ".abc.tmp"
-	if err := os.WriteFile(left, []byte("recalld1"), 0o600); err != nil {
+	if err := os.WriteFile(left, []byte(savedMagic), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	wantSaved(t, s, "before")
