@@ -260,6 +260,8 @@ type home struct {
 var homes = []home{
 	{"github.com/dgraph-io/badger/v4", []string{"internal/store", "internal/store/lsm"},
 		"transactions, sizes and damaged blocks are the store's to know"},
+	{"github.com/klauspost/compress", []string{"internal/store/lsm"},
+		"Badger compresses its blocks with it, and the store examines them"},
 	{"go.opentelemetry.io/otel", []string{"internal/store"},
 		"Badger tells a tracer of compactions, and the store holds them there; nothing is traced"},
 	{"github.com/fxamacker/cbor/v2", []string{"internal/store"},
@@ -310,7 +312,7 @@ var homes = []home{
 		"versions are compared in one place, and checked where a release is made"},
 	{"github.com/gofrs/flock", []string{"internal/client", "internal/daemon", "internal/store"},
 		"the daemon locks its folder, and clients lock the right to start one"},
-	{"golang.org/x/sys", []string{"index/vector", "internal/cli", "internal/client", "internal/config", "internal/daemon", "internal/httpserver", "internal/project", "internal/store", "internal/testkit/powerdisk"},
+	{"golang.org/x/sys", []string{"index/vector", "internal/cli", "internal/client", "internal/config", "internal/daemon", "internal/fsx", "internal/httpserver", "internal/project", "internal/store", "internal/testkit/powerdisk"},
 		"what differs between systems sits beside what needs it, in files named after the system"},
 	{"golang.org/x/time", []string{"internal/access"},
 		"how often a client may call is held in one place"},

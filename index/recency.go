@@ -37,7 +37,12 @@ type stamp struct {
 	doc uint32
 }
 
-func compareStamps(a, b stamp) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.doc, b.doc)) }
+func compareStamps(a, b stamp) int {
+	if a.at != b.at { // nearly always
+		return cmp.Compare(a.at, b.at)
+	}
+	return cmp.Compare(a.doc, b.doc)
+}
 
 func (r *recencyRange) first() stamp {
 	if r.blocks != nil {

@@ -14,6 +14,7 @@ func (x *Index) Save(to *index.Saver, number func(doc uint32) (uint32, bool)) {
 	defer x.writing.Unlock()
 	s := &x.state
 	to.Uint(uint64(x.options.ExtraWeight * tfUnit))
+	to.Word(s.dictionary.spread)
 	to.Uint(uint64(s.dictionary.size))                          // at most so many terms follow
 	renumbered, slots := make([]uint32, len(s.docs)), uint32(0) // slots from 1 on; 0 is left out
 	count := 0
@@ -109,10 +110,11 @@ func Restore(options Options, from *index.Restorer, docs int) (*Index, error) {
 	if from.Uint() != uint64(x.options.ExtraWeight*tfUnit) {
 		from.Fail("the weight of paths is another")
 	}
-	terms := from.Below(1 << 32)
+	spread, terms := from.Word(), from.Below(1<<32)
 	count := from.Count(2)
 	x.state = newState(count, int(min(terms, termsPerDoc*uint64(count))))
 	s := &x.state
+	s.dictionary.spread = spread | 1 // then terms come in the order of their slots
 	for slot := range uint32(count) {
 		doc, length := uint32(from.Below(uint64(docs))), uint32(from.Below(maxLength+1))
 		if from.Err() != nil {

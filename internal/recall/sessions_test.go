@@ -403,6 +403,8 @@ func (s *shelf) Receipt(id string) (memory.Receipt, error) {
 }
 
 // Seq grows with every selection: as if something were committed all the time.
+func (s *shelf) Await(context.Context, time.Duration) {}
+
 func (s *shelf) Seq() uint64 { return 42 + uint64(len(s.selected)) }
 
 func (s *shelf) Resolve(_ context.Context, project string, _ memory.Caller) (memory.Project, bool, error) {

@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/dgraph-io/badger/v4/fb"
+	"github.com/klauspost/compress/snappy"
 )
 
 // Table identifies a table.
@@ -194,11 +195,17 @@ type block struct {
 func (r *tableReader) read(s span, compression byte) (block, error) {
 	raw := r.file[s.at : s.at+s.size]
 	if compression == 1 {
-		data, took, ok := unsnap(r.block[:0], raw)
-		if !ok || took != len(raw) {
+		size, err := snappy.DecodedLen(raw)
+		if err == nil && size > maxBlock {
+			err = snappy.ErrTooLarge
+		}
+		if err == nil {
+			r.block, err = snappy.Decode(r.block[:cap(r.block)], raw)
+		}
+		if err != nil {
 			return block{}, errors.New("it does not decompress")
 		}
-		r.block, raw = data, data
+		raw = r.block
 	} else if compression != 0 {
 		return block{}, fmt.Errorf("its compression %d is unknown", compression)
 	}
