@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -155,7 +156,8 @@ func longRig(t *testing.T, lessons int) *rig {
 	return r
 }
 
-// TestSavedCodes: a collection that is searched by codes answers as before.
+// TestSavedCodes: a collection that is searched by codes answers as before, also after changes
+// to vectors that lie in the saved file.
 func TestSavedCodes(t *testing.T) {
 	r := longRig(t, 2500)
 	r.commit(memory.Batch{DropRecords: []string{"l-3", "l-2499"}})
@@ -166,6 +168,16 @@ func TestSavedCodes(t *testing.T) {
 	}
 	if after := r.ranked("lesson about "+wordOf(4), wordOf(1)+" reference"); !slices.Equal(before, after) {
 		t.Errorf("the answers are\n%q, before\n%q", after, before)
+	}
+	for i := range 3 {
+		r.commit(memory.Batch{DropRecords: []string{fmt.Sprintf("l-%d", 10+i)}})
+		r.save()
+		r.remember(lesson(fmt.Sprintf("l-%d", 1000*i), "p-1", fmt.Sprintf("changed lesson %d", i)))
+		runtime.GC() // ends the mapping of files that nothing uses
+		r.check()
+	}
+	if saved, warnings := r.restart(); !saved || warnings != "" {
+		t.Fatalf("saved indexes were not used: %s", warnings)
 	}
 }
 
