@@ -232,3 +232,18 @@ func fuzzLines(f *testing.F, client string) {
 		}
 	})
 }
+
+// TestTitle: a prompt may begin with a path; what the client itself has written is no title.
+func TestTitle(t *testing.T) {
+	for prompt, want := range map[string]string{
+		" /home/me/app fails with exit 2\n": "/home/me/app fails with exit 2",
+		"/clear":                            "",
+		"/review cmd/app":                   "",
+		"<command-name>/clear":              "",
+		"Why does it fail?":                 "Why does it fail?",
+	} {
+		if got := titleOf(prompt); got != want {
+			t.Errorf("titleOf(%q) = %q, want %q", prompt, got, want)
+		}
+	}
+}
