@@ -212,6 +212,9 @@ func (a *App) writeSettingsFile(file string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("create folder of settings: %w", err)
 	}
+	if behind, err := filepath.EvalSymlinks(file); err == nil {
+		file = behind // a link to a file that is kept elsewhere stays one
+	}
 	mode := fs.FileMode(0o600)
 	if info, err := os.Stat(file); err == nil {
 		mode = info.Mode().Perm()

@@ -240,3 +240,24 @@ func TestManualPages(t *testing.T) {
 		}
 	}
 }
+
+// TestConfigSetBehindLink: a settings file that is a link, to one that is kept elsewhere, stays one.
+func TestConfigSetBehindLink(t *testing.T) {
+	b := newBench(t, nil)
+	b.absent = true
+	file := settingsIn(t, b, "")
+	kept := filepath.Join(t.TempDir(), "kept.yaml")
+	if err := os.Rename(file, kept); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(kept, file); err != nil {
+		t.Skipf("this system makes no links: %v", err)
+	}
+	b.ok("config", "set", "queue.depth", "20")
+	if info, err := os.Lstat(file); err != nil || info.Mode().Type() != os.ModeSymlink {
+		t.Errorf("the link became %v, %v", info.Mode(), err)
+	}
+	if text, _ := os.ReadFile(kept); string(text) != "queue:\n  depth: 20\n" {
+		t.Errorf("the file behind the link has %q", text)
+	}
+}
