@@ -153,6 +153,10 @@ func (s *Service) left(p project) error {
 	if s.member == nil {
 		return nil
 	}
+	if again := s.member.find(p.ID); again != nil && !again.Leaving { // the user shared it meanwhile
+		s.dirty[p.ID] = true
+		signal(s.wake)
+	}
 	s.member.Projects = slices.DeleteFunc(s.member.Projects, func(x project) bool { return x.ID == p.ID && x.Leaving })
 	return s.member.write(s.opts.Path)
 }
