@@ -38,7 +38,8 @@ func (s *Service) exchange(ctx context.Context, c *connection) error {
 		return fmt.Errorf("list projects: %w", err)
 	}
 	for _, p := range s.projects() {
-		if !slices.Contains(allowed, p.Name) && !slices.Contains(allowed, "*") {
+		// What was shared is taken back also where the access has ended.
+		if !p.Leaving && !slices.Contains(allowed, p.Name) && !slices.Contains(allowed, "*") {
 			s.note(p.ID, func(x *exchanged) {
 				x.problem = "the server does not let you share " + p.Name + "; ask its operator for 'recalld team add " + c.member + " --project " + p.Name + "'"
 			})
