@@ -464,7 +464,7 @@ func TestTeamRestored(t *testing.T) {
 }
 
 // TestTeamTakesBackWithoutAccess: a member whose access to a project has ended can still take back
-// what was shared there, by ending the sharing and by leaving.
+// what was shared there, by forgetting it, by ending the sharing and by leaving.
 func TestTeamTakesBackWithoutAccess(t *testing.T) {
 	p := newTeam(t, map[string][]string{"ann": {shop}, "bob": {shop}})
 	left := func(member string) int64 {
@@ -480,6 +480,20 @@ func TestTeamTakesBackWithoutAccess(t *testing.T) {
 		m.join(p.URL(name, "team"))
 		m.until(name+" shares a lesson", func() bool { return left(name) == 1 })
 	}
+	secret := ann.remember(memory.RememberRequest{Lesson: "the door of the staging room is open"})
+	ann.until("ann shares another lesson", func() bool { return left("ann") == 2 })
+	p.SQL("owner", "team", `delete from recalld.access`)
+	ann.until("ann is told", func() bool {
+		s, _ := ann.team.State(t.Context(), service.None{})
+		return strings.Contains(s.Projects[0].Problem, "does not let you share")
+	})
+	ann.remember(memory.RememberRequest{Lesson: "this is not for the server now"})
+	if _, err := ann.Ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{secret}}, ann.Store); err != nil {
+		t.Fatal(err)
+	}
+	ann.until("what ann forgot is taken back", func() bool { return left("ann") == 1 })
+	p.SQL("owner", "team", `insert into recalld.access values ('ann', '`+shop+`')`)
+	ann.until("what ann said meanwhile is sent", func() bool { return left("ann") == 2 })
 	p.SQL("owner", "team", `delete from recalld.access`)
 	if _, err := ann.team.Share(t.Context(), memory.TeamShareRequest{Project: ann.project.ID, Stop: true}); err != nil {
 		t.Fatal(err)
