@@ -162,6 +162,8 @@ func (s *Server) List(ctx context.Context) ([]ModelInfo, error) {
 		switch {
 		case errors.Is(err, embedder.ErrNotEmbedding), errors.Is(err, embedder.ErrModelNotFound), errors.Is(err, ErrRemote):
 			continue // another kind of model, one just removed, or one that is not allowed
+		case errors.Is(err, errRunner), errors.Is(err, errRefused):
+			continue // the server answers, but cannot read this one
 		case err != nil:
 			return nil, err
 		}

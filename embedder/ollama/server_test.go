@@ -1,10 +1,14 @@
 package ollama_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -117,6 +121,38 @@ func TestList(t *testing.T) {
 		t.Errorf("down: %v, want %v", err, embedder.ErrUnavailable)
 	}
 }
+
+// TestListBesideBadModel: a model that the server itself cannot read hides no other.
+func TestListBesideBadModel(t *testing.T) {
+	f := ollamatest.NewFake()
+	f.SetModel("bad", ollamatest.FakeModel{Arch: "bert", Dim: 8})
+	for status, body := range map[int]string{http.StatusInternalServerError: `{"error":"invalid magic"}`, http.StatusBadRequest: `{"error":"invalid model name"}`} {
+		s, err := ollama.NewServer(ollama.ServerOptions{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/api/show" {
+				text, err := io.ReadAll(r.Body)
+				if err != nil {
+					return nil, err
+				}
+				if strings.Contains(string(text), `"bad`) {
+					return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+				}
+				r.Body = io.NopCloser(bytes.NewReader(text))
+			}
+			return f.RoundTrip(r)
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.List(t.Context())
+		if want := []ollama.ModelInfo{{Name: "tiny", Digest: "d", Dim: 64}}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("with a model that is answered with %d: %v, %v; want %v", status, got, err, want)
+		}
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestPull(t *testing.T) {
 	type step struct {

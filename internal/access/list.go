@@ -62,7 +62,9 @@ func (l *List) Clients() ([]Policy, error) {
 	defer l.mu.Unlock()
 	if stamp := stampOf(l.path); stamp != l.stamp || stamp == "" {
 		l.known, l.wrong = read(l.path)
-		l.stamp = stamp
+		if l.stamp = stamp; l.wrong != nil {
+			l.stamp = "" // it may be read the next time
+		}
 	}
 	return l.known, l.wrong
 }

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,5 +91,33 @@ func TestNames(t *testing.T) {
 	}
 	if _, err := l.Add(Policy{Name: strings.Repeat("a", maxName)}, time.Now()); err != nil {
 		t.Errorf("the longest name: %v", err)
+	}
+}
+
+// TestListIsReadAgain: a list that could not be read, for lack of file handles for one, is read again
+// though the file has not changed since.
+func TestListIsReadAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "clients.json")
+	if _, err := OpenList(path).Add(Policy{Name: "ci"}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	put := func(text string) { // which does not show in size, mode and time
+		if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := OpenList(path)
+	put(strings.Repeat("?", len(text)))
+	if _, err := l.Named("ci"); err == nil {
+		t.Fatal("a list that is not understood was read")
+	}
+	put(string(text))
+	if _, err := l.Named("ci"); err != nil {
+		t.Errorf("when it can be read again: %v", err)
 	}
 }

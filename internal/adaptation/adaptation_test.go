@@ -168,6 +168,26 @@ func TestGather(t *testing.T) {
 	}
 }
 
+// TestGatherReadsAnotherCopy: a text that cannot be read in one worktree is read in another.
+func TestGatherReadsAnotherCopy(t *testing.T) {
+	var read []string
+	s := New(Options{Store: fakeStore{}, Read: func(_ context.Context, at memory.Location, _ memory.DocID) (string, error) {
+		read = append(read, at.Root+"/"+at.Path)
+		if at.Root == "/one" { // it was removed
+			return "", &memory.GateError{Reason: memory.Gone, Path: at.Path}
+		}
+		return "package a\n\n// Renew asks the warehouse to extend a lease.\nfunc Renew(id string) error {\n\tl := find(id)\n\tl.extend()\n\treturn l.err\n}\n", nil
+	}})
+	s.begin(nil)
+	c, err := s.gather(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"/one/a.go", "/two/a.go", "/two/b.go"}; !slices.Equal(read, want) || len(c.pairs) == 0 {
+		t.Errorf("read %v with %d pairs, want %v with some", read, len(c.pairs), want)
+	}
+}
+
 // TestOneAtATime: an adaptation under way refuses another, and a reset; its progress is
 // told; too little to learn from is told with what to do, and nothing is left.
 func TestOneAtATime(t *testing.T) {

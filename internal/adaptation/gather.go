@@ -25,10 +25,10 @@ type Store interface {
 // is a *memory.GateError; its reason is Changed if the file has another hash.
 type Read func(ctx context.Context, at memory.Location, hash memory.DocID) (string, error)
 
-// file is an indexed file.
+// file is the text of an indexed file, and where it is: in several worktrees, often.
 type file struct {
-	at   memory.Location
 	hash memory.DocID
+	at   []memory.Location
 }
 
 // gather collects the pairs of lessons and files. Files without chunks are not read:
@@ -49,11 +49,14 @@ func (s *Service) gather(ctx context.Context) (*corpus, error) {
 			return nil, err
 		}
 		s.report(memory.AdaptProgress{Phase: phaseReading, Done: i, Total: len(files)})
-		text, err := s.opts.Read(ctx, f.at, f.hash)
-		if err != nil {
-			continue // the file has changed or is gone
+		for _, at := range f.at {
+			text, err := s.opts.Read(ctx, at, f.hash)
+			if err != nil {
+				continue // the file has changed or is gone; another worktree may have the text
+			}
+			c.addFile(at.Project+"\x00"+at.Path, at.Lang, text)
+			break
 		}
-		c.addFile(f.at.Project+"\x00"+f.at.Path, f.at.Lang, text)
 	}
 	return c, nil
 }
@@ -65,7 +68,7 @@ func (s *Service) files() ([]file, error) {
 		return nil, fmt.Errorf("list sandboxes: %w", err)
 	}
 	var files []file
-	seen := map[memory.DocID]bool{}
+	places := map[memory.DocID]int{} // in files
 	for _, b := range sandboxes {
 		briefs, err := s.opts.Store.FileMetadata(b.ID)
 		if err != nil {
@@ -73,11 +76,16 @@ func (s *Service) files() ([]file, error) {
 		}
 		for _, path := range slices.Sorted(maps.Keys(briefs)) {
 			f := briefs[path]
-			if f.Chunks == 0 || seen[f.Hash] {
+			if f.Chunks == 0 {
 				continue
 			}
-			seen[f.Hash] = true
-			files = append(files, file{memory.Location{Project: b.Project, Sandbox: b.ID, Root: b.Root, Path: path, Lang: f.Lang}, f.Hash})
+			i, known := places[f.Hash]
+			if !known {
+				i = len(files)
+				places[f.Hash] = i
+				files = append(files, file{hash: f.Hash})
+			}
+			files[i].at = append(files[i].at, memory.Location{Project: b.Project, Sandbox: b.ID, Root: b.Root, Path: path, Lang: f.Lang})
 		}
 	}
 	return files, nil

@@ -147,10 +147,8 @@ func (s *Service) run(ctx context.Context, st *state, req memory.AgentImportRequ
 			continue
 		}
 		st.Logs[l.Path()] = stamp(l)
-		if unsaved++; unsaved >= saveEvery {
-			if unsaved = 0; s.save(st) != nil {
-				continue // the end tells it
-			}
+		if unsaved++; unsaved >= saveEvery && s.save(st) == nil {
+			unsaved = 0 // else the end tells it
 		}
 	}
 	if !req.DryRun && unsaved > 0 {

@@ -3,6 +3,7 @@ package agentimport
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -83,5 +84,33 @@ func TestEndOfContextLeavesNothingOut(t *testing.T) {
 	got, err := s.Import(t.Context(), memory.AgentImportRequest{}, func(memory.AgentImportProgress) {})
 	if err != nil || r.asked != 2 || got.Unchanged != 0 {
 		t.Errorf("the next import says %+v, %v, want the log read", got, err)
+	}
+}
+
+// TestStateThatCannotBeWrittenIsTold: also where the last log is one after which it is written.
+func TestStateThatCannotBeWrittenIsTold(t *testing.T) {
+	s, _, log := oneLog(t)
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range saveEvery - 1 {
+		if err := os.WriteFile(fmt.Sprintf("%s-%d.jsonl", log, n), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.opts.State = filepath.Join(t.TempDir(), "folder", "state.json")
+	if err := os.Mkdir(filepath.Dir(s.opts.State), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Import(t.Context(), memory.AgentImportRequest{Consent: true}, func(p memory.AgentImportProgress) {
+		if p.Done == 0 { // after the consent was written
+			if err := os.RemoveAll(filepath.Dir(s.opts.State)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if err == nil {
+		t.Errorf("an import of %d logs whose state was not written says %+v, want an error", saveEvery, got)
 	}
 }

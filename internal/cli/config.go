@@ -212,6 +212,9 @@ func (a *App) writeSettingsFile(file string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("create folder of settings: %w", err)
 	}
+	if behind, err := filepath.EvalSymlinks(file); err == nil {
+		file = behind // a link to a file that is kept elsewhere stays one
+	}
 	mode := fs.FileMode(0o600)
 	if info, err := os.Stat(file); err == nil {
 		mode = info.Mode().Perm()
@@ -249,17 +252,10 @@ func (a *App) editSettings(ctx context.Context) error {
 		return err
 	}
 	draft := file + ".draft"
-	if _, err := os.Stat(draft); err != nil { // else it is what was not valid the last time
-		text := before
-		if len(text) == 0 {
-			text = commentedSettings()
-		}
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			return fmt.Errorf("create folder of settings: %w", err)
-		}
-		if err := os.WriteFile(draft, text, 0o600); err != nil {
-			return fmt.Errorf("write draft of settings: %w", err)
-		}
+	if from, kept := keptDraft(draft, before); kept {
+		before = from
+	} else if err := newDraft(draft, before); err != nil {
+		return err
 	}
 	for {
 		if err := a.edit(draft, 0); err != nil {
@@ -287,19 +283,61 @@ func (a *App) editSettings(ctx context.Context) error {
 	}
 }
 
+// fromFile is what is added to the name of a draft for the text that the file had when the draft
+// began: a draft may be kept for long, and 'recalld config set' run meanwhile.
+const fromFile = ".from"
+
+// newDraft begins a draft of a file with the text before.
+func newDraft(draft string, before []byte) error {
+	text := before
+	if len(text) == 0 {
+		text = commentedSettings()
+	}
+	err := os.MkdirAll(filepath.Dir(draft), 0o700)
+	if err == nil {
+		err = os.WriteFile(draft+fromFile, before, 0o600)
+	}
+	if err == nil {
+		err = os.WriteFile(draft, text, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("write draft of settings: %w", err)
+	}
+	return nil
+}
+
+// keptDraft says whether there is a draft in which something was written, and the text of the
+// file that it began with. now is the text of the file.
+func keptDraft(draft string, now []byte) (from []byte, kept bool) {
+	text, err := fsx.ReadFile(draft, config.MaxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false
+	}
+	from, unknown := fsx.ReadFile(draft+fromFile, config.MaxFile)
+	if unknown != nil { // an older version has not written it
+		return now, true
+	}
+	return from, err != nil || settingsChanged(from, text)
+}
+
+// settingsChanged says whether a draft that began with the text before was changed.
+func settingsChanged(before, edited []byte) bool {
+	return string(before) != string(edited) && (len(before) > 0 || string(edited) != string(commentedSettings()))
+}
+
 // takeDraft puts an edited text in the place of the file, and removes the draft.
 func (a *App) takeDraft(ctx context.Context, file, draft string, before, edited []byte) error {
-	changed := string(before) != string(edited)
-	if len(before) == 0 && string(edited) == string(commentedSettings()) {
-		changed = false
-	}
+	changed := settingsChanged(before, edited)
 	if changed {
-		// 'recalld config set' may have run while the editor was open.
+		// 'recalld config set' may have run while the editor was open, or while a draft was kept.
 		_, now, err := a.settingsFile()
 		if err != nil {
 			return err
 		}
-		if string(now) != string(before) {
+		if string(now) != string(before) && string(now) != string(edited) {
+			if err := os.WriteFile(draft+fromFile, now, 0o600); err != nil {
+				return fmt.Errorf("write draft of settings: %w", err)
+			}
 			return &memory.Error{Code: memory.CodeConflict, Message: "the settings file was changed while you edited it, and stays as it is now",
 				Hint: "what you wrote is kept in " + draft + "; 'recalld config edit' goes on with it: add to it what is new in " + file + ", which it replaces"}
 		}
@@ -308,6 +346,7 @@ func (a *App) takeDraft(ctx context.Context, file, draft string, before, edited 
 		}
 	}
 	_ = os.Remove(draft) // it only is asked for again
+	_ = os.Remove(draft + fromFile)
 	result := struct {
 		File    string `json:"file"`
 		Changed bool   `json:"changed"`

@@ -151,6 +151,65 @@ func TestConfigEdit(t *testing.T) {
 	}
 }
 
+// TestConfigEditKeepsWhatWasSet: a draft that was kept does not take back what 'config set' wrote
+// since, unless the person was told; a draft in which nothing was written is begun anew.
+func TestConfigEditKeepsWhatWasSet(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the editor of this test is a shell script")
+	}
+	b := newBench(t, nil)
+	file := settingsIn(t, b, "log:\n  level: info\n")
+	editor := filepath.Join(t.TempDir(), "editor")
+	environment := b.opts.Getenv
+	b.opts.Getenv = func(name string) string {
+		if name == "EDITOR" {
+			return editor
+		}
+		return environment(name)
+	}
+	b.opts.LookPath = func(name string) (string, error) { return name, nil }
+	does := func(script string) {
+		t.Helper()
+		if err := os.WriteFile(editor, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(text, after string) {
+		t.Helper()
+		if got, _ := os.ReadFile(file); string(got) != text {
+			t.Errorf("after %s the file is %q, want %q", after, got, text)
+		}
+	}
+	does(`printf 'log:\n  level: loud\n' >"$1"`)
+	b.run("config", "edit")
+	b.ok("config", "set", "queue.depth", "20")
+	set, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	does(`printf 'log:\n  level: warn\n' >"$1"`)
+	if _, errs, code := b.run("config", "edit"); code != ExitConflict || !strings.Contains(errs, "was changed") || !strings.Contains(errs, file+".draft") {
+		t.Errorf("an edit with an older draft: exit %d, %q; want it refused", code, errs)
+	}
+	want(string(set), "the refused edit")
+	does(`grep -q warn "$1" || exit 1; cat "` + file + `" >"$1"; echo '# merged' >>"$1"`)
+	b.ok("config", "edit")
+	want(string(set)+"# merged\n", "an edit of the draft that was kept")
+
+	does("exit 1")
+	if _, _, code := b.run("config", "edit"); code == 0 {
+		t.Error("an editor that failed is no error")
+	}
+	b.ok("config", "set", "queue.depth", "30")
+	set, _ = os.ReadFile(file)
+	does(`grep -q 30 "$1" && echo '# again' >>"$1"`)
+	b.ok("config", "edit")
+	want(string(set)+"# again\n", "an edit after one in which nothing was written")
+	if left, err := filepath.Glob(file + ".*"); err != nil || len(left) > 0 {
+		t.Errorf("%q are left, %v", left, err)
+	}
+}
+
 // TestCommentedSettings: what a new file begins with changes nothing.
 func TestCommentedSettings(t *testing.T) {
 	if err := config.Check(commentedSettings()); err != nil {
@@ -179,5 +238,26 @@ func TestManualPages(t *testing.T) {
 				t.Errorf("%s.1 has no %q", name, want)
 			}
 		}
+	}
+}
+
+// TestConfigSetBehindLink: a settings file that is a link, to one that is kept elsewhere, stays one.
+func TestConfigSetBehindLink(t *testing.T) {
+	b := newBench(t, nil)
+	b.absent = true
+	file := settingsIn(t, b, "")
+	kept := filepath.Join(t.TempDir(), "kept.yaml")
+	if err := os.Rename(file, kept); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(kept, file); err != nil {
+		t.Skipf("this system makes no links: %v", err)
+	}
+	b.ok("config", "set", "queue.depth", "20")
+	if info, err := os.Lstat(file); err != nil || info.Mode().Type() != os.ModeSymlink {
+		t.Errorf("the link became %v, %v", info.Mode(), err)
+	}
+	if text, _ := os.ReadFile(kept); string(text) != "queue:\n  depth: 20\n" {
+		t.Errorf("the file behind the link has %q", text)
 	}
 }

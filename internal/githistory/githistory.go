@@ -129,6 +129,9 @@ func (h *Folders) load(id, root string, f *folder) bool {
 	if err != nil && len(changes) == 0 && f.commits != nil { // an old history is better than none
 		return h.ended(id, f)
 	}
+	if err != nil && len(changes) == 0 {
+		head = "" // nothing of it was read: it is tried again though HEAD has not moved
+	}
 	h.uses++
 	f.commits, f.head, f.used = read, head, h.uses
 	again := h.ended(id, f)

@@ -3,6 +3,7 @@
 package githistory
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -78,6 +79,30 @@ func TestFolders(t *testing.T) {
 }
 
 // TestFoldersAreBounded: of many folders the ones read last are held.
+// TestLogThatFailsIsReadAgain: a log that could not be read at all is read at the next look, though
+// HEAD has not moved.
+func TestLogThatFailsIsReadAgain(t *testing.T) {
+	r := gittest.New(t, nil)
+	r.Write("parse.go", "package parse\n")
+	r.Git("add", "-A")
+	r.Git("commit", "-q", "-m", "accept umlauts")
+	program, broken := filepath.Join(t.TempDir(), "git"), filepath.Join(t.TempDir(), "broken")
+	script := fmt.Sprintf("#!/bin/sh\nif [ -e '%s' ]; then case \"$*\" in *--name-only*) exit 1;; esac; fi\nexec git \"$@\"\n", broken)
+	if err := errors.Join(os.WriteFile(program, []byte(script), 0o700), os.WriteFile(broken, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	h := New(program, slog.New(slog.DiscardHandler))
+	defer h.Close()
+	<-h.Refresh("box", r.Dir)
+	if err := os.Remove(broken); err != nil {
+		t.Fatal(err)
+	}
+	<-h.Refresh("box", r.Dir)
+	if got := h.Files(t.Context(), "box", r.Dir, "umlauts of the parser"); got["parse.go"] != 1 {
+		t.Errorf("after a log that failed: %v, want parse.go", got)
+	}
+}
+
 func TestFoldersAreBounded(t *testing.T) {
 	r := gittest.New(t, nil)
 	h := New("git", slog.New(slog.DiscardHandler))

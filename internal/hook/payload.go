@@ -88,7 +88,7 @@ func (c client) parse(event string, text []byte, env Environment) (Request, erro
 			_, prompt, _ = strings.Cut(prompt, "</hook_context>")
 		}
 		query := strings.TrimSpace(steptext.Cut(prompt, memory.MaxQuery))
-		if query == "" || isCommand(query) {
+		if query == "" || steptext.IsCommand(query) {
 			return Request{}, ErrNothing
 		}
 		return Request{Start: &memory.StartSessionRequest{SessionID: p.SessionID, Goal: Title(query), Resume: true, Caller: caller}, Recall: &memory.RecallRequest{Query: query, Kinds: []memory.Kind{memory.Lesson},
@@ -105,12 +105,6 @@ func (c client) parse(event string, text []byte, env Environment) (Request, erro
 		return Request{}, errors.New("the payload does not say how the tool ended")
 	}
 	return Request{Step: p.step(r, caller)}, nil
-}
-
-// isCommand says whether a prompt is a command of the client, as /clear is; /home/me/x.go is
-// a path.
-func isCommand(prompt string) bool {
-	return strings.HasPrefix(prompt, "/") && !strings.Contains(strings.Fields(prompt)[0][1:], "/")
 }
 
 // Title is the first line of a prompt, by which people recognise the session.

@@ -237,3 +237,28 @@ func TestRotateToken(t *testing.T) {
 		t.Errorf("a short former token: it accepts %v", got)
 	}
 }
+
+// TestTokenIsReadAgain: a token that could not be read, for lack of file handles for one, is read
+// again though its file has not changed since.
+func TestTokenIsReadAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	file, err := OpenToken(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	former := file.Tokens()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	put := func(text string) { // which does not show in size, mode and time
+		if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("no token of one word")
+	if got := file.Tokens(); !slices.Equal(got, former) {
+		t.Errorf("while it cannot be read: %q, want the one before", got)
+	}
+	put("the-token-of-one-day")
+	if got := file.Tokens(); !slices.Equal(got, []string{"the-token-of-one-day"}) {
+		t.Errorf("when it can be read again: %q", got)
+	}
+}

@@ -106,10 +106,15 @@ func (f *TokenFile) Tokens() []string {
 	if stamp := [2]string{stampOf(f.path), stampOf(f.path + formerSuffix)}; stamp != f.stamp {
 		f.stamp = stamp
 		if info, err := os.Stat(f.path); err == nil { // loadToken would make one
-			if token, err := loadToken(f.path); err == nil {
+			token, err := loadToken(f.path)
+			switch {
+			case err == nil:
 				f.token = token
-			} else if exposed(info) {
+			case exposed(info):
 				f.token = ""
+			}
+			if err != nil {
+				f.stamp = [2]string{} // it may be read the next time
 			}
 		}
 		f.former, f.until = readFormer(f.path + formerSuffix)

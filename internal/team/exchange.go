@@ -19,6 +19,8 @@ type exchanged struct {
 	own, received, summaries int
 	// problem is why the project is not exchanged.
 	problem string
+	// refused says that the server did not let the member share it: what was said since is not sent.
+	refused bool
 }
 
 // exchange sends what the server lacks of each shared project, and takes what it has anew.
@@ -38,22 +40,24 @@ func (s *Service) exchange(ctx context.Context, c *connection) error {
 		return fmt.Errorf("list projects: %w", err)
 	}
 	for _, p := range s.projects() {
-		if !slices.Contains(allowed, p.Name) && !slices.Contains(allowed, "*") {
+		may, refused := slices.Contains(allowed, p.Name) || slices.Contains(allowed, "*"), false
+		s.note(p.ID, func(x *exchanged) { refused = x.refused })
+		if !may {
 			s.note(p.ID, func(x *exchanged) {
-				x.problem = "the server does not let you share " + p.Name + "; ask its operator for 'recalld team add " + c.member + " --project " + p.Name + "'"
+				x.refused, x.problem = true, "the server does not let you share "+p.Name+"; ask its operator for 'recalld team add "+c.member+" --project "+p.Name+"'"
 			})
-			continue
 		}
-		// Another history of the server may lack what was sent.
-		if s.takeDirty(p.ID) || p.Leaving || p.Instance != instance {
-			if err := s.send(ctx, c, p); err != nil {
+		// Another history of the server may lack what was sent. What is to be taken back is so
+		// also where the access has ended.
+		if s.takeDirty(p.ID) || p.Leaving || may && (refused || p.Instance != instance) {
+			if err := s.send(ctx, c, p, may); err != nil {
 				s.markDirty(p.ID)
 				return err
 			}
 		}
 		i := slices.IndexFunc(known, func(k memory.Project) bool { return k.ID == p.ID })
 		switch {
-		case p.Leaving:
+		case p.Leaving, !may:
 		case i < 0: // what it held is taken back by now
 			s.note(p.ID, func(x *exchanged) { x.problem = "the project was forgotten here" })
 		default:
@@ -72,8 +76,9 @@ func (s *Service) exchange(ctx context.Context, c *connection) error {
 }
 
 // send compares the user's own lessons of a project with those on the server, and writes the
-// difference. Nothing of it is lost by a failure: the next comparison finds it again.
-func (s *Service) send(ctx context.Context, c *connection, p project) error {
+// difference; all of that if the server lets the member share, and else what is taken back.
+// Nothing of it is lost by a failure: the next comparison finds it again.
+func (s *Service) send(ctx context.Context, c *connection, p project, may bool) error {
 	there, err := c.own(ctx, p.Name)
 	if err != nil {
 		return err
@@ -86,7 +91,7 @@ func (s *Service) send(ctx context.Context, c *connection, p project) error {
 		if err != nil {
 			return err
 		}
-		if hash, ok := there[id]; !ok || hash != string(one.hash) {
+		if hash, ok := there[id]; may && (!ok || hash != string(one.hash)) {
 			rows = append(rows, one)
 		}
 		delete(there, id)
@@ -113,8 +118,11 @@ func (s *Service) send(ctx context.Context, c *connection, p project) error {
 			if l == nil {
 				continue
 			}
-			n.own++
-			if err := add(kindLesson, ingest.TeamLessonID(p.Name, l), l); err != nil {
+			id := ingest.TeamLessonID(p.Name, l)
+			if _, sent := there[id]; sent || may {
+				n.own++
+			}
+			if err := add(kindLesson, id, l); err != nil {
 				return err
 			}
 		}
@@ -123,9 +131,12 @@ func (s *Service) send(ctx context.Context, c *connection, p project) error {
 		if err := s.dropPrivate(p, summaries, private); err != nil {
 			return err
 		}
-		n.summaries = len(summaries)
 		for session, x := range summaries {
-			if err := add(kindSummary, ingest.TeamSummaryID(p.Name, session), x); err != nil {
+			id := ingest.TeamSummaryID(p.Name, session)
+			if _, sent := there[id]; sent || may {
+				n.summaries++
+			}
+			if err := add(kindSummary, id, x); err != nil {
 				return err
 			}
 		}
@@ -141,7 +152,9 @@ func (s *Service) send(ctx context.Context, c *connection, p project) error {
 	if p.Leaving {
 		return s.left(p)
 	}
-	s.note(p.ID, func(x *exchanged) { x.own, x.received, x.summaries = n.own, n.received, n.summaries })
+	s.note(p.ID, func(x *exchanged) {
+		x.own, x.received, x.summaries, x.refused = n.own, n.received, n.summaries, !may
+	})
 	return nil
 }
 
@@ -152,6 +165,10 @@ func (s *Service) left(p project) error {
 	delete(s.exchanged, p.ID)
 	if s.member == nil {
 		return nil
+	}
+	if again := s.member.find(p.ID); again != nil && !again.Leaving { // the user shared it meanwhile
+		s.dirty[p.ID] = true
+		signal(s.wake)
 	}
 	s.member.Projects = slices.DeleteFunc(s.member.Projects, func(x project) bool { return x.ID == p.ID && x.Leaving })
 	return s.member.write(s.opts.Path)

@@ -113,7 +113,7 @@ func (s *Service) takeAllBack(ctx context.Context, url string, list []project) e
 	defer c.close()
 	for _, p := range list {
 		p.Leaving = true
-		if err := s.send(ctx, c, p); err != nil {
+		if err := s.send(ctx, c, p, false); err != nil {
 			return err
 		}
 	}

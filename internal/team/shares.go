@@ -27,7 +27,7 @@ const (
 // row is a share of the user as the server gets it.
 type row struct {
 	kind, id string
-	// body is nil for a share that is taken back.
+	// body is nil for a share that is taken back. The row is there, and keeps its kind.
 	body *string
 	hash []byte
 }
@@ -42,8 +42,8 @@ func newRow(kind, id string, said any) (row, error) {
 	return row{kind, id, new(string(text)), sum[:16]}, nil
 }
 
-// takenBack returns the row that takes a share back. It is there, and keeps its kind.
-func takenBack(id string) row { return row{kind: kindLesson, id: id, hash: []byte{}} }
+// takenBack returns the row that takes a share back.
+func takenBack(id string) row { return row{id: id} }
 
 // projects returns the team projects that the member may see; "*" stands for all.
 func (c *connection) projects(ctx context.Context) ([]string, error) {
@@ -111,9 +111,23 @@ func (c *connection) own(ctx context.Context, project string) (map[string]string
 // send writes rows of the member, in one statement for each rowsAtOnce of them. A row that
 // says nothing new is left as it is.
 func (c *connection) send(ctx context.Context, project string, rows []row) error {
-	for part := range slices.Chunk(rows, rowsAtOnce) {
-		if err := c.put(ctx, project, part); err != nil {
-			return fmt.Errorf("write shares: %w", serverError(err))
+	var said, gone []row
+	for _, r := range rows {
+		if r.body == nil {
+			gone = append(gone, r)
+		} else {
+			said = append(said, r)
+		}
+	}
+	// What is taken back first: that may be done without access to the project, the rest not.
+	for _, one := range []struct {
+		rows []row
+		put  func(context.Context, string, []row) error
+	}{{gone, c.takeBack}, {said, c.put}} {
+		for part := range slices.Chunk(one.rows, rowsAtOnce) {
+			if err := one.put(ctx, project, part); err != nil {
+				return fmt.Errorf("write shares: %w", serverError(err))
+			}
 		}
 	}
 	return nil
@@ -131,9 +145,30 @@ func (c *connection) put(ctx context.Context, project string, rows []row) error 
 			insert into recalld.lesson as old (project, kind, id, body, hash)
 			select $1, x.kind, x.id, x.body::jsonb, x.hash from unnest($2::text[], $3::text[], $4::text[], $5::bytea[]) as x (kind, id, body, hash)
 			on conflict (project, id, member) do update set body = excluded.body, hash = excluded.hash
-			where old.hash <> excluded.hash or (old.body is null) <> (excluded.body is null)
+			where old.hash <> excluded.hash or old.body is null
 			returning 1)
 		select pg_notify('recalld', $6) from (select count(*) as n from written) as w where w.n > 0`, project, kinds, ids, bodies, hashes, notified(project))
+	return err
+}
+
+// takeBack is put for rows without a body. It inserts nothing, which the server would hold against
+// the member's access to the project, also where a row is there.
+func (c *connection) takeBack(ctx context.Context, project string, rows []row) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	ids := make([]string, len(rows))
+	for i, r := range rows {
+		ids[i] = r.id
+	}
+	_, err := c.pool.Exec(ctx, `
+		with gone as (
+			select id from recalld.lesson
+			where project = $1 and member = session_user and id = any($2::text[]) and body is not null order by id for update),
+		written as (
+			update recalld.lesson as old set body = null, hash = '' from gone
+			where old.project = $1 and old.member = session_user and old.id = gone.id
+			returning 1)
+		select pg_notify('recalld', $3) from (select count(*) as n from written) as w where w.n > 0`, project, ids, notified(project))
 	return err
 }
 

@@ -462,3 +462,50 @@ func TestTeamRestored(t *testing.T) {
 	}
 	bob.until("bob gets it from the new server", func() bool { return len(bob.lessons()) == 1 })
 }
+
+// TestTeamTakesBackWithoutAccess: a member whose access to a project has ended can still take back
+// what was shared there, by forgetting it, by ending the sharing and by leaving.
+func TestTeamTakesBackWithoutAccess(t *testing.T) {
+	p := newTeam(t, map[string][]string{"ann": {shop}, "bob": {shop}})
+	left := func(member string) int64 {
+		n, err := p.Exec("super", "team", `select * from recalld.lesson where body is not null and member = '`+member+`'`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	ann, bob := newLookingMachine(t, "ann", 50*time.Millisecond), newLookingMachine(t, "bob", 50*time.Millisecond)
+	for m, name := range map[*machine]string{ann: "ann", bob: "bob"} {
+		m.remember(memory.RememberRequest{Lesson: name + " says: restart the indexer after a migration"})
+		m.join(p.URL(name, "team"))
+		m.until(name+" shares a lesson", func() bool { return left(name) == 1 })
+	}
+	secret := ann.remember(memory.RememberRequest{Lesson: "the door of the staging room is open"})
+	ann.until("ann shares another lesson", func() bool { return left("ann") == 2 })
+	p.SQL("owner", "team", `delete from recalld.access`)
+	ann.until("ann is told", func() bool {
+		s, _ := ann.team.State(t.Context(), service.None{})
+		return strings.Contains(s.Projects[0].Problem, "does not let you share")
+	})
+	ann.remember(memory.RememberRequest{Lesson: "this is not for the server now"})
+	if _, err := ann.Ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{secret}}, ann.Store); err != nil {
+		t.Fatal(err)
+	}
+	ann.until("what ann forgot is taken back", func() bool { return left("ann") == 1 })
+	p.SQL("owner", "team", `insert into recalld.access values ('ann', '`+shop+`')`)
+	ann.until("what ann said meanwhile is sent", func() bool { return left("ann") == 2 })
+	p.SQL("owner", "team", `delete from recalld.access`)
+	if _, err := ann.team.Share(t.Context(), memory.TeamShareRequest{Project: ann.project.ID, Stop: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bob.team.Leave(t.Context(), service.None{}); err != nil {
+		t.Errorf("bob leaves: %v", err)
+	}
+	if n := left("bob"); n != 0 {
+		t.Errorf("bob has left, and %d of his lessons are on the server", n)
+	}
+	ann.until("ann's lesson is taken back", func() bool {
+		s, _ := ann.team.State(t.Context(), service.None{})
+		return left("ann") == 0 && len(s.Projects) == 0
+	})
+}

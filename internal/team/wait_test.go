@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -85,3 +86,32 @@ func TestLateFailure(t *testing.T) {
 		t.Errorf("after a failure the last error is %q, want none", s.state.LastError)
 	}
 }
+
+// TestSharedAgainMeanwhile: a project whose lessons were taken back while the user shared it again
+// is sent once more.
+func TestSharedAgainMeanwhile(t *testing.T) {
+	s, err := New(Options{Path: filepath.Join(t.TempDir(), "team.json"), Store: noProjects{}, Taker: noTaker{}, Projects: noResolver{},
+		Redact: func(text string) (string, int) { return text, 0 }, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.member = &membership{URL: "postgres://anna@localhost/team", Projects: []project{{ID: "p-1", Name: "shop", Leaving: true}}}
+	leaving := s.projects()[0] // as an exchange has it
+	s.mu.Lock()
+	err = s.change(memory.Project{ID: "p-1", Remote: "shop"}, memory.TeamShareRequest{})
+	s.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.takeDirty("p-1") // the exchange comes to the project, and takes its lessons back
+	if err := s.left(leaving); err != nil {
+		t.Fatal(err)
+	}
+	if p := s.member.find("p-1"); p == nil || p.Leaving || !s.takeDirty("p-1") {
+		t.Errorf("the project is %+v and not compared again, want that it is", p)
+	}
+}
+
+type noTaker struct{ Taker }
+
+type noResolver struct{ memory.ProjectResolver }

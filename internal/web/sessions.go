@@ -43,6 +43,8 @@ type sessionPage struct {
 	Tasks   []taskNow
 	Labels  labels
 	pager
+	// until is the time of the step before those of the page; zero on the first one.
+	until time.Time
 }
 
 // taskNow is a task of the project as the last event of the session's time left it. Owner is
@@ -82,18 +84,27 @@ func (q *request) session(v *view) (err error) {
 	for i := range steps.Steps {
 		page.Events = append(page.Events, event{At: steps.Steps[i].Timestamp, Step: &steps.Steps[i]})
 	}
+	if page.Number > 1 { // what came after its last step is on the page before
+		newer, err := ask(q, service.LastSteps, memory.LastStepsRequest{Project: v.Project, Scope: scope, N: 1, Skip: q.skip(stepsPerPage) - 1, Caller: q.caller()})
+		if err != nil {
+			return err
+		}
+		if len(newer.Steps) > 0 {
+			page.until = newer.Steps[0].Timestamp
+		}
+	}
 	page.beside(q, v.Project)
 	return nil
 }
 
-// beside adds what happened between the steps of the page. What an imported session lacks is
+// beside adds what happened between the steps of the page, and after them up to the next one. What an imported session lacks is
 // left out.
 func (p *sessionPage) beside(q *request, project string) {
 	in := func(at time.Time) bool { return len(p.Events) == 0 && p.Number == 1 }
 	if n := len(p.Events); n > 0 {
-		first, last := p.Events[n-1].At, p.Events[0].At
+		first := p.Events[n-1].At
 		in = func(at time.Time) bool {
-			return (!at.Before(first) || p.Next == "") && (!at.After(last) || p.Previous == "")
+			return (!at.Before(first) || p.Next == "") && (at.Before(p.until) || p.until.IsZero())
 		}
 	}
 	ref := memory.SessionRef{SessionID: p.ID, Project: project, Caller: q.caller()}

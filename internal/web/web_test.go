@@ -1,6 +1,8 @@
 package web
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -220,6 +222,34 @@ func TestNothingThere(t *testing.T) {
 		if _, text := b.get(page); !strings.Contains(text, want) {
 			t.Errorf("%s does not say %q: %s", page, want, text)
 		}
+	}
+}
+
+// TestEventsBetweenPages: what happened between the last step of one page and the first of the next
+// is on one of them.
+func TestEventsBetweenPages(t *testing.T) {
+	b := newBrowser(t)
+	begun := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	b.site.opts.Service = servicetest.With(b.svc, service.Bind(service.LastSteps, func(_ context.Context, req memory.LastStepsRequest) (*memory.StepList, error) {
+		list := &memory.StepList{}
+		for n := 2*stepsPerPage - req.Skip; n > max(0, 2*stepsPerPage-req.Skip-req.N); n-- { // newest first, a minute each
+			list.Steps = append(list.Steps, memory.StepView{ID: fmt.Sprint("s-", n), Timestamp: begun.Add(time.Duration(n) * time.Minute)})
+		}
+		return list, nil
+	}))
+	between := begun.Add(stepsPerPage*time.Minute + 30*time.Second)
+	b.svc.Answers = map[string]any{
+		service.SummarizeSession.Name: &memory.Summary{StepCount: 2 * stepsPerPage, CreatedAt: begun},
+		service.Receipts.Name:         &memory.ReceiptList{Receipts: []memory.Receipt{{ID: "r-between", At: between}}},
+	}
+	b.get(b.site.Link(""))
+	shown := 0
+	for _, page := range []string{"1", "2"} {
+		_, text := b.get(Root + "sessions/session-1?page=" + page)
+		shown += strings.Count(text, "context/r-between")
+	}
+	if shown != 1 {
+		t.Errorf("an answer between the steps of two pages is shown %d times, want once", shown)
 	}
 }
 

@@ -2,11 +2,13 @@ package agentlog
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -231,4 +233,45 @@ func fuzzLines(f *testing.F, client string) {
 			t.Errorf("%d problems, at most %d", len(got.Problems), maxProblems)
 		}
 	})
+}
+
+// TestTitle: a prompt may begin with a path; what the client itself has written is no title.
+func TestTitle(t *testing.T) {
+	for prompt, want := range map[string]string{
+		" /home/me/app fails with exit 2\n": "/home/me/app fails with exit 2",
+		"/clear":                            "",
+		"/review cmd/app":                   "",
+		"<command-name>/clear":              "",
+		"Why does it fail?":                 "Why does it fail?",
+	} {
+		if got := titleOf(prompt); got != want {
+			t.Errorf("titleOf(%q) = %q, want %q", prompt, got, want)
+		}
+	}
+}
+
+// TestFindBesideBadPlace: one client whose folder cannot be opened does not keep the logs of the
+// others from being found, and reading says what is wrong.
+func TestFindBesideBadPlace(t *testing.T) {
+	home := t.TempDir()
+	log, bad := filepath.Join(home, ".claude", "projects", "p", "a.jsonl"), filepath.Join(home, ".codex", "sessions")
+	for _, path := range []string{log, bad} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("{}\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := Find(home, func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, l := range found {
+		paths = append(paths, l.Path())
+		if _, err := Read(l, func(Session, Call) error { return nil }); (err != nil) != (l.Client == Codex) {
+			t.Errorf("reading %s says %v", l.Path(), err)
+		}
+	}
+	if want := []string{bad, log}; !slices.Equal(paths, want) {
+		t.Errorf("found %q, want %q", paths, want)
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 // claudeLine is a line of Claude Code's log.
@@ -116,7 +118,7 @@ func textOf(raw json.RawMessage) string {
 // what it adds in tags.
 func titleOf(prompt string) string {
 	prompt = strings.TrimSpace(head(prompt))
-	if strings.HasPrefix(prompt, "<") || strings.HasPrefix(prompt, "/") || strings.HasPrefix(prompt, "# AGENTS.md") || strings.HasPrefix(prompt, "Caveat:") {
+	if strings.HasPrefix(prompt, "<") || steptext.IsCommand(prompt) || strings.HasPrefix(prompt, "# AGENTS.md") || strings.HasPrefix(prompt, "Caveat:") {
 		return ""
 	}
 	return prompt

@@ -95,8 +95,8 @@ func (p place) find() ([]Log, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
+	if err != nil { // reading it says so
+		return []Log{{Client: p.client, Place: p.folder, Name: "."}}, nil
 	}
 	defer root.Close() // only read
 	var found []Log
