@@ -42,6 +42,8 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"remember", "l", "--type", "idea"}, nil, ExitUsage, "error, success, pattern"},
 		{[]string{"remember", "l", "--event-type", "idea"}, nil, ExitUsage, "error, success, pattern"},
 		{[]string{"remember", "l", "--type", "error", "--event-type", "success"}, nil, ExitUsage, "one of type and event_type"},
+		{[]string{"remember", "l", "--anchor", "x.go"}, memory.Invalid("anchors[0].path", "", "there is no such file"), ExitUsage, "recalld: --anchor: there is no such file"},
+		{[]string{"remember", "l", "--anchor", "x.go#" + strings.Repeat("x", 1000)}, nil, ExitUsage, "recalld: --anchor: "},
 		{[]string{"forget"}, nil, ExitUsage, "nothing is named"},
 		{[]string{"forget", "--project", "p"}, nil, ExitUsage, "--yes"},
 		{[]string{"files"}, nil, ExitUsage, "an argument is missing"},
