@@ -126,7 +126,11 @@ func (a *App) inFlags(e *memory.Error) *memory.Error {
 	name := flagOf(field[strings.LastIndexByte(field, '.')+1:])
 	named := *e
 	argument := strings.ToUpper(name)
-	takes := slices.Contains(strings.FieldsFunc(a.runs.Use, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) }), argument)
+	arguments := strings.FieldsFunc(a.runs.Use, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) })
+	if argument == "PATH" && slices.Contains(arguments, "DIR") {
+		argument = "DIR" // a path, of a folder
+	}
+	takes := slices.Contains(arguments, argument)
 	switch flags := a.runs.Flags(); {
 	case e.Field == "scope.sessionId" && flags.Changed("scope"):
 		named.Field = "--scope"
