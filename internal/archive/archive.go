@@ -104,6 +104,9 @@ func Write(ctx context.Context, x *store.Snapshot, path string, opts WriteOption
 		}
 		done := 0
 		counted := func(kind memory.ArchiveKind, value any) error {
+			if r, ok := value.(memory.Record); ok && r.Project == memory.OwnProject {
+				return nil // recalld enters its own tools itself
+			}
 			w.counts[kind]++
 			if done++; done%progressEvery == 0 {
 				opts.Progress(done)

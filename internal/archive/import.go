@@ -213,7 +213,7 @@ func (v *values) record(r *memory.Record) error {
 			return memory.Invalid("record.session", "a session of the archive", "%s is none", memory.Quote(r.Session))
 		}
 	}
-	if err := v.once(memory.ArchivedRecord, r.ID); err != nil {
+	if err := v.once(memory.ArchivedRecord, r.ID); err != nil || r.Project == memory.OwnProject {
 		return err
 	}
 	return v.known(r.Project)
@@ -308,6 +308,9 @@ func (t *taking) take(l line) error {
 			t.batch.Sessions = append(t.batch.Sessions, x)
 		}
 	case memory.Record:
+		if x.Project == memory.OwnProject {
+			return nil // in archives of versions that exported recalld's own tools; it enters them itself
+		}
 		if t.forgotten[memory.SessionKey{Project: x.Project, ID: x.Session}] {
 			t.out.LeftOut++
 			return nil

@@ -153,7 +153,11 @@ checked first; comments and layout of the file stay. Lists are written with comm
 			}
 			edited, err := config.Edit(text, args[0], args[1])
 			if err != nil {
-				return &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: "run 'recalld config list' to list the settings; configs/recalld.yaml explains them", Cause: err}
+				hint := "run 'recalld config list' to list the settings; configs/recalld.yaml explains them"
+				if near := memory.NearNames(args[0], config.Names()); !slices.Contains(config.Names(), args[0]) && near != "" {
+					hint = near + "; 'recalld config list' lists all"
+				}
+				return &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: hint, Cause: err}
 			}
 			if err := a.writeSettingsFile(file, edited); err != nil {
 				return err

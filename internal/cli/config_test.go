@@ -44,7 +44,7 @@ func TestConfigSetAndGet(t *testing.T) {
 		want string
 	}{
 		{[]string{"config", "set", "log.level", "loud"}, "debug, info, warn, error"},
-		{[]string{"config", "set", "log.levle", "debug"}, "unknown setting"},
+		{[]string{"config", "set", "log.levle", "debug"}, "log.levle: unknown setting\nhint: near names: \"log.level\""},
 		{[]string{"config", "get", "log.levle"}, "config list"},
 		{[]string{"config", "set", "log.level"}, "recalld config set SETTING VALUE"},
 		{[]string{"config", "set", "log.level", "debug", "--set", "log.format=json"}, "--set"},

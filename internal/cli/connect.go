@@ -139,7 +139,11 @@ func (a *App) connectNone(c *cobra.Command, f *connectFlags) error {
 	}
 	for _, flag := range []string{"user", "print", "dry-run", "remove", "hooks", "no-hooks", "prompts", "instructions", "toolsets", "index"} {
 		if c.Flags().Changed(flag) {
-			return usageError(c, fmt.Errorf("--%s needs a client: %s", flag, strings.Join(clientNames(), ", ")))
+			needs := "a client or --all"
+			if flag == "print" { // one client's lines
+				needs = "a client"
+			}
+			return usageError(c, fmt.Errorf("--%s needs %s: %s", flag, needs, strings.Join(clientNames(), ", ")))
 		}
 	}
 	return a.listClients(f)

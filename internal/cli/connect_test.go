@@ -149,6 +149,9 @@ func TestConnectRefuses(t *testing.T) {
 			t.Errorf("connect %q ends with %d: %s%s", args, code, out, errs)
 		}
 	}
+	if _, errs, _ := b.run("connect", "--dry-run"); !strings.Contains(errs, "--dry-run needs a client or --all: claude-code, ") {
+		t.Errorf("connect --dry-run says %q, want what it needs", errs)
+	}
 	// Nothing is written when one of a client's files cannot be.
 	settings := filepath.Join(home, ".claude", "settings.json")
 	if err := os.MkdirAll(filepath.Dir(settings), 0o755); err != nil {

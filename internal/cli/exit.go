@@ -114,7 +114,7 @@ func (a *App) reportError(err error) {
 }
 
 // fieldFlags are the flags of fields that have another name.
-var fieldFlags = map[string]string{"sessionId": "session", "gitBranch": "branch", "n": "number", "taskType": "type", "time_limit_ms": "time-limit", "vector_weight": "weights", "changed_files": "changed"}
+var fieldFlags = map[string]string{"sessionId": "session", "gitBranch": "branch", "n": "number", "taskType": "type", "time_limit_ms": "time-limit", "vector_weight": "weights", "changed_files": "changed", "anchors": "anchor"}
 
 // inFlags names the field of an error as the command that runs does: by its flag, or by
 // its argument.
@@ -122,11 +122,15 @@ func (a *App) inFlags(e *memory.Error) *memory.Error {
 	if a.runs == nil || e.Field == "" || strings.HasPrefix(e.Field, "-") {
 		return e
 	}
-	field, _, _ := strings.Cut(e.Field[strings.LastIndexByte(e.Field, '.')+1:], "[")
-	name := flagOf(field)
+	field, _, _ := strings.Cut(e.Field, "[") // what is wrong in an item of a list is wrong in its flag
+	name := flagOf(field[strings.LastIndexByte(field, '.')+1:])
 	named := *e
 	argument := strings.ToUpper(name)
-	takes := slices.Contains(strings.FieldsFunc(a.runs.Use, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) }), argument)
+	arguments := strings.FieldsFunc(a.runs.Use, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) })
+	if argument == "PATH" && slices.Contains(arguments, "DIR") {
+		argument = "DIR" // a path, of a folder
+	}
+	takes := slices.Contains(arguments, argument)
 	switch flags := a.runs.Flags(); {
 	case e.Field == "scope.sessionId" && flags.Changed("scope"):
 		named.Field = "--scope"

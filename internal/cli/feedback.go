@@ -18,10 +18,11 @@ func feedbackCommand(a *App) *cobra.Command {
 		Use:   "feedback RECEIPT VERDICT",
 		Short: "Say whether an answer helped",
 		Long: `Say whether an answer or a context helped. VERDICT is worked, failed, irrelevant or
-outdated. Worked and failed change the success rate of its items; to be found does not.
-Another verdict on the same item replaces the first. RECEIPT is the id of a receipt:
-answers with --json name theirs, and 'recalld receipts' lists them.`,
-		Example: "  recalld feedback rc-4f2a9c01 worked\n  recalld feedback rc-4f2a9c01 outdated --item l-17ab --note \"npm 12 has no such flag\"",
+outdated. In the success rate of its items worked counts as a success, failed and
+outdated as failures; irrelevant does not count, nor does to be found. Another verdict on
+the same item replaces the first. RECEIPT is the id of a receipt, or its end as answers
+name it; 'recalld receipts' lists them.`,
+		Example: "  recalld feedback 8ab8b9 worked\n  recalld feedback 8ab8b9 outdated --item l-17ab --note \"npm 12 has no such flag\"",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.Receipt, r.Verdict, r.Caller = args[0], memory.Verdict(args[1]), a.caller()

@@ -24,8 +24,8 @@ func forgetCommand(a *App) *cobra.Command {
 		Long: `Remove records by id, or a project with all it holds, for good: records, terms,
 vectors and the text of receipts. A session's id removes it with its steps. It says
 what may still hold the text. Ids are printed by remember, by sessions and by recall
---ids, and are in every answer with --json. On a terminal it asks before it removes a
-project; elsewhere, and with --json, say --yes.`,
+--ids, and are in every answer with --json; the beginning that an answer shows is enough.
+On a terminal it asks before it removes a project; elsewhere, and with --json, say --yes.`,
 		Example: `  recalld forget l-4f2a9c
   recalld forget --project old-service --yes`,
 		RunE: func(c *cobra.Command, args []string) error {

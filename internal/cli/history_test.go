@@ -217,3 +217,16 @@ func TestShortText(t *testing.T) {
 		}
 	}
 }
+
+// TestStepsHaveRoom: on a terminal of 80 columns a long target and a long error leave room for
+// what the step did.
+func TestStepsHaveRoom(t *testing.T) {
+	answers := history()
+	answers[service.LastSteps.Name] = &memory.StepList{Steps: []memory.StepView{{ID: "s-1", Timestamp: noon, Tool: "Bash", Snippet: "gradlew test → failed",
+		StepEnd: memory.StepEnd{Target: "gradlew :solver:test --tests RosterSolverTest", Error: &memory.StepError{Message: "RosterSolverTest > weekly FAILED: expected 14 but was 13"}}}}}
+	b := newBench(t, answers)
+	b.onTerminal(80, 40, nil)
+	if out := b.ok("last"); !strings.Contains(out, "gradlew test →…") || !strings.Contains(out, "failed: RosterSol") {
+		t.Errorf("last in 80 columns says %q, want the step and how it ended", out)
+	}
+}

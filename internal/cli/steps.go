@@ -71,6 +71,9 @@ func (n *narrowFlags) narrow() (*memory.Scope, *memory.StepFilters, error) {
 // wideSteps is the least width at which steps are listed with screen and session.
 const wideSteps = 120
 
+// narrowCell is the width of target and end below that: the step, which comes last, has them too.
+const narrowCell = 18
+
 // stepRows are the lines of the table of steps in a terminal of some width.
 func stepRows(steps []memory.StepView, width int) [][]string {
 	rows := [][]string{{"TIME", "TOOL", "TARGET", "ENDED", "SCREEN", "SESSION", "STEP"}}
@@ -80,8 +83,9 @@ func stepRows(steps []memory.StepView, width int) [][]string {
 		})
 	}
 	if width < wideSteps {
-		for i := range rows {
-			rows[i] = slices.Delete(rows[i], 4, 6)
+		for i, row := range rows {
+			row[2], row[3] = render.ShortLine(row[2], narrowCell), render.ShortLine(row[3], narrowCell)
+			rows[i] = slices.Delete(row, 4, 6)
 		}
 	}
 	return rows

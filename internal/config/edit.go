@@ -85,7 +85,7 @@ func parseSetting(path, value string) (setting, error) {
 		}
 		return s, nil
 	}
-	return setting{}, &Error{Field: path, Message: "unknown setting; run 'recalld config list' to list them"}
+	return setting{}, &Error{Field: path, Message: "unknown setting"}
 }
 
 // yaml writes the value on one line of a settings file.

@@ -63,6 +63,8 @@ func everything(t *testing.T, s *served, dir string) (forgotten string) {
 	must(t, err)
 	_, err = service.Assemble.Do(ctx, s, memory.AssembleRequest{SessionRef: memory.SessionRef{SessionID: session, Caller: own}, Message: "pay back an order"})
 	must(t, err)
+	_, err = service.SearchTools.Do(ctx, s, memory.SearchToolsRequest{Query: "start a session", Own: true, SessionRef: memory.SessionRef{SessionID: session, Caller: own}})
+	must(t, err)
 	a, err := service.Recall.Do(ctx, s, memory.RecallRequest{Query: "coupon expires", Caller: own})
 	must(t, err)
 	_, err = service.Feedback.Do(ctx, s, memory.FeedbackRequest{Receipt: a.Receipt, Verdict: memory.Worked, Caller: own})
@@ -303,6 +305,11 @@ func TestArchiveHostile(t *testing.T) {
 	must(t, os.WriteFile(newer, []byte(strings.Replace(string(text), `"format":1`, `"format":2`, 1)), 0o600))
 	if _, err := importAll(t, s, newer); memory.CodeOf(err) != memory.CodeIncompatible {
 		t.Errorf("a newer format: %v", err)
+	}
+	// An archive may have recalld's own tools, which it enters itself. They are not taken.
+	own := strings.Replace(strings.Replace(lesson(""), "l-1", "l-own", 1), "p-1", memory.OwnProject, 1)
+	if got, err := importAll(t, s, sealed(t, project, own)); err != nil || got.Added[memory.ArchivedRecord] != 0 {
+		t.Errorf("recalld's own tools in an archive: %+v, %v", got, err)
 	}
 	// A known record stays as it is.
 	_, err = importAll(t, s, sealed(t, project, strings.ReplaceAll(lesson(""), "water", "burn")))

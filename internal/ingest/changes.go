@@ -87,6 +87,39 @@ func find(stored Records, id string) (r memory.Record, known bool, err error) {
 	return r, err == nil, err
 }
 
+// shownID is the length of the shortest beginning of an id that answers show.
+const shownID = len("l-") + 6
+
+// wholeID returns the only id that begins so, as answers show it, or id itself.
+func wholeID(stored Records, id string) (string, error) {
+	if len(id) < shownID {
+		return id, nil
+	}
+	alike, err := stored.RecordIDs(id, 2)
+	if err != nil || len(alike) != 1 {
+		return id, err
+	}
+	return alike[0], nil
+}
+
+// wholeIDs returns the whole ids of a project's lessons. Other ids stay as they are: the
+// answer to a beginning must not tell of other projects.
+func (w *changes) wholeIDs(project string, ids ...string) ([]string, error) {
+	ids = slices.Clone(ids)
+	for i := range ids {
+		whole, err := wholeID(w.records, ids[i])
+		if err != nil {
+			return nil, err
+		}
+		if r, err := w.record(whole); err != nil {
+			return nil, err
+		} else if r.Project == project {
+			ids[i] = whole
+		}
+	}
+	return ids, nil
+}
+
 // add applies a change to what is stored, and says whether it changed anything.
 func (w *changes) add(id string, c change) (bool, error) {
 	r, err := w.record(id)

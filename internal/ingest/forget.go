@@ -75,6 +75,15 @@ func (s *Service) forgetIDs(ctx context.Context, ids []string, have Holdings, ou
 		if len(found) > 1 {
 			return ambiguous(id, found)
 		}
+		if len(found) == 0 {
+			whole, err := wholeID(s.opts.Records, id)
+			if err != nil {
+				return err
+			}
+			if whole != id {
+				records = append(records, whole)
+			}
+		}
 		sessions = append(sessions, found...)
 	}
 	for _, x := range sessions {
@@ -82,7 +91,7 @@ func (s *Service) forgetIDs(ctx context.Context, ids []string, have Holdings, ou
 			return err
 		}
 	}
-	if len(records) == 0 {
+	if records = unique(records); len(records) == 0 { // one by its id and by its beginning
 		return nil
 	}
 	b := memory.Batch{

@@ -43,12 +43,16 @@ func TestForgetByID(t *testing.T) {
 	a := r.remember(memory.RememberRequest{Lesson: "to be forgotten"})
 	b := r.remember(memory.RememberRequest{Lesson: "to be kept"})
 	doc := r.record(a.ID).Doc
-	out, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{a.ID, a.ID, "l-unknown"}}, r.store)
+	out, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{a.ID, a.ID[:len("l-")+6], "l-unknown", b.ID[:len("l-")+5]}}, r.store)
 	if err != nil || out.Records != 1 || out.Files != 0 || out.Documents != 1 || !namesAll(out.Note, "backups", "exports", "logs", "session files") {
 		t.Errorf("forget = %+v, %v; want one record, one document, and what may still hold it", out, err)
 	}
 	if _, err := r.store.Record(a.ID); memory.CodeOf(err) != memory.CodeNotFound {
 		t.Errorf("the record = %v, want it gone", err)
+	}
+	other := r.remember(memory.RememberRequest{Lesson: "known by its beginning"})
+	if out, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{other.ID[:len("l-")+6]}}, r.store); err != nil || out.Records != 1 {
+		t.Errorf("forget by the beginning of an id = %+v, %v; want one record", out, err)
 	}
 	if _, err := r.store.Terms(doc); memory.CodeOf(err) != memory.CodeNotFound {
 		t.Errorf("its terms = %v, want them gone", err)

@@ -71,6 +71,8 @@ type Records interface {
 	Tombstoned(id string) (bool, error)
 	// Known returns, of ids, the records that are stored and those that were forgotten.
 	Known(ids []string) (records map[string]memory.Record, forgotten map[string]bool, err error)
+	// RecordIDs returns the ids that begin with a prefix, sorted, at most `most`.
+	RecordIDs(prefix string, most int) ([]string, error)
 }
 
 // Options configure the write path. The fields up to Held are required.

@@ -34,6 +34,12 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 	req.Repo = cmp.Or(req.Repo, repo)
 	s.forgetting.RLock()
 	defer s.forgetting.RUnlock()
+	w := s.newChanges()
+	for _, ids := range []*[]string{&req.Supersedes, &req.Retracts} {
+		if *ids, err = w.wholeIDs(project.ID, *ids...); err != nil {
+			return nil, nil, err
+		}
+	}
 	line, redacted, err := s.lessonLine(req, project)
 	if err != nil {
 		return nil, nil, err
@@ -58,7 +64,6 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 	if err := s.addProject(&batch, project); err != nil {
 		return nil, nil, err
 	}
-	w := s.newChanges()
 	if err := s.checkWithdrawn(w, one, line); err != nil {
 		return nil, nil, err
 	}

@@ -25,6 +25,7 @@ func (s *Service) MarkLesson(ctx context.Context, req memory.MarkLessonRequest) 
 	if err != nil {
 		return nil, err
 	}
+	req.ID = before.ID
 	if _, err := w.add(req.ID, change{mark: &req}); err != nil {
 		return nil, err
 	}
@@ -46,9 +47,14 @@ func (s *Service) MarkLesson(ctx context.Context, req memory.MarkLessonRequest) 
 	return out, nil
 }
 
-// lesson returns a lesson of a project, recalled or withdrawn.
+// lesson returns a lesson of a project, recalled or withdrawn, by its id or the beginning
+// that answers show.
 func (w *changes) lesson(id, project string) (memory.Record, error) {
-	r, err := w.record(id)
+	ids, err := w.wholeIDs(project, id)
+	if err != nil {
+		return memory.Record{}, err
+	}
+	r, err := w.record(ids[0])
 	if err == nil && (r.Event == nil || r.Project != project) {
 		err = &memory.Error{Code: memory.CodeNotFound, Field: "id", Message: "this project has no lesson " + memory.Quote(id), Hint: "the list of lessons has their ids"}
 	}

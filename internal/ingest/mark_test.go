@@ -65,3 +65,20 @@ func TestPrivateMeanwhile(t *testing.T) {
 		t.Errorf("a correction of a private lesson has the line %+v", line)
 	}
 }
+
+// TestMarkByBeginning: a lesson is marked and restored by the beginning of its id, as answers
+// show it.
+func TestMarkByBeginning(t *testing.T) {
+	r := newRig(t)
+	kept := r.remember(memory.RememberRequest{Lesson: "The port is 4711"})
+	short := kept.ID[:len("l-")+6]
+	marked, err := r.ingest.MarkLesson(t.Context(), memory.MarkLessonRequest{ID: short, Pinned: new(true), Caller: r.caller})
+	if err != nil || marked.ID != kept.ID || !r.record(kept.ID).Event.Pinned {
+		t.Errorf("mark %s = %+v, %v; want %s pinned", short, marked, err, kept.ID)
+	}
+	r.remember(memory.RememberRequest{Lesson: "The port is 4712", Retracts: []string{kept.ID}})
+	back, err := r.ingest.RestoreLesson(t.Context(), memory.RestoreLessonRequest{ID: short, Caller: r.caller})
+	if err != nil || back.ID != kept.ID || r.record(kept.ID).Event.Withdrawn != nil {
+		t.Errorf("restore %s = %+v, %v; want %s recalled", short, back, err, kept.ID)
+	}
+}

@@ -135,7 +135,7 @@ func TestSupersedeAndRetract(t *testing.T) {
 	wrong := r.remember(memory.RememberRequest{Lesson: "chmod 777"}).ID
 	r.after(1)
 	out, line, err := r.ingest.RememberLine(t.Context(), memory.RememberRequest{
-		Lesson: "npm ci", Supersedes: []string{old, old}, Retracts: []string{wrong}, Caller: r.caller,
+		Lesson: "npm ci", Supersedes: []string{old, old[:len("l-")+6]}, Retracts: []string{wrong[:len("l-")+6]}, Caller: r.caller,
 	})
 	if err != nil || out.Merged {
 		t.Fatalf("remember = %+v, %v; want a new lesson", out, err)
@@ -170,6 +170,8 @@ func TestAsideOfNothing(t *testing.T) {
 	}{
 		"unknown":          {memory.RememberRequest{Lesson: "x", Supersedes: []string{own, "l-unknown"}}, memory.CodeNotFound, "supersedes[1]"},
 		"another project":  {memory.RememberRequest{Lesson: "x", Retracts: []string{foreign}}, memory.CodeNotFound, "retracts[0]"},
+		"its beginning":    {memory.RememberRequest{Lesson: "x", Retracts: []string{foreign[:len("l-")+6]}}, memory.CodeNotFound, "retracts[0]"},
+		"a short one":      {memory.RememberRequest{Lesson: "x", Retracts: []string{own[:len("l-")+5]}}, memory.CodeNotFound, "retracts[0]"},
 		"itself":           {memory.RememberRequest{Lesson: "own", Supersedes: []string{own}}, memory.CodeInvalidInput, "supersedes[0]"},
 		"itself retracted": {memory.RememberRequest{Lesson: " OWN", Retracts: []string{own}}, memory.CodeInvalidInput, "retracts[0]"},
 	} {

@@ -23,6 +23,7 @@ func (s *Service) RestoreLesson(ctx context.Context, req memory.RestoreLessonReq
 	if err != nil {
 		return nil, err
 	}
+	req.ID = r.ID
 	if r.Event.Withdrawn == nil {
 		return &memory.RestoredLesson{ID: req.ID}, nil
 	}

@@ -68,7 +68,7 @@ func (l *Ledger) Replay(ctx context.Context, req memory.ReplayRequest, progress 
 // the end of ctx, and an unknown embedder.
 func (l *Ledger) again(ctx context.Context, q *query, req memory.ReplayRequest) (memory.ReplayedAnswer, []memory.Degraded, error) {
 	r := q.receipt
-	out := memory.ReplayedAnswer{Receipt: r.ID, Query: r.Request.Query, At: r.At, Items: []memory.ReplayedItem{}}
+	out := memory.ReplayedAnswer{Receipt: r.ID, Query: r.Request.Asked(), At: r.At, Items: []memory.ReplayedItem{}}
 	q.prepare()
 	before, err := q.ask(ctx, r.Settings, nil)
 	if err == nil {

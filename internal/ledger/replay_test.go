@@ -294,6 +294,16 @@ func TestProgressAndLimit(t *testing.T) {
 	}
 }
 
+// TestReplayOfIDs: what was asked by ids is named by them, as the list of receipts does.
+func TestReplayOfIDs(t *testing.T) {
+	r := newReplayRig(t)
+	id := r.lesson("docker build fails", "prune the builder cache")
+	r.ask(memory.RecallRequest{IDs: []string{id}})
+	if out := r.replay(memory.ReplayRequest{}); len(out.Answers) != 1 || out.Answers[0].Query != "ids: "+id {
+		t.Errorf("replayed %+v, want an answer to %q", out.Answers, "ids: "+id)
+	}
+}
+
 func TestReplayIsCancelled(t *testing.T) {
 	r := newReplayRig(t)
 	for _, q := range r.docker() {

@@ -39,6 +39,9 @@ func (f finder) SearchTools(_ context.Context, req memory.SearchToolsRequest) (*
 		if !other {
 			server, tool = OwnServer, name
 		}
+		if slices.Contains(req.Hidden, name) {
+			continue
+		}
 		relevance := listThreshold
 		if weak, ok := strings.CutSuffix(tool, "?"); ok {
 			tool, relevance = weak, listThreshold-.001

@@ -46,6 +46,18 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
+// TestReadOnlySearch: a search for tools on such a connection finds and lists only tools that
+// it may call.
+func TestReadOnlySearch(t *testing.T) {
+	url := serve(t, newFinder(), Options{})
+	c := connect(t, overHTTP(t, url, transport.WithHTTPHeaders(map[string]string{HeaderReadOnly: "true"})))
+	r := callTool(t, c, "search_tools", `{"query":"session_start mm_knowledge_last"}`)
+	const want = "recalld lists these from now on: mm_knowledge_search, mm_knowledge_last, mm_knowledge_summarize, mm_knowledge_sessions."
+	if text := textOf(r); !strings.Contains(text, want) {
+		t.Errorf("it says %q, want %q", text, want)
+	}
+}
+
 // TestReadOnlyValues: a value that is not known refuses changes, because its sender wants
 // them refused.
 func TestReadOnlyValues(t *testing.T) {

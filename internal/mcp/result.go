@@ -39,7 +39,7 @@ func (s *Server) call(ctx context.Context, header http.Header) call {
 	c.caller.Session = c.agent.ID
 	c.assumed = s.assume(header, c.caller.Dir)
 	for _, t := range s.tools {
-		if access.Permits(ctx, t.op) != nil {
+		if access.Permits(ctx, t.op) != nil || onlyReads(header) && !t.op.ReadOnly {
 			c.hidden = append(c.hidden, t.name)
 		}
 	}

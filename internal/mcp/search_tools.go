@@ -26,7 +26,7 @@ func alsoOwn(_ context.Context, c call, r *memory.SearchToolsRequest) error {
 
 // searchToolsText lists groups of recalld's own tools from now on, with their schemas,
 // where they are relevant enough.
-func searchToolsText(ctx context.Context, s *Server, _ call, _ memory.SearchToolsRequest, matches *memory.ToolMatches) string {
+func searchToolsText(ctx context.Context, s *Server, c call, _ memory.SearchToolsRequest, matches *memory.ToolMatches) string {
 	var groups []service.Group
 	for _, t := range matches.Tools {
 		op := s.ops[t.Name]
@@ -41,7 +41,7 @@ func searchToolsText(ctx context.Context, s *Server, _ call, _ memory.SearchTool
 	s.list(ctx, groups...)
 	var listed []string
 	for _, t := range s.tools {
-		if slices.Contains(groups, t.op.Group) {
+		if slices.Contains(groups, t.op.Group) && !slices.Contains(c.hidden, t.name) {
 			listed = append(listed, t.name)
 		}
 	}

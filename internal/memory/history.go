@@ -138,7 +138,7 @@ type RecipeStep struct {
 }
 
 // Failure is a step that failed, and what recovered it: the next step of the
-// same tool and target that succeeded, with those between. RecoveredBy is 0
+// same tool and target that succeeded, with the successes between. RecoveredBy is 0
 // when nothing did.
 type Failure struct {
 	StepNumber  int    `json:"stepNumber" desc:"Its place in the session, from 1."`

@@ -115,7 +115,8 @@ func recoveries(steps []digest) []int {
 	return out
 }
 
-// recovery lists the last steps between a failure and its recovery, and the recovery.
+// recovery lists what succeeded of the last steps between a failure and its recovery, and the
+// recovery.
 func (s *summarizer) recovery(failure, by int, clean func(string) string) string {
 	first := max(failure+1, by-betweenSteps)
 	var steps []string
@@ -124,6 +125,9 @@ func (s *summarizer) recovery(failure, by int, clean func(string) string) string
 	}
 	for i := first; i <= by; i++ {
 		d := s.steps[i]
+		if d.failed { // it recovered nothing
+			continue
+		}
 		steps = append(steps, fmt.Sprintf("%d. %s %s", i+1, clean(d.tool), render.Shorten(clean(d.notes), notesBytes/2)))
 	}
 	return strings.Join(steps, "; ")

@@ -43,6 +43,8 @@ func TestSummary(t *testing.T) {
 	s.did("sess", "type", used("amount", "E_BAD: not a number"))
 	s.did("sess", "type", used("address", ""))
 	s.did("sess", "sign", used("message", "E_NO: refused"))
+	s.did("sess", "sign", used("message", "E_NO: refused"))
+	s.did("sess", "sign", used("message", ""))
 	ask := func() *memory.Summary {
 		sum, err := s.service(t, func(o *Options) {
 			o.Redact = func(text string) (string, int) { return strings.ReplaceAll(text, "hunter2", "[redacted]"), 0 }
@@ -53,7 +55,7 @@ func TestSummary(t *testing.T) {
 		return sum
 	}
 	want := &memory.Summary{
-		SessionID: "sess", StepCount: 8, Goal: "send [redacted] ether", CreatedAt: s.known[0].CreatedAt, EndedAt: now,
+		SessionID: "sess", StepCount: 10, Goal: "send [redacted] ether", CreatedAt: s.known[0].CreatedAt, EndedAt: now,
 		Recipe: []memory.RecipeStep{
 			{StepNumber: 1, Tool: "navigate", Notes: "home → ok (screen home)"},
 			{StepNumber: 2, Tool: "click", Notes: "confirm → failed: E_GONE: the button [redacted] is gone (screen send)"},
@@ -63,6 +65,8 @@ func TestSummary(t *testing.T) {
 			{StepNumber: 6, Tool: "type", Notes: "amount → failed: E_BAD: not a number"},
 			{StepNumber: 7, Tool: "type", Notes: "address → ok"},
 			{StepNumber: 8, Tool: "sign", Notes: "message → failed: E_NO: refused"},
+			{StepNumber: 9, Tool: "sign", Notes: "message → failed: E_NO: refused"},
+			{StepNumber: 10, Tool: "sign", Notes: "message → ok"},
 		},
 		Labels:  map[string]int{"navigation": 1, "interaction": 3, "error-recovery": 1, "discovery": 1, "confirmation": 1},
 		Screens: []string{"home", "send", "done"},
@@ -72,7 +76,9 @@ func TestSummary(t *testing.T) {
 				Recovery: "3. describe page → ok (screen home); 4. click other → ok; 5. click confirm → ok (screen done)"},
 			// The same tool on another thing says nothing.
 			{StepNumber: 6, Tool: "type", Error: "E_BAD: not a number"},
-			{StepNumber: 8, Tool: "sign", Error: "E_NO: refused"},
+			// Another attempt that failed recovered nothing.
+			{StepNumber: 8, Tool: "sign", Error: "E_NO: refused", RecoveredBy: 10, Recovery: "10. sign message → ok"},
+			{StepNumber: 9, Tool: "sign", Error: "E_NO: refused", RecoveredBy: 10, Recovery: "10. sign message → ok"},
 		},
 	}
 	for range 5 { // always the same

@@ -78,6 +78,7 @@ func TestForPeople(t *testing.T) {
 		{ID: "s-1", Kind: memory.Step, Strength: memory.Likely, Relevance: 0.66, CreatedAt: at, Text: "Bash npm ci → failed"},
 		{ID: "c-77d0e1f2aa", Kind: memory.Chunk, Strength: memory.Sure, Relevance: 0.81, Text: "func retry() {}\n", Source: memory.Source{Path: "ci/retry.go", Lines: &[2]int{41, 41}, Symbol: "retry"}},
 		{ID: "l-5", Kind: memory.Lesson, Strength: memory.Maybe, Relevance: 0.31, Text: "l-5 [2026-01-15] something else"},
+		{ID: "l-6", Kind: memory.Lesson, Strength: memory.Maybe, Relevance: 0.22, Text: "l-6 [2026-01-15] something longer that was cut…"},
 	}}
 	const want = `**Memories (1)**
 
@@ -99,6 +100,7 @@ func TestForPeople(t *testing.T) {
 **Perhaps** (` + "`recalld show ID`" + ` shows one in full)
 
 - l-5 [2026-01-15] something else (relevance 0.31)
+- l-6 [2026-01-15] something longer that w… (relevance 0.22)
 
 (incomplete: code was late; ask again in a moment)
 

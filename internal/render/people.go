@@ -41,7 +41,8 @@ func ForPeople(a *memory.RecallResponse, width int) string {
 		}
 		b.WriteString("**Perhaps** (`recalld show ID` shows one in full)\n\n")
 		for _, i := range lines {
-			b.WriteString(within(Printable(fmt.Sprintf("- %s (relevance %.2f)", i.Text, i.Relevance)), max(width, 2*MinLast)) + "\n")
+			relevance := fmt.Sprintf(" (relevance %.2f)", i.Relevance) // the text is cut, not this
+			b.WriteString(within(Printable("- "+i.Text), max(width, 2*MinLast)-len(relevance)) + relevance + "\n")
 		}
 	}
 	for _, remark := range remarks(a) {
