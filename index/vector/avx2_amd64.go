@@ -16,7 +16,11 @@ func distances256(codes []uint64, slots []uint32, planes *[4 * queryBits]uint64,
 		return
 	}
 	// The assembly checks no bounds.
-	_, _ = out[len(slots)-1], codes[4*int(slices.Max(slots))+3]
+	highest := len(slots) - 1
+	if &slots[0] != &inTurn[0] {
+		highest = int(slices.Max(slots))
+	}
+	_, _ = out[len(slots)-1], codes[4*highest+3]
 	var nibbles [2 * queryBits][4]uint64 // the low four bits of each byte by plane, then the high ones
 	const low = 0x0f0f0f0f0f0f0f0f
 	for word := range 4 {

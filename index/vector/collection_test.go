@@ -494,3 +494,35 @@ func TestDirectEmbedsByWhatIsAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestShortlistOfMisleadingSample: the documents that the sample meets are the nearest, so
+// too few are below the bound that it gives.
+func TestShortlistOfMisleadingSample(t *testing.T) {
+	const n, k, dim = 8 * blockSize, 1200, 32
+	s, err := NewCollection(Options{Name: "m", Dim: dim, Shortlist: k, ShortlistPerHit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newCorpus(dim, 5, 1)
+	query := c.vector()
+	stride := n/blockSize + 1
+	for slot := range n {
+		vec := query
+		if slot%stride != 0 {
+			vec = c.vector()
+		}
+		if err := s.Upsert(uint32(slot), vec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := s.search(t.Context(), query, nil, k, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.hits) != k {
+		t.Errorf("%d hits, want %d", len(a.hits), k)
+	}
+	if want := float64(n/(n/sampleSize+1) + 1); a.moments.n != want {
+		t.Errorf("the moments are of %v documents, want %v", a.moments.n, want)
+	}
+}

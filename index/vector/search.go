@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strconv"
 
@@ -142,12 +143,12 @@ func (s *Collection) askCollection(ctx context.Context, room *scratch, a *answer
 
 // scoreAll scores every allowed document.
 func (s *Collection) scoreAll(ctx context.Context, room *scratch, allow *roaring.Bitmap, a *answer) error {
-	for slots := range s.blocks(allow, room) {
+	for from, slots := range s.blocks(allow, room) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		for _, slot := range slots {
-			a.keep(room, s.docs[slot], s.score(slot, room))
+		for _, at := range slots {
+			a.keep(room, s.docs[from+at], s.score(from+at, room))
 		}
 	}
 	return nil
@@ -159,22 +160,17 @@ func (s *Collection) scoreShortlist(ctx context.Context, room *scratch, allow *r
 	s.coder.encodeQuery(room.query, room.rotated, room.planes)
 	near := &room.near
 	near.reset(n)
-	stride := a.searched/sampleSize + 1
-	next := 0 // of the sample, counted from the block's first document
-	for slots := range s.blocks(allow, room) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		for ; next < len(slots); next += stride {
-			a.moments.add(s.score(slots[next], room))
-		}
-		next -= len(slots)
-		s.coder.distances(s.codes, slots, room.planes, room.distances[:])
-		for i, slot := range slots {
-			if key := uint64(room.distances[i])<<32 | uint64(s.docs[slot]); key < near.bound {
-				near.add(key)
-			}
-		}
+	if allow == nil {
+		near.bound = s.likelyBound(room, n)
+	}
+	err := s.compare(ctx, room, allow, a)
+	if err == nil && len(near.keys) < n && near.bound < math.MaxUint64 { // it was too low
+		near.reset(n)
+		a.moments = moments{}
+		err = s.compare(ctx, room, allow, a)
+	}
+	if err != nil {
+		return err
 	}
 	for keys := range slices.Chunk(near.kept(), scoredAtOnce) {
 		slots := room.slots[:len(keys)]
@@ -187,6 +183,50 @@ func (s *Collection) scoreShortlist(ctx context.Context, room *scratch, allow *r
 		}
 	}
 	return ctx.Err()
+}
+
+// compare adds the documents whose codes are nearest to the shortlist, and a sample of all to the moments.
+func (s *Collection) compare(ctx context.Context, room *scratch, allow *roaring.Bitmap, a *answer) error {
+	near, stride := &room.near, uint32(a.searched/sampleSize+1)
+	next := uint32(0) // of the sample, counted from the block's first document
+	for from, slots := range s.blocks(allow, room) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := uint32(len(slots))
+		for ; next < n; next += stride {
+			a.moments.add(s.score(from+slots[next], room))
+		}
+		next -= n
+		s.coder.distances(s.codes[int(from)*s.coder.words:], slots, room.planes, room.distances[:])
+		docs := s.docs[from:]
+		for i, distance := range room.distances[:n] {
+			if far := uint64(distance) << 32; far < near.bound {
+				near.add(far | uint64(docs[slots[i]]))
+			}
+		}
+	}
+	return nil
+}
+
+// likelyBound is a bound that probably more than n documents of all are below, and not many
+// more: from a sample, so that few keys are kept that a nearer one drops.
+func (s *Collection) likelyBound(room *scratch, n int) uint64 {
+	stride := len(s.docs)/blockSize + 1
+	slots := room.slots[:0]
+	for slot := 0; slot < len(s.docs); slot += stride {
+		slots = append(slots, uint32(slot))
+	}
+	distances := room.distances[:len(slots)]
+	s.coder.distances(s.codes, slots, room.planes, distances)
+	slices.Sort(distances)
+	// Of the sample, n/stride are expected. That they are as many as rank has a chance below one
+	// in a million: six standard deviations, of a number that is Poisson distributed.
+	rank := n/stride*3/2 + 16
+	if rank >= len(distances) {
+		return math.MaxUint64
+	}
+	return uint64(distances[rank]+1) << 32
 }
 
 // touch reads the rows of some slots. Rows lie anywhere in memory, and the processor waits for
@@ -207,23 +247,27 @@ func (s *Collection) score(slot uint32, room *scratch) float32 {
 	return float32(dotRow(s.rows.row(slot), room.rounded.components)) * room.rounded.unit * s.rows.scales[slot]
 }
 
-// blocks yields the slots of the allowed documents, up to blockSize at a time. They are in
-// room and valid until the next block.
-func (s *Collection) blocks(allow *roaring.Bitmap, room *scratch) iter.Seq[[]uint32] {
+// inTurn are the slots of a block of documents that follow each other.
+var inTurn = func() (slots [blockSize]uint32) {
+	for i := range slots {
+		slots[i] = uint32(i)
+	}
+	return slots
+}()
+
+// blocks yields the slots of the allowed documents, up to blockSize at a time: what is to be
+// added to each slot, and the slots. They are valid until the next block.
+func (s *Collection) blocks(allow *roaring.Bitmap, room *scratch) iter.Seq2[uint32, []uint32] {
 	if allow == nil {
-		return func(yield func([]uint32) bool) {
+		return func(yield func(uint32, []uint32) bool) {
 			for from := 0; from < len(s.docs); from += blockSize {
-				slots := room.slots[:min(blockSize, len(s.docs)-from)]
-				for i := range slots {
-					slots[i] = uint32(from + i)
-				}
-				if !yield(slots) {
+				if !yield(uint32(from), inTurn[:min(blockSize, len(s.docs)-from)]) {
 					return
 				}
 			}
 		}
 	}
-	return func(yield func([]uint32) bool) {
+	return func(yield func(uint32, []uint32) bool) {
 		docs := allow.ManyIterator()
 		for n := docs.NextMany(room.docs[:]); n > 0; n = docs.NextMany(room.docs[:]) {
 			slots := room.slots[:0]
@@ -232,7 +276,7 @@ func (s *Collection) blocks(allow *roaring.Bitmap, room *scratch) iter.Seq[[]uin
 					slots = append(slots, slot)
 				}
 			}
-			if !yield(slots) {
+			if !yield(0, slots) {
 				return
 			}
 		}
