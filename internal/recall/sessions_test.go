@@ -404,7 +404,9 @@ func (s *shelf) Receipt(id string) (memory.Receipt, error) {
 }
 
 // Seq grows with every selection: as if something were committed all the time.
-func (s *shelf) Await(_ context.Context, most time.Duration) { s.loading = s.loading && most < time.Millisecond }
+func (s *shelf) Await(_ context.Context, most time.Duration) {
+	s.loading = s.loading && most < time.Millisecond
+}
 
 func (s *shelf) Seq() uint64 { return 42 + uint64(len(s.selected)) }
 
