@@ -116,7 +116,7 @@ func (a *Attributes) Set(doc uint32, attrs []Attr) {
 	}
 }
 
-// Fill gives documents that are not known the same attributes.
+// Fill gives documents the same attributes. None of them may be known yet.
 func (a *Attributes) Fill(docs []uint32, attrs []Attr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -87,12 +87,20 @@ func (s *Saver) String(text string) {
 // is there to be read, whatever the bytes say. The first error ends the reading: what is
 // read from then on is zero; see Err.
 type Restorer struct {
-	left []byte
-	err  error
+	left  []byte
+	owner any
+	err   error
 }
 
-// NewRestorer returns a restorer of b, which must not change.
-func NewRestorer(b []byte) *Restorer { return &Restorer{left: b} }
+// NewRestorer returns a restorer of b, which must not change, and can be read as long as
+// owner can be reached; nil for memory of Go.
+func NewRestorer(b []byte, owner any) *Restorer { return &Restorer{left: b, owner: owner} }
+
+// Owner is what must be kept with what Bytes returns.
+func (r *Restorer) Owner() any { return r.owner }
+
+// Left is how many bytes are not read yet.
+func (r *Restorer) Left() int { return len(r.left) }
 
 // Err returns the first error, which is ErrSaved.
 func (r *Restorer) Err() error { return r.err }

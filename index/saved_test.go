@@ -25,7 +25,7 @@ func TestSavedNumbersAndTexts(t *testing.T) {
 	}
 	whole := b.Bytes()
 	read := func(b []byte) error {
-		in := NewRestorer(b)
+		in := NewRestorer(b, nil)
 		for range 3 {
 			large, small, word, f, text, end := in.Uint(), in.Below(8), in.Word(), in.Float(), in.String(), in.Bytes(3)
 			if in.Err() == nil && (large != 1<<60 || small != 7 || word != 1<<64-1 || f != -.25 || text != long || string(end) != "end") {
@@ -57,7 +57,7 @@ func TestNumberTooLarge(t *testing.T) {
 	if err := to.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	in := NewRestorer(b.Bytes())
+	in := NewRestorer(b.Bytes(), nil)
 	if n := in.Count(1); n != 0 || !errors.Is(in.Err(), ErrSaved) {
 		t.Errorf("a count of more than is there: %d, %v", n, in.Err())
 	}

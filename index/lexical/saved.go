@@ -97,8 +97,8 @@ func saveBlock(to *index.Saver, base uint32, slots, tfs *[blockSize]uint32) {
 	to.Bytes(room[:l.bytes()])
 }
 
-// termsPerDoc bounds the room that Restore makes for terms before it reads them.
-const termsPerDoc = 64
+// leastTerm is the size of a saved term: its hash, the number of its postings, and one of them.
+const leastTerm = 10
 
 // Restore returns an index with what Save wrote. Documents must have numbers below docs.
 // Errors are those of the restorer.
@@ -112,9 +112,11 @@ func Restore(options Options, from *index.Restorer, docs int) (*Index, error) {
 	}
 	spread, terms := from.Word(), from.Below(1<<32)
 	count := from.Count(2)
-	x.state = newState(count, int(min(terms, termsPerDoc*uint64(count))))
+	// Terms come in the order of their slots. In a table without room for all of them, the
+	// first ones would crowd its beginning.
+	x.state = newState(count, int(min(terms, uint64(from.Left()/leastTerm))))
 	s := &x.state
-	s.dictionary.spread = spread | 1 // then terms come in the order of their slots
+	s.dictionary.spread = spread | 1
 	for slot := range uint32(count) {
 		doc, length := uint32(from.Below(uint64(docs))), uint32(from.Below(maxLength+1))
 		if from.Err() != nil {

@@ -14,10 +14,10 @@ import (
 type rows struct {
 	dim, perPage int
 	pages        [][]int8
-	// saved says of each page that it was saved as it is. It may lie in the saved file: a
-	// change copies it first.
-	saved []bool
-	// owner owns the memory of these pages, which the garbage collector does not know.
+	// unchanged says of each page that it is full and as it was saved last. It may lie in the
+	// saved file: a change copies it first.
+	unchanged []bool
+	// owner keeps the saved file in memory, which the garbage collector does not know.
 	owner any
 	// savedRows is how many rows were saved last.
 	savedRows int
@@ -33,7 +33,7 @@ func newRows(dim int) rows { return rows{dim: dim, perPage: max(1, pageBytes/dim
 // grow adds a slot, whose row must be set.
 func (r *rows) grow() {
 	if len(r.scales)%r.perPage == 0 {
-		r.pages, r.saved = append(r.pages, make([]int8, r.perPage*r.dim)), append(r.saved, false)
+		r.pages, r.unchanged = append(r.pages, make([]int8, r.perPage*r.dim)), append(r.unchanged, false)
 	}
 	r.scales = append(r.scales, 0)
 }
@@ -65,8 +65,8 @@ func (r *rows) row(slot uint32) []int8 {
 
 // own is row for changes.
 func (r *rows) own(slot uint32) []int8 {
-	if p := int(slot) / r.perPage; r.saved[p] {
-		r.pages[p], r.saved[p] = slices.Clone(r.pages[p]), false
+	if p := int(slot) / r.perPage; r.unchanged[p] {
+		r.pages[p], r.unchanged[p] = slices.Clone(r.pages[p]), false
 	}
 	return r.row(slot)
 }
@@ -74,6 +74,9 @@ func (r *rows) own(slot uint32) []int8 {
 // dropLast moves the last row to a slot and removes it.
 func (r *rows) dropLast(to uint32) {
 	last := uint32(len(r.scales) - 1)
+	if int(last)%r.perPage != 0 {
+		r.own(last) // its page is not full any more
+	}
 	if to != last {
 		copy(r.own(to), r.row(last))
 	}
@@ -81,7 +84,7 @@ func (r *rows) dropLast(to uint32) {
 	r.scales = r.scales[:last]
 	if n := len(r.pages) - 1; int(last)%r.perPage == 0 {
 		r.pages[n] = nil // its memory is free
-		r.pages, r.saved = r.pages[:n], r.saved[:n]
+		r.pages, r.unchanged = r.pages[:n], r.unchanged[:n]
 	}
 }
 
@@ -105,27 +108,30 @@ func (r *rows) save(to *index.Saver) {
 		n := min(left, len(page))
 		to.Bytes(unsafe.Slice((*byte)(unsafe.Pointer(&page[0])), n))
 		left -= n
-		r.saved[i] = n == len(page) // the last one may grow
+		r.unchanged[i] = n == len(page) // the last one may grow
 	}
 }
 
 // restore takes rows that were saved. Full pages stay where they are.
-func (r *rows) restore(from *index.Restorer, owner any, count int) {
+func (r *rows) restore(from *index.Restorer, count int) {
 	r.scales = make([]float32, count)
 	for slot := range r.scales {
-		r.scales[slot] = float32(from.Float())
+		scale := from.Float()
+		if r.scales[slot] = float32(scale); scale <= 0 || scale > 1 { // a row has whole numbers
+			from.Fail("the scale of a vector is out of range")
+		}
 	}
 	saved := from.Bytes(count * r.dim)
 	if from.Err() != nil {
 		return
 	}
-	r.owner, r.savedRows = owner, count
+	r.owner, r.savedRows = from.Owner(), count
 	for page := range slices.Chunk(signed(saved), r.perPage*r.dim) {
 		full := len(page) == r.perPage*r.dim
 		if !full { // it may grow
 			page = append(make([]int8, 0, r.perPage*r.dim), page...)[:r.perPage*r.dim]
 		}
-		r.pages, r.saved = append(r.pages, page), append(r.saved, full)
+		r.pages, r.unchanged = append(r.pages, page), append(r.unchanged, full)
 	}
 }
 
@@ -133,7 +139,7 @@ func (r *rows) restore(from *index.Restorer, owner any, count int) {
 func (r *rows) remap(saved []byte, owner any) {
 	saved = saved[len(saved)-r.savedRows*r.dim:]
 	size := r.perPage * r.dim
-	for i, is := range r.saved {
+	for i, is := range r.unchanged {
 		if is {
 			r.pages[i] = signed(saved[i*size:][:size])
 		}

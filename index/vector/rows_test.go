@@ -73,7 +73,7 @@ func TestSavedRows(t *testing.T) {
 	}
 	steps := []func(){
 		func() {
-			if len(model) > 0 {
+			for range min(len(model), random.IntN(3*empty.perPage)) { // also down to a former page
 				slot, last := random.IntN(len(model)), len(model)-1
 				r.dropLast(uint32(slot))
 				model[slot] = model[last]
@@ -96,15 +96,15 @@ func TestSavedRows(t *testing.T) {
 		func() {
 			b := save()
 			r = empty
-			from := index.NewRestorer(b)
-			if r.restore(from, &saved, len(model)); from.End() != nil {
+			from := index.NewRestorer(b, &saved)
+			if r.restore(from, len(model)); from.End() != nil {
 				t.Fatal(from.Err())
 			}
 		},
 	}
 	vec := make([]float32, dim)
-	for step := range 4000 {
-		if n := random.IntN(60); n < len(steps) {
+	for step := range 8000 {
+		if n := random.IntN(40); n < len(steps) {
 			steps[n]()
 		} else if len(model) < 100 {
 			added := c.vector()

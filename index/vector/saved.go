@@ -60,9 +60,8 @@ func (s *Collection) Remap(saved []byte, owner any) {
 }
 
 // Restore returns a collection with what Save wrote. Documents must have numbers below docs.
-// Rows stay where the restorer reads, of which owner is kept, see Remap. Errors are those of
-// the restorer.
-func Restore(options Options, from *index.Restorer, owner any, docs int) (*Collection, error) {
+// Rows stay where the restorer reads. Errors are those of the restorer.
+func Restore(options Options, from *index.Restorer, docs int) (*Collection, error) {
 	s, err := NewCollection(options)
 	if err != nil {
 		return nil, err
@@ -94,7 +93,7 @@ func Restore(options Options, from *index.Restorer, owner any, docs int) (*Colle
 		}
 	}
 	if count <= s.options.CollectionUpTo && !coded {
-		return s, errors.Join(s.restoreSmall(numbers, from, owner), from.Err())
+		return s, errors.Join(s.restoreSmall(numbers, from), from.Err())
 	}
 	if !coded && count > s.options.ExactUpTo {
 		from.Fail("vectors have no codes")
@@ -105,7 +104,7 @@ func Restore(options Options, from *index.Restorer, owner any, docs int) (*Colle
 		s.slots.Set(doc, uint32(slot))
 	}
 	s.held.AddMany(numbers)
-	if s.rows.restore(from, owner, count); s.slots.Len() < count {
+	if s.rows.restore(from, count); s.slots.Len() < count {
 		from.Fail("a vector is there twice")
 	}
 	if err := from.Err(); err != nil {
@@ -115,10 +114,10 @@ func Restore(options Options, from *index.Restorer, owner any, docs int) (*Colle
 }
 
 // restoreSmall restores vectors that chromem-go has, too.
-func (s *Collection) restoreSmall(docs []uint32, from *index.Restorer, owner any) error {
+func (s *Collection) restoreSmall(docs []uint32, from *index.Restorer) error {
 	clear(s.sum)
 	saved := newRows(s.options.Dim)
-	saved.restore(from, owner, len(docs))
+	saved.restore(from, len(docs))
 	vec := make([]float32, s.options.Dim)
 	for slot, doc := range docs {
 		if _, twice := s.slots.Get(doc); twice {

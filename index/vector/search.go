@@ -143,12 +143,12 @@ func (s *Collection) askCollection(ctx context.Context, room *scratch, a *answer
 
 // scoreAll scores every allowed document.
 func (s *Collection) scoreAll(ctx context.Context, room *scratch, allow *roaring.Bitmap, a *answer) error {
-	for from, slots := range s.blocks(allow, room) {
+	for base, slots := range s.blocks(allow, room) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		for _, at := range slots {
-			a.keep(room, s.docs[from+at], s.score(from+at, room))
+			a.keep(room, s.docs[base+at], s.score(base+at, room))
 		}
 	}
 	return nil
@@ -185,21 +185,22 @@ func (s *Collection) scoreShortlist(ctx context.Context, room *scratch, allow *r
 	return ctx.Err()
 }
 
-// compare adds the documents whose codes are nearest to the shortlist, and a sample of all to the moments.
+// compare adds the documents whose codes are nearest to the shortlist, and a sample of all
+// to the moments.
 func (s *Collection) compare(ctx context.Context, room *scratch, allow *roaring.Bitmap, a *answer) error {
 	near, stride := &room.near, uint32(a.searched/sampleSize+1)
 	next := uint32(0) // of the sample, counted from the block's first document
-	for from, slots := range s.blocks(allow, room) {
+	for base, slots := range s.blocks(allow, room) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		n := uint32(len(slots))
 		for ; next < n; next += stride {
-			a.moments.add(s.score(from+slots[next], room))
+			a.moments.add(s.score(base+slots[next], room))
 		}
 		next -= n
-		s.coder.distances(s.codes[int(from)*s.coder.words:], slots, room.planes, room.distances[:])
-		docs := s.docs[from:]
+		s.coder.distances(s.codes[int(base)*s.coder.words:], slots, room.planes, room.distances[:])
+		docs := s.docs[base:]
 		for i, distance := range room.distances[:n] {
 			if far := uint64(distance) << 32; far < near.bound {
 				near.add(far | uint64(docs[slots[i]]))
@@ -220,8 +221,8 @@ func (s *Collection) likelyBound(room *scratch, n int) uint64 {
 	distances := room.distances[:len(slots)]
 	s.coder.distances(s.codes, slots, room.planes, distances)
 	slices.Sort(distances)
-	// Of the sample, n/stride are expected. That they are as many as rank has a chance below one
-	// in a million: six standard deviations, of a number that is Poisson distributed.
+	// Of the n nearest, n/stride are expected in the sample. More than rank of them come with a
+	// chance below one in a million (Poisson): then fewer than n documents are below the bound.
 	rank := n/stride*3/2 + 16
 	if rank >= len(distances) {
 		return math.MaxUint64
@@ -255,8 +256,8 @@ var inTurn = func() (slots [blockSize]uint32) {
 	return slots
 }()
 
-// blocks yields the slots of the allowed documents, up to blockSize at a time: what is to be
-// added to each slot, and the slots. They are valid until the next block.
+// blocks yields the slots of the allowed documents, up to blockSize at a time, as a base that
+// is to be added to each and the rest. They are valid until the next block.
 func (s *Collection) blocks(allow *roaring.Bitmap, room *scratch) iter.Seq2[uint32, []uint32] {
 	if allow == nil {
 		return func(yield func(uint32, []uint32) bool) {

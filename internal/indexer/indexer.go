@@ -21,7 +21,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -220,16 +219,6 @@ func (x *Indexer) untilReady(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("wait for the indexes: %w", ctx.Err())
 	}
-}
-
-// Await waits for the end of Load, at most so long.
-func (x *Indexer) Await(ctx context.Context, most time.Duration) {
-	if x.Loaded() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	_ = x.untilReady(ctx) // else the answer says what it lacks
 }
 
 // Documents returns the number of distinct texts indexed.

@@ -66,7 +66,7 @@ func (x *Indexer) Save(ctx context.Context) error {
 	for i, c := range collections {
 		part, err := saved.Part(firstVectors + i)
 		if err != nil {
-			return err
+			return errors.Join(err, x.store.DropSavedIndexes())
 		}
 		c.vectors.Remap(part, saved)
 	}
@@ -83,8 +83,9 @@ func (x *Indexer) SaveDue() bool {
 	return x.unsaved.Load() >= old || !x.store.HasSavedIndexes()
 }
 
-// The numbers of the parts: the first one has documents and records.
+// The numbers of the parts.
 const (
+	savedDocs    = 0 // and records
 	savedWords   = 1
 	firstVectors = 2 // of the first collection
 )
@@ -184,7 +185,7 @@ func (x *Indexer) restore() *restored {
 		return nil
 	}
 	r := &restored{x: x, saved: saved, done: make(chan struct{}), collections: map[string]bool{}}
-	in, err := r.part(0)
+	in, err := r.part(savedDocs)
 	var names []string
 	if err == nil {
 		names = r.readHead(in)
@@ -224,7 +225,7 @@ func (x *Indexer) unrestored(err error) {
 // part returns a restorer of a part.
 func (r *restored) part(n int) (*index.Restorer, error) {
 	b, err := r.saved.Part(n)
-	return index.NewRestorer(b), err
+	return index.NewRestorer(b, r.saved), err
 }
 
 // readHead reads how many documents there are, and which collections.
@@ -282,7 +283,7 @@ func (r *restored) readVectors(read *restoredIndexes, collections []string) erro
 		if err != nil {
 			return err
 		}
-		if read.vectors[name], err = vector.Restore(vector.Options{Name: model, Dim: dim}, in, r.saved, len(r.ids)); err != nil {
+		if read.vectors[name], err = vector.Restore(vector.Options{Name: model, Dim: dim}, in, len(r.ids)); err != nil {
 			return err
 		}
 		if err := in.End(); err != nil {
@@ -363,14 +364,14 @@ func (r *restored) forget() {
 func (r *restored) setAttributes() {
 	x := r.x
 	r.settled = make([]bool, len(r.ids))
-	alike := map[owner][]uint32{}
+	alike := map[owner][]uint32{} // by attributesOf
 	for num := range uint32(len(r.ids)) {
 		d, _ := x.docs.Get(num)
 		if d.set == nil && len(d.refs) == 0 {
 			continue
 		}
-		if kind, is := x.plainOwner(&d); is {
-			alike[kind] = append(alike[kind], num)
+		if key, few := x.attributesOf(&d); few {
+			alike[key] = append(alike[key], num)
 			r.settled[num] = d.paths == "" && d.indexed
 			continue
 		}
@@ -385,9 +386,10 @@ func (r *restored) setAttributes() {
 	x.fillRecency()
 }
 
-// plainOwner returns an owner with the attributes of a document, and nothing else, if the
-// document has a single reference from a record without a list of attributes.
-func (x *Indexer) plainOwner(d *document) (kind owner, is bool) {
+// attributesOf returns an owner that has the attributes of a document and nothing else, to
+// compare documents by. few is false if the document has several references, a path, or a list
+// of attributes.
+func (x *Indexer) attributesOf(d *document) (key owner, few bool) {
 	if d.set != nil || len(d.refs) != 1 {
 		return owner{}, false
 	}

@@ -335,7 +335,7 @@ func FuzzRestore(f *testing.F) {
 	f.Fuzz(func(t *testing.T, docs, words, vectors []byte) {
 		saved := &memory.SavedIndexes{Part: func(n int) ([]byte, error) { return [][]byte{docs, words, vectors}[min(n, 2)], nil }}
 		r := &restored{x: x, saved: saved}
-		in, _ := r.part(0)
+		in, _ := r.part(savedDocs)
 		names := r.readHead(in)
 		if len(r.ids) > 0 && r.readDocs(in) != nil {
 			return

@@ -81,7 +81,7 @@ func TestSavedRecordThereTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &restored{x: x, ids: make([][16]byte, 1)}
-	in := index.NewRestorer(file.Bytes())
+	in := index.NewRestorer(file.Bytes(), nil)
 	if r.readRecords(in); !errors.Is(in.Err(), index.ErrSaved) {
 		t.Errorf("a record that is there twice: %v, want %v", in.Err(), index.ErrSaved)
 	}

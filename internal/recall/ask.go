@@ -28,14 +28,9 @@ type AskOptions struct {
 	MinRelevance *float64
 }
 
-// loadingPatience is how long a question waits for the indexes of a daemon that has just
-// started. The hooks of clients wait a little longer for an answer.
-const loadingPatience = 200 * time.Millisecond
-
 // Recall answers a question and records its receipt in the ledger, unless the question is
 // still being typed.
 func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory.RecallResponse, error) {
-	s.opts.Corpus.Await(ctx, loadingPatience)
 	a, receipt, err := s.Ask(ctx, req, AskOptions{})
 	if err != nil {
 		return nil, err

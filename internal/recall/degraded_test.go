@@ -42,18 +42,6 @@ func working(name, degraded string, missing ...uint32) index.Source {
 	})}
 }
 
-// TestRecallAwaitsTheIndexes of a daemon that has just started.
-func TestRecallAwaitsTheIndexes(t *testing.T) {
-	s := newShelf()
-	s.loading = true
-	if _, err := s.service(t).Recall(t.Context(), memory.RecallRequest{Query: "anything"}); err != nil {
-		t.Fatal(err)
-	}
-	if s.loading {
-		t.Error("nobody waited for the indexes")
-	}
-}
-
 func TestDegraded(t *testing.T) {
 	const name = "vector/ollama/m"
 	for title, test := range map[string]struct {

@@ -86,8 +86,6 @@ import (
 
 // Corpus is the searched data.
 type Corpus interface {
-	// Await waits until all that is stored can be found, at most so long.
-	Await(ctx context.Context, most time.Duration)
 	// Sources returns the retrievers, those that cannot take part included.
 	Sources() []index.Source
 	// Select turns a selection into the documents that may be returned and

@@ -38,7 +38,6 @@ type shelf struct {
 	lexical     index.Source
 	scale       float32 // of its scores: 1 is as good as can be, .001 as bad
 	more        []index.Source
-	loading     bool // until it is waited for
 
 	mu       sync.Mutex // guards what follows
 	selected []memory.Selection
@@ -404,10 +403,6 @@ func (s *shelf) Receipt(id string) (memory.Receipt, error) {
 }
 
 // Seq grows with every selection: as if something were committed all the time.
-func (s *shelf) Await(_ context.Context, most time.Duration) {
-	s.loading = s.loading && most < time.Millisecond
-}
-
 func (s *shelf) Seq() uint64 { return 42 + uint64(len(s.selected)) }
 
 func (s *shelf) Resolve(_ context.Context, project string, _ memory.Caller) (memory.Project, bool, error) {

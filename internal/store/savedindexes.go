@@ -99,12 +99,15 @@ func headAndTable(file *fsx.Mapped) (head []byte, table []savedPart, err error) 
 		return nil, nil, errDamagedSaved
 	}
 	head, err = file.Bytes(0, int64(savedHead))
+	if err == nil && string(head[:len(savedMagic)]) != savedMagic {
+		err = memory.Errorf(memory.CodeCorrupt, "the saved indexes are of another version of the program")
+	}
 	end, endErr := file.Bytes(file.Len()-tableEnd, tableEnd)
 	if err = errors.Join(err, endErr); err != nil {
 		return nil, nil, err
 	}
 	n := binary.LittleEndian.Uint64(end)
-	if n > uint64(rest)/partEntry || string(head[:len(savedMagic)]) != savedMagic {
+	if n > uint64(rest)/partEntry {
 		return nil, nil, errDamagedSaved
 	}
 	size := int64(n) * partEntry
@@ -130,7 +133,7 @@ func headAndTable(file *fsx.Mapped) (head []byte, table []savedPart, err error) 
 // SaveIndexes replaces the saved indexes by what write writes: all that was committed before
 // it is called. begin begins a part of them. Changes that were committed since may be in it or
 // not. If writing fails, the former ones stay; if something is forgotten meanwhile, there are
-// none. It returns what SavedIndexes would, or nil where files cannot be mapped.
+// none. It returns what SavedIndexes would, or nil where they cannot be mapped.
 func (s *Store) SaveIndexes(ctx context.Context, write func(begin func() io.Writer) error) (*memory.SavedIndexes, error) {
 	s.saving.Lock()
 	defer s.saving.Unlock()
@@ -179,10 +182,10 @@ func (s *Store) SaveIndexes(ctx context.Context, write func(begin func() io.Writ
 		return nil, nil
 	}
 	x, err := s.mapSaved()
-	if errors.Is(err, os.ErrNotExist) { // removed since
+	if err != nil { // it was removed since, or cannot be mapped now
 		return nil, nil
 	}
-	return x, err
+	return x, nil
 }
 
 // writeSaved writes the file.
