@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 // read returns what a text says, one line a call.
@@ -99,6 +101,25 @@ func TestReadPresentForms(t *testing.T) {
 	}
 	if got := plainTool("mcp_recalld_recall"); got != "mcp__recalld__recall" {
 		t.Errorf("Gemini CLI's name becomes %q", got)
+	}
+}
+
+// TestCodexResult: an object with output and metadata is Codex's own, any other one is what a
+// command or tool wrote.
+func TestCodexResult(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"output":"ok","metadata":{"exit_code":0}}`: `failed=false "" {"stdout":"ok"}`,
+		`{"output":"no","metadata":{"exit_code":2}}`: `failed=true "Exit code 2\nno" `,
+		`{"output":"","metadata":{}}`:                `failed=false "" {"stdout":""}`,
+		`{"name":"shop","version":"1.2.0"}`:          `failed=false "" {"stdout":"{\"name\":\"shop\",\"version\":\"1.2.0\"}"}`,
+		`{"output":"dist"}`:                          `failed=false "" {"stdout":"{\"output\":\"dist\"}"}`,
+		`{"output":null,"metadata":{}}`:              `failed=false "" {"stdout":"{\"output\":null,\"metadata\":{}}"}`,
+	} {
+		var c Call
+		c.codexResult(steptext.Encode(text))
+		if got := fmt.Sprintf("failed=%v %q %s", c.Failed, c.Error, c.Response); got != want {
+			t.Errorf("the result %s is read as %s, want %s", text, got, want)
+		}
 	}
 }
 
