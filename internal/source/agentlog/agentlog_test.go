@@ -175,6 +175,16 @@ func TestGeminiDocument(t *testing.T) {
 	}
 }
 
+// TestGeminiLongFirstLine: a log of lines is read as one also if its first line is long.
+func TestGeminiLongFirstLine(t *testing.T) {
+	text := `{"sessionId":"gemini-long","startTime":"2026-01-15T12:00:00Z","memory":"` + strings.Repeat("x", 100<<10) + `"}` + "\n" +
+		`{"type":"gemini","toolCalls":[{"id":"1","name":"ls","args":{},"status":"success","timestamp":"2026-01-15T12:00:01Z"}]}` + "\n"
+	got, calls := read(t, Gemini, text)
+	if got.Session.ID != "gemini-long" || len(calls) != 1 || len(got.Problems) > 0 {
+		t.Errorf("the session is %q with the calls %q and problems %v, want gemini-long with one and none", got.Session.ID, calls, got.Problems)
+	}
+}
+
 // TestGeminiDocumentDamaged: a message that cannot be read is named, and the others are read.
 func TestGeminiDocumentDamaged(t *testing.T) {
 	const call = `{"type":"gemini","toolCalls":[{"id":"%d","name":"ls","args":{},"status":"success","timestamp":"2026-01-15T12:00:01Z"}]}`
