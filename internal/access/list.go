@@ -1,6 +1,7 @@
 package access
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
@@ -174,7 +175,7 @@ func (l *List) change(change func([]Policy) ([]Policy, error)) (err error) {
 }
 
 // read reads the file. One that others can change or read is refused, as is one that is not
-// understood: a policy that was lost must not let its client do everything.
+// understood as a whole: a policy that was lost must not let its client do everything.
 func read(path string) ([]Policy, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -191,12 +192,18 @@ func read(path string) ([]Policy, error) {
 		return nil, fmt.Errorf("read list of clients: %w", err)
 	}
 	var l list
-	err = json.Unmarshal(text, &l)
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields() // what a newer version holds a client to
+	if err = d.Decode(&l); err == nil {
+		if _, after := d.Token(); !errors.Is(after, io.EOF) {
+			err = errors.New("something follows the list")
+		}
+	}
 	for _, p := range l.Clients {
 		err = cmp.Or(err, p.validate())
 	}
 	if err != nil {
-		return nil, &memory.Error{Code: memory.CodeForbidden, Field: "clients", Message: path + " is not understood: " + err.Error(), Hint: "remove it and add the clients again", Cause: err}
+		return nil, &memory.Error{Code: memory.CodeForbidden, Field: "clients", Message: path + " is not understood: " + err.Error(), Hint: "update recalld if a newer one wrote it; else remove it and add the clients again", Cause: err}
 	}
 	return l.Clients, nil
 }

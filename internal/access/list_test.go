@@ -62,7 +62,11 @@ func TestHostileList(t *testing.T) {
 	for name, content := range map[string]string{
 		"no JSON": "{", "another shape": `{"clients": {"a": 1}}`, "a name with a line": `{"clients": [{"name": "a\nb"}]}`, "no name": `{"clients": [{}]}`,
 		"a negative rate": `{"clients": [{"name": "a", "rate": -1}]}`, "too many at a time": `{"clients": [{"name": "a", "concurrent": 100000}]}`,
-		"a project without an id": `{"clients": [{"name": "a", "projects": [{"name": "shop"}]}]}`, "nothing": "", "a long file": strings.Repeat(" ", maxListFile+1),
+		"a project without an id": `{"clients": [{"name": "a", "projects": [{"name": "shop"}]}]}`, "nothing": "",
+		"a restriction of a newer version": `{"clients": [{"name": "a", "hours": "9-17"}]}`, "one for all": `{"clients": [{"name": "a"}], "hours": "9-17"}`,
+		"one of a project": `{"clients": [{"name": "a", "projects": [{"id": "p", "branch": "main"}]}]}`, "two lists": `{"clients": [{"name": "a"}]} {"clients": []}`,
+		"a bracket too much": `{"clients": [{"name": "a"}]}}`,
+		"a long file":        strings.Repeat(" ", maxListFile+1),
 	} {
 		path := filepath.Join(t.TempDir(), "clients.json")
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

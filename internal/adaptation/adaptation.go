@@ -197,14 +197,14 @@ func (s *Service) end() {
 	s.listen, s.running = nil, nil
 }
 
-// report notes how far it is, and passes on every hundredth step.
+// report notes how far it is, and passes on when another hundredth begins.
 func (s *Service) report(p memory.AdaptProgress) {
 	s.mu.Lock()
 	last, listen := *s.running, s.listen
 	s.running = &p
-	s.mu.Unlock() // listen may be slow, or call Running
-	step := max(p.Total/100, 1)
-	if listen != nil && (p.Phase != last.Phase || p.Done/step != last.Done/step) {
+	s.mu.Unlock()                                                          // listen may be slow, or call Running
+	hundredth := func(done int) int { return done * 99 / max(p.Total, 1) } // 0 to 99
+	if listen != nil && (p.Phase != last.Phase || hundredth(p.Done) != hundredth(last.Done)) {
 		listen(p)
 	}
 }

@@ -188,6 +188,22 @@ func TestGatherReadsAnotherCopy(t *testing.T) {
 	}
 }
 
+// TestProgressIsBounded: progress is told at most a hundred times per phase, whatever the number of
+// steps, and to the end.
+func TestProgressIsBounded(t *testing.T) {
+	for _, total := range []int{1, 7, 99, 100, 101, 150, 199, 200, 1000, 1999, 12345} {
+		s := New(Options{})
+		calls, last := 0, 0
+		s.begin(func(p memory.AdaptProgress) { calls, last = calls+1, p.Done })
+		for done := 1; done <= total; done++ {
+			s.report(memory.AdaptProgress{Phase: phaseTraining, Done: done, Total: total})
+		}
+		if calls > 100 || calls < min(total, 99) || last != total {
+			t.Errorf("%d steps are told in %d calls, the last of step %d; want at most 100, one for each hundredth, and the last step", total, calls, last)
+		}
+	}
+}
+
 // TestOneAtATime: an adaptation under way refuses another, and a reset; its progress is
 // told; too little to learn from is told with what to do, and nothing is left.
 func TestOneAtATime(t *testing.T) {

@@ -130,6 +130,9 @@ func (s *Service) run(ctx context.Context, st *state, req memory.AgentImportRequ
 	i := &importer{s: s, ctx: ctx, dry: req.DryRun, seen: map[string]bool{}, sources: map[[2]string]*memory.AgentSource{},
 		projects: map[string]located{}, out: memory.AgentImported{DryRun: req.DryRun, Consented: !st.Consent.IsZero(), Logs: len(logs)}}
 	unsaved := 0
+	if !req.DryRun {
+		unsaved = st.dropGone()
+	}
 	for n, l := range logs {
 		progress(memory.AgentImportProgress{Done: n, Total: len(logs)})
 		if err := ctx.Err(); err != nil {

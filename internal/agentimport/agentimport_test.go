@@ -87,6 +87,40 @@ func TestEndOfContextLeavesNothingOut(t *testing.T) {
 	}
 }
 
+// TestStampsOfLogsThatAreGoneAreDropped: or the state would grow without bound. Those of the other
+// logs stay, also where the import was of another client.
+func TestStampsOfLogsThatAreGoneAreDropped(t *testing.T) {
+	s, _, log := oneLog(t)
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := filepath.Join(filepath.Dir(log), "c#.jsonl")
+	if err := os.WriteFile(gone, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	none := func(memory.AgentImportProgress) {}
+	if _, err := s.Import(t.Context(), memory.AgentImportRequest{Consent: true}, none); err != nil {
+		t.Fatal(err)
+	}
+	st := s.load()
+	if st.Logs[gone] == "" {
+		t.Fatalf("the stamps are %v, want one of %s", st.Logs, gone)
+	}
+	session := filepath.Join(s.opts.Home, "opencode.db") + "#ses_1" // one of many in a file
+	st.Logs[session] = "1 1"
+	if err := errors.Join(s.save(st), os.WriteFile(filepath.Join(s.opts.Home, "opencode.db"), nil, 0o600), os.Remove(gone)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Import(t.Context(), memory.AgentImportRequest{Client: "codex"}, none); err != nil {
+		t.Fatal(err)
+	}
+	st = s.load()
+	if st.Consent.IsZero() || len(st.Logs) != 2 || st.Logs[log] == "" || st.Logs[session] == "" {
+		t.Errorf("after a log was removed the state is %+v, want the consent and two stamps", st)
+	}
+}
+
 // TestStateThatCannotBeWrittenIsTold: also where the last log is one after which it is written.
 func TestStateThatCannotBeWrittenIsTold(t *testing.T) {
 	s, _, log := oneLog(t)

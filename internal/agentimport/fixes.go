@@ -37,7 +37,7 @@ func (f *fixes) step(at time.Time, c *memory.StepContent) *memory.LogLine {
 	f.open = slices.DeleteFunc(f.open, func(x failure) bool { return at.Sub(x.at) > fixWindow })
 	command := commandOf(c)
 	if command == "" {
-		if c.Outcome.OK && isEdit(c.Tool.Name) {
+		if c.Outcome.OK && steptext.Edits(c.Tool.Name) {
 			f.edited(steptext.Target(c.Tool.Target))
 		}
 		return nil
@@ -162,15 +162,6 @@ func commandOf(c *memory.StepContent) string {
 		return ""
 	}
 	return strings.TrimSpace(in.Command)
-}
-
-// isEdit says that a tool writes files.
-func isEdit(tool string) bool {
-	switch tool {
-	case "Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch", "write_file", "replace", "edit", "create", "str_replace_editor":
-		return true
-	}
-	return false
 }
 
 // baseOf is the name of a file, whatever system its path is of.

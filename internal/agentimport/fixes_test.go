@@ -102,6 +102,21 @@ func TestFixes(t *testing.T) {
 	}
 }
 
+// TestFixesKnowEditors: what any client's tool changed between a failure and a success is part of
+// the fix.
+func TestFixesKnowEditors(t *testing.T) {
+	for _, editor := range []string{"Edit", "edit", "str_replace", "notebook_edit", "apply_patch"} {
+		var f fixes
+		at := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+		test := memory.StepTool{Name: "Bash", Input: rawJSON(t, map[string]string{"command": "npm test"})}
+		f.step(at, &memory.StepContent{Tool: test, Outcome: memory.Outcome{Error: &memory.StepError{Code: "exit 1", Message: "no such script"}}})
+		f.step(at, &memory.StepContent{Tool: memory.StepTool{Name: editor, Target: rawJSON(t, "/src/package.json")}, Outcome: memory.Outcome{OK: true}})
+		if l := f.step(at, &memory.StepContent{Tool: test, Outcome: memory.Outcome{OK: true}}); l == nil || l.Lesson != "Edit package.json; then `npm test` worked" {
+			t.Errorf("after %s it learns %+v, want that package.json was edited", editor, l)
+		}
+	}
+}
+
 // TestFixesQuoteNoSecrets: a lesson quotes parts of errors and commands, and none is of a secret or
 // of private text that only the whole shows.
 func TestFixesQuoteNoSecrets(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/recalld/recalld/internal/fsx"
@@ -25,6 +27,25 @@ type state struct {
 
 // stamp changes when a log does.
 func stamp(l agentlog.Log) string { return fmt.Sprintf("%d %d", l.Size, l.Changed.UnixNano()) }
+
+// dropGone drops the stamps of logs that are gone, which would add up, and says how many.
+func (st *state) dropGone() (dropped int) {
+	missing := func(path string) bool {
+		_, err := os.Lstat(path)
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	for path := range st.Logs {
+		file := path
+		if i := strings.LastIndexByte(path, '#'); i >= 0 { // a session in a database
+			file = path[:i]
+		}
+		if missing(path) && missing(file) {
+			delete(st.Logs, path)
+			dropped++
+		}
+	}
+	return dropped
+}
 
 // load reads the state. One that cannot be read is no consent.
 func (s *Service) load() *state {

@@ -1,7 +1,9 @@
 package client
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,11 +31,11 @@ type process struct {
 func Window() string { return windowOf(os.Getppid(), lookAt) }
 
 // windowOf names the first process from pid upwards that is no shell.
-func windowOf(pid int, look func(pid int) (process, bool)) string {
+func windowOf(pid int, look func(pid int) (process, error)) string {
 	for range maxShells + 1 {
-		p, ok := look(pid)
+		p, err := look(pid)
 		switch {
-		case !ok || pid <= 1:
+		case err != nil || pid <= 1:
 			return ""
 		case !slices.Contains(shells, strings.TrimPrefix(filepath.Base(p.name), "-")):
 			return fmt.Sprintf("process:%d:%s", pid, p.started)
@@ -44,10 +46,10 @@ func windowOf(pid int, look func(pid int) (process, bool)) string {
 }
 
 // Gone says that the process of a window has ended. It is false for what is no window of
-// this form.
+// this form, and where the system does not tell.
 func Gone(window string) bool { return goneOf(window, lookAt) }
 
-func goneOf(window string, look func(pid int) (process, bool)) bool {
+func goneOf(window string, look func(pid int) (process, error)) bool {
 	parts := strings.SplitN(window, ":", 3)
 	if len(parts) != 3 || parts[0] != "process" {
 		return false
@@ -56,6 +58,9 @@ func goneOf(window string, look func(pid int) (process, bool)) bool {
 	if err != nil || pid <= 1 {
 		return false
 	}
-	p, ok := look(pid)
-	return !ok || p.started != parts[2]
+	p, err := look(pid)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	return p.started != parts[2]
 }

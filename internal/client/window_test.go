@@ -1,10 +1,13 @@
 package client
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -20,7 +23,13 @@ func TestWindowOf(t *testing.T) {
 		30: {parent: 31, name: "sh"}, 31: {parent: 30, name: "sh"},
 		41: {parent: 1, name: "sh"},
 	}
-	look := func(pid int) (process, bool) { p, ok := table[pid]; return p, ok }
+	look := func(pid int) (process, error) {
+		p, ok := table[pid]
+		if !ok {
+			return p, fs.ErrNotExist
+		}
+		return p, nil
+	}
 	for pid, want := range map[int]string{
 		10: "process:10:5", 11: "process:10:5", 12: "process:10:5", 20: "process:20:8",
 		30: "", 41: "", 99: "", 1: "",
@@ -64,13 +73,30 @@ func TestWindow(t *testing.T) {
 }
 
 func TestGone(t *testing.T) {
-	look := func(pid int) (process, bool) { return process{parent: 1, started: "100"}, pid == 7 }
+	look := func(pid int) (process, error) {
+		switch pid {
+		case 7:
+			return process{parent: 1, started: "100"}, nil
+		case 9:
+			return process{}, syscall.EMFILE
+		}
+		return process{}, fs.ErrNotExist
+	}
 	for window, want := range map[string]bool{
 		"process:7:100": false, "process:7:99": true, "process:8:100": true,
-		"": false, "process:x:100": false, "process:1:100": false, "tab:8:100": false,
+		"process:9:100": false, // it cannot be seen now
+		"":              false, "process:x:100": false, "process:1:100": false, "tab:8:100": false,
 	} {
 		if got := goneOf(window, look); got != want {
 			t.Errorf("%q is gone: %t", window, got)
+		}
+	}
+	if ended := exec.Command(os.Args[0], "-test.run", "^$"); runtime.GOOS == "linux" || runtime.GOOS == "darwin" {
+		if err := ended.Run(); err != nil {
+			t.Fatal(err)
+		}
+		if window := fmt.Sprintf("process:%d:1", ended.Process.Pid); !Gone(window) {
+			t.Errorf("the process of %s has ended, and is not gone", window)
 		}
 	}
 	if own := Window(); own != "" && Gone(own) {

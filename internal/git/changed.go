@@ -250,9 +250,10 @@ func (c *comparison) content(e *Entry, info fs.FileInfo, isLink bool) (changed, 
 		target, err := c.root.Readlink(name)
 		return err == nil && !bytes.Equal(hashObject("blob", []byte(filepath.ToSlash(target)), c.hashLen), e.Hash), err == nil
 	}
-	if c.read += info.Size(); c.read > maxCompared {
-		return false, false
+	if info.Size() > maxCompared-c.read {
+		return false, false // smaller ones may still tell
 	}
+	c.read += info.Size()
 	f, _, err := fsx.OpenFile(c.root, name)
 	if err != nil {
 		return false, false

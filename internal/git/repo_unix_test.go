@@ -40,8 +40,16 @@ func TestChanged(t *testing.T) {
 			do      func(r *gittest.Repo)
 			unknown bool
 		}{
-			"nothing":        {do: func(r *gittest.Repo) {}},
-			"same size":      {do: func(r *gittest.Repo) { r.Write("a.txt", "OTHER\n") }},
+			"nothing":   {do: func(r *gittest.Repo) {}},
+			"same size": {do: func(r *gittest.Repo) { r.Write("a.txt", "OTHER\n") }},
+			"same size, behind a large file": {do: func(r *gittest.Repo) {
+				r.Write("LARGE", strings.Repeat("x", 17<<20)) // is not compared
+				r.Git("add", "-A")
+				r.Git("commit", "-q", "-m", "large")
+				old := time.Now().Add(-time.Minute)
+				os.Chtimes(filepath.Join(r.Dir, "LARGE"), old, old)
+				r.Write("a.txt", "OTHER\n")
+			}},
 			"other size":     {do: func(r *gittest.Repo) { r.Write("a.txt", "more text\n") }},
 			"deleted":        {do: func(r *gittest.Repo) { os.Remove(filepath.Join(r.Dir, "a.txt")) }},
 			"folder instead": {do: func(r *gittest.Repo) { os.Remove(filepath.Join(r.Dir, "a.txt")); r.Write("a.txt/x", "") }},

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -31,10 +32,28 @@ func TestParseRemote(t *testing.T) {
 		"git@git.example.org:/Org/Repo",
 		"GIT.example.org:Org/Repo.git",
 		" git@git.example.org:Org/Repo.git\r",
+		"[git.example.org]:Org/Repo.git",
+		"[git.example.org:2222]:Org/Repo.git",
+		"git@[git.example.org:2222]:Org/Repo.git",
+		"[git@git.example.org:2222]:Org/Repo.git",
 	} {
 		if got := parseRemote(address); got.key != want || got.path != "" || got.name() != "Repo" {
 			t.Errorf("parseRemote(%q) = %+v, want the key %q", address, got, want)
 		}
+	}
+	for address, want := range map[string]string{
+		"git@[::1]:Repo":       "::1/Repo",
+		"[2001:db8::1]:/a/b":   "2001:db8::1/a/b",
+		"ssh://git@[::1]:22/x": "::1/x",
+		"host:odd[1]:name":     "host/odd[1]:name",
+		"a@b:[c]:d":            "b/[c]:d",
+	} {
+		if got := parseRemote(address); got.key != want || got.path != "" {
+			t.Errorf("parseRemote(%q) = %+v, want the key %q", address, got, want)
+		}
+	}
+	if got := parseRemote("a:Org/Repo"); (got.key == "a/Org/Repo") != (runtime.GOOS != "windows") || (got.path == "") != (got.key != "") {
+		t.Errorf("a host of one letter is %+v; it is one but on Windows, where it is a drive", got)
 	}
 	for address, want := range map[string]string{
 		"/srv/repo":           "/srv/repo",
@@ -44,6 +63,8 @@ func TestParseRemote(t *testing.T) {
 		`C:\work\repo`:        `C:\work\repo`,
 		"file:///C:/work/r":   "C:/work/r",
 		"./odd:name":          "./odd:name",
+		"/srv/a@[b]:c":        "/srv/a@[b]:c",
+		"[odd]":               "[odd]",
 		"":                    "",
 		"https://":            "",
 		"https://host.only/":  "",

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/recalld/recalld/internal/git"
@@ -38,15 +39,30 @@ func parseRemote(address string) remote {
 		}
 		return serverRemote(u.Hostname(), u.Path)
 	}
-	// "user@host:path", unless a slash comes first or it is a drive: "C:/repo".
-	host, p, ok := strings.Cut(address, ":")
-	if !ok || strings.ContainsAny(host, `/\`) || len(host) == 1 {
+	// "user@host:path", unless a slash comes first or it is a drive: "C:/repo", on Windows also
+	// "C:repo".
+	host, p, ok := cutHost(address)
+	if !ok || strings.ContainsAny(host, `/\`) || len(host) == 1 && (runtime.GOOS == "windows" || strings.IndexAny(p, `/\`) == 0) {
 		return remote{path: filepath.FromSlash(address)}
 	}
 	if _, after, ok := strings.Cut(host, "@"); ok {
 		host = after
 	}
-	return serverRemote(strings.Trim(host, "[]"), p)
+	return serverRemote(host, p)
+}
+
+// cutHost cuts an address at the colon after its host. Brackets around an address of IPv6, or a
+// host with its port, and the port are removed.
+func cutHost(address string) (host, p string, ok bool) {
+	user, after, bracketed := strings.Cut(address, "[")
+	if !bracketed || user != "" && (!strings.HasSuffix(user, "@") || strings.ContainsAny(user, `:/\`)) {
+		return strings.Cut(address, ":")
+	}
+	host, p, ok = strings.Cut(after, "]:")
+	if strings.Count(host, ":") == 1 {
+		host, _, _ = strings.Cut(host, ":")
+	}
+	return user + host, p, ok
 }
 
 func serverRemote(host, p string) remote {

@@ -16,10 +16,13 @@ var editors = map[string]bool{
 	"apply_patch": true, // Codex
 }
 
+// Edits says that a tool changes files.
+func Edits(tool string) bool { return editors[strings.ToLower(tool)] }
+
 // Edited is the name of the file that a tool changed, without its folder; empty if it is no
 // tool that does. Of a patch it is the first file.
 func Edited(tool memory.StepTool) string {
-	if !editors[strings.ToLower(tool.Name)] {
+	if !Edits(tool.Name) {
 		return ""
 	}
 	var input map[string]json.RawMessage

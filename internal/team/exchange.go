@@ -2,6 +2,7 @@ package team
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -40,31 +41,10 @@ func (s *Service) exchange(ctx context.Context, c *connection) error {
 		return fmt.Errorf("list projects: %w", err)
 	}
 	for _, p := range s.projects() {
-		may, refused := slices.Contains(allowed, p.Name) || slices.Contains(allowed, "*"), false
-		s.note(p.ID, func(x *exchanged) { refused = x.refused })
-		if !may {
-			s.note(p.ID, func(x *exchanged) {
-				x.refused, x.problem = true, "the server does not let you share "+p.Name+"; ask its operator for 'recalld team add "+c.member+" --project "+p.Name+"'"
-			})
-		}
-		// Another history of the server may lack what was sent. What is to be taken back is so
-		// also where the access has ended.
-		if s.takeDirty(p.ID) || p.Leaving || may && (refused || p.Instance != instance) {
-			if err := s.send(ctx, c, p, may); err != nil {
-				s.markDirty(p.ID)
-				return err
-			}
-		}
-		i := slices.IndexFunc(known, func(k memory.Project) bool { return k.ID == p.ID })
-		switch {
-		case p.Leaving, !may:
-		case i < 0: // what it held is taken back by now
-			s.note(p.ID, func(x *exchanged) { x.problem = "the project was forgotten here" })
-		default:
-			if err := s.take(ctx, c, known[i], p, instance); err != nil {
-				return err
-			}
-			s.note(p.ID, func(x *exchanged) { x.problem = "" })
+		if err := s.exchangeProject(ctx, c, p, allowed, instance, known); ofProject(err) {
+			s.trouble(p, err)
+		} else if err != nil {
+			return err
 		}
 	}
 	s.mu.Lock()
@@ -73,6 +53,60 @@ func (s *Service) exchange(ctx context.Context, c *connection) error {
 		s.state.Connected, s.state.LastError, s.state.SyncedAt, s.state.Allowed = true, "", time.Now().UTC(), allowed
 	}
 	return nil
+}
+
+// exchangeProject is exchange for one project.
+func (s *Service) exchangeProject(ctx context.Context, c *connection, p project, allowed []string, instance string, known []memory.Project) error {
+	may, refused := slices.Contains(allowed, p.Name) || slices.Contains(allowed, "*"), false
+	s.note(p.ID, func(x *exchanged) { refused = x.refused })
+	if !may {
+		s.note(p.ID, func(x *exchanged) {
+			x.refused, x.problem = true, "the server does not let you share "+p.Name+"; ask its operator for 'recalld team add "+c.member+" --project "+p.Name+"'"
+		})
+	}
+	// Another history of the server may lack what was sent. What is to be taken back is so
+	// also where the access has ended.
+	if s.takeDirty(p.ID) || p.Leaving || may && (refused || p.Instance != instance) {
+		if err := s.send(ctx, c, p, may); err != nil {
+			s.markDirty(p.ID)
+			return err
+		}
+	}
+	i := slices.IndexFunc(known, func(k memory.Project) bool { return k.ID == p.ID })
+	switch {
+	case p.Leaving, !may:
+	case i < 0: // what it held is taken back by now
+		s.note(p.ID, func(x *exchanged) { x.problem = "the project was forgotten here" })
+	default:
+		if err := s.take(ctx, c, known[i], p, instance); err != nil {
+			return err
+		}
+		s.note(p.ID, func(x *exchanged) { x.problem = "" })
+	}
+	return nil
+}
+
+// ofProject says that an error leaves the connection and the other projects as they are: the
+// server does not take what a project says (class 22), it does not allow it, or what is stored
+// here of the project is damaged.
+func ofProject(err error) bool {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return false
+	}
+	if state := stateOf(err); state != "" {
+		return strings.HasPrefix(state, "22") || state == "42501"
+	}
+	code := memory.CodeOf(err) // of the server, or of the whole store
+	return code != memory.CodeUnavailable && code != memory.CodeReadOnly
+}
+
+// trouble notes why a project is not exchanged. The next exchange tries again.
+func (s *Service) trouble(p project, err error) {
+	text, before := memory.AsError(err).Message, ""
+	s.note(p.ID, func(x *exchanged) { before, x.problem = x.problem, text })
+	if text != before {
+		s.opts.Logger.Warn("a project is not exchanged with the team", "part", "team", "project", p.Name, "error", text)
+	}
 }
 
 // send compares the user's own lessons of a project with those on the server, and writes the

@@ -3,9 +3,13 @@ package team
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
@@ -66,9 +70,9 @@ func alreadyJoined() error {
 	return &memory.Error{Code: memory.CodeConflict, Field: "url", Message: "you are in a team already", Hint: "run 'recalld team leave' first"}
 }
 
-// Leave ends the membership. What the user shared is taken back from the server first;
-// CodeUnavailable if that is not possible, unless the membership's file is damaged. What the
-// team shared stays here.
+// Leave ends the membership. What the user shared is taken back from the server first, unless
+// the membership's file is damaged. While that is not possible, the error is that of the server,
+// and its hint says how to leave all the same. What the team shared stays here.
 func (s *Service) Leave(ctx context.Context, _ service.None) (*memory.TeamState, error) {
 	s.exchanging.Lock()
 	defer s.exchanging.Unlock()
@@ -85,7 +89,7 @@ func (s *Service) Leave(ctx context.Context, _ service.None) (*memory.TeamState,
 	}
 	if len(list) > 0 {
 		if err := s.takeAllBack(ctx, url, list); err != nil {
-			return nil, err
+			return nil, s.notTakenBack(err)
 		}
 	}
 	s.mu.Lock()
@@ -104,7 +108,7 @@ func (s *Service) Leave(ctx context.Context, _ service.None) (*memory.TeamState,
 // team any more has nothing to be taken back from.
 func (s *Service) takeAllBack(ctx context.Context, url string, list []project) error {
 	c, err := connect(ctx, url)
-	if code := memory.CodeOf(err); code == memory.CodeForbidden || code == memory.CodeNotFound {
+	if memory.CodeOf(err) == memory.CodeNotFound || noSuchRole(err) {
 		return nil
 	}
 	if err != nil {
@@ -118,6 +122,30 @@ func (s *Service) takeAllBack(ctx context.Context, url string, list []project) e
 		}
 	}
 	return nil
+}
+
+// noSuchRole says that the server has no such role any more. Where it asks for passwords it does
+// not tell that from a wrong one.
+func noSuchRole(err error) bool {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && refused.Code == "28000" && strings.HasSuffix(refused.Message, "does not exist")
+}
+
+// notTakenBack says that the user is still in the team, and how to leave it all the same: the
+// server may be gone for good, or the operator has removed the member.
+func (s *Service) notTakenBack(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	e := memory.AsError(err)
+	hint := "to leave and let it stay there: 'recalld stop', then remove " + s.opts.Path
+	switch e.Code {
+	case memory.CodeForbidden:
+		hint = e.Hint + "; " + hint
+	case memory.CodeUnavailable:
+		hint = "try again when the server answers; " + hint
+	}
+	return &memory.Error{Code: e.Code, Message: "what you shared cannot be taken back: " + e.Message, Hint: hint, Cause: err}
 }
 
 func notJoined() error {

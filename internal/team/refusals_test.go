@@ -3,6 +3,7 @@
 package team_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -85,6 +86,43 @@ func TestTeamRefusals(t *testing.T) {
 	}
 	if _, err := team.OpenAdmin(t.Context(), url(oldServer(t), "disable")); memory.CodeOf(err) != memory.CodeIncompatible || !strings.Contains(err.Error(), "the team's server is PostgreSQL 12.22, and a team needs 13 or newer") {
 		t.Errorf("an old server: %v", err)
+	}
+}
+
+// TestTeamLeaveRefused: who is not let in by the server stays in the team, since the shares stay
+// there, and is told how to leave all the same. A role that was dropped can leave.
+func TestTeamLeaveRefused(t *testing.T) {
+	p := newTeam(t, map[string][]string{"ann": {"*"}, "bob": {"*"}, "cyd": {"*"}})
+	for name, c := range map[string]struct {
+		refuse func()
+		want   string // "" if the member can leave
+	}{
+		"ann": {func() { p.Rule("host all ann 127.0.0.1/32 reject") }, "the rules of the team's server do not let this login in"},
+		"bob": {func() { p.Rule("host all bob 127.0.0.1/32 scram-sha-256") }, "the team's server refuses the name or password"},
+		"cyd": {func() { p.SQL("super", "team", `drop role cyd`) }, ""},
+	} {
+		m := newMachine(t, name)
+		m.remember(memory.RememberRequest{Lesson: "restart the indexer after a migration"})
+		m.join(p.URL(name, "team"))
+		m.until("it is shared", func() bool {
+			n, err := p.Exec("super", "team", `select from recalld.lesson where body is not null and member = '`+name+`'`)
+			return err == nil && n == 1
+		})
+		m.stop() // and closes its connection
+		c.refuse()
+		_, err := m.team.Leave(t.Context(), service.None{})
+		switch e := memory.AsError(cmp.Or(err, io.EOF)); {
+		case c.want == "" && err != nil:
+			t.Errorf("%s cannot leave: %v", name, err)
+		case c.want == "":
+		case err == nil:
+			t.Errorf("%s has left, and the share is still on the server", name)
+		case e.Code != memory.CodeForbidden || !strings.HasPrefix(e.Message, "what you shared cannot be taken back: "+c.want) || !strings.Contains(e.Hint, "then remove "+m.opts.Path):
+			t.Errorf("%s leaves: %+v, want %q and how to leave all the same", name, e, c.want)
+		}
+		if state, err := m.team.State(t.Context(), service.None{}); err != nil || (state.Member == name) != (c.want != "") {
+			t.Errorf("%s is in the team as %q, %v", name, state.Member, err)
+		}
 	}
 }
 

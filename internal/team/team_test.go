@@ -5,6 +5,7 @@ package team_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -246,6 +247,59 @@ func TestTeamShares(t *testing.T) {
 			}
 		}
 		return true
+	})
+}
+
+// partlyDamaged is a store in which the lessons of one project cannot be read.
+type partlyDamaged struct {
+	team.Store
+	project string
+	sound   atomic.Bool
+}
+
+func (d *partlyDamaged) ProjectRecords(ctx context.Context, project string, kind memory.Kind) iter.Seq2[memory.Record, error] {
+	if project == d.project && !d.sound.Load() {
+		return func(yield func(memory.Record, error) bool) {
+			yield(memory.Record{}, memory.Errorf(memory.CodeCorrupt, "a lesson is damaged"))
+		}
+	}
+	return d.Store.ProjectRecords(ctx, project, kind)
+}
+
+// TestTeamOneProjectFails: a project that cannot be exchanged says so, and keeps no other from
+// being exchanged.
+func TestTeamOneProjectFails(t *testing.T) {
+	p := newTeam(t, map[string][]string{"ann": {"*"}})
+	ann := newLookingMachine(t, "ann", 50*time.Millisecond)
+	ann.stop()
+	damaged := &partlyDamaged{Store: ann.Store, project: "p-bad"}
+	ann.opts.Store = damaged
+	ann.start()
+	bad := memory.Project{ID: damaged.project, Name: "bad", Remote: "github.com/acme/bad"}
+	if _, err := ann.Store.Commit(t.Context(), memory.Batch{Projects: []memory.Project{bad}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ann.team.Join(t.Context(), memory.TeamJoinRequest{URL: p.URL("ann", "team")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, project := range []string{bad.ID, ann.project.ID} { // the damaged one comes first
+		if _, err := ann.team.Share(t.Context(), memory.TeamShareRequest{Project: project}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ann.remember(memory.RememberRequest{Lesson: "restart the indexer after a migration"})
+	var state *memory.TeamState
+	ann.until("the sound project is shared", func() bool {
+		state, _ = ann.team.State(t.Context(), service.None{})
+		return len(state.Projects) == 2 && state.Projects[1].Shared == 1 && state.Connected
+	})
+	if state.LastError != "" || state.Projects[0].Problem != "a lesson is damaged" || state.Projects[1].Problem != "" {
+		t.Fatalf("the state is %+v, want the problem with the damaged project alone", *state)
+	}
+	damaged.sound.Store(true)
+	ann.until("the problem ends with its cause", func() bool {
+		state, _ = ann.team.State(t.Context(), service.None{})
+		return state.Projects[0].Problem == ""
 	})
 }
 

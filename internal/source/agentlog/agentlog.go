@@ -137,6 +137,7 @@ func readFrom(f io.Reader, client, dir string, call func(Session, Call) error) (
 	}
 	in := bufio.NewReaderSize(f, 64<<10)
 	if client == Gemini {
+		in = bufio.NewReaderSize(f, maxLine) // document looks at the first line
 		if whole, err := r.document(in); whole || err != nil {
 			return r.Contents, err
 		}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 // read returns what a text says, one line a call.
@@ -102,6 +104,25 @@ func TestReadPresentForms(t *testing.T) {
 	}
 }
 
+// TestCodexResult: an object with output and metadata is Codex's own, any other one is what a
+// command or tool wrote.
+func TestCodexResult(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"output":"ok","metadata":{"exit_code":0}}`: `failed=false "" {"stdout":"ok"}`,
+		`{"output":"no","metadata":{"exit_code":2}}`: `failed=true "Exit code 2\nno" `,
+		`{"output":"","metadata":{}}`:                `failed=false "" {"stdout":""}`,
+		`{"name":"shop","version":"1.2.0"}`:          `failed=false "" {"stdout":"{\"name\":\"shop\",\"version\":\"1.2.0\"}"}`,
+		`{"output":"dist"}`:                          `failed=false "" {"stdout":"{\"output\":\"dist\"}"}`,
+		`{"output":null,"metadata":{}}`:              `failed=false "" {"stdout":"{\"output\":null,\"metadata\":{}}"}`,
+	} {
+		var c Call
+		c.codexResult(steptext.Encode(text))
+		if got := fmt.Sprintf("failed=%v %q %s", c.Failed, c.Error, c.Response); got != want {
+			t.Errorf("the result %s is read as %s, want %s", text, got, want)
+		}
+	}
+}
+
 // TestReadDamaged: what cannot be read is named by its line, and the rest is read.
 func TestReadDamaged(t *testing.T) {
 	lines := strings.SplitAfter(fixture(t, Claude), "\n")
@@ -151,6 +172,16 @@ func TestGeminiDocument(t *testing.T) {
 	got, calls := read(t, Gemini, text)
 	if got.Session.ID != "gemini-old" || len(calls) != 1 || len(got.Problems) > 0 {
 		t.Errorf("the session is %+v with %d calls and problems %v, want gemini-old with 1 and none", got.Session, len(calls), got.Problems)
+	}
+}
+
+// TestGeminiLongFirstLine: a log of lines is read as one also if its first line is long.
+func TestGeminiLongFirstLine(t *testing.T) {
+	text := `{"sessionId":"gemini-long","startTime":"2026-01-15T12:00:00Z","memory":"` + strings.Repeat("x", 100<<10) + `"}` + "\n" +
+		`{"type":"gemini","toolCalls":[{"id":"1","name":"ls","args":{},"status":"success","timestamp":"2026-01-15T12:00:01Z"}]}` + "\n"
+	got, calls := read(t, Gemini, text)
+	if got.Session.ID != "gemini-long" || len(calls) != 1 || len(got.Problems) > 0 {
+		t.Errorf("the session is %q with the calls %q and problems %v, want gemini-long with one and none", got.Session.ID, calls, got.Problems)
 	}
 }
 

@@ -100,19 +100,20 @@ func codexCall(id, tool string, input json.RawMessage) Call {
 	return c
 }
 
-// codexResult reads an output: an object with the exit code, or a text that says it.
+// codexResult reads an output: an object with the exit code, or a text that says it. Any other
+// object is what the command or tool itself wrote.
 func (c *Call) codexResult(raw json.RawMessage) {
 	text := textOf(raw)
 	var out struct {
-		Output   string `json:"output"`
-		Metadata struct {
+		Output   *string `json:"output"`
+		Metadata *struct {
 			ExitCode int `json:"exit_code"`
 		} `json:"metadata"`
 	}
 	code := 0
 	switch {
-	case strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &out) == nil:
-		text, code = out.Output, out.Metadata.ExitCode
+	case strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &out) == nil && out.Output != nil && out.Metadata != nil:
+		text, code = *out.Output, out.Metadata.ExitCode
 	case strings.HasPrefix(text, "Exit code: "), strings.HasPrefix(text, "Chunk ID: "), strings.HasPrefix(text, "Wall time: "):
 		said, output, _ := strings.Cut(text, "Output:\n")
 		for line := range strings.SplitSeq(said, "\n") {
