@@ -97,7 +97,7 @@ func (r *run) defineFirst() {
 	for _, h := range hits {
 		r.candidates = append(r.candidates, h.candidate)
 	}
-	slices.SortStableFunc(r.candidates, func(a, b *candidate) int { return cmp.Compare(b.fused, a.fused) })
+	r.sortCandidates()
 }
 
 // codeHits returns the code among the candidates, and the implementations that all hits of
