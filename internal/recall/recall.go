@@ -308,9 +308,8 @@ func withRelated(kinds []memory.Kind) []memory.Kind {
 func selection(req memory.RecallRequest, project string, now time.Time) (memory.Selection, error) {
 	sel := memory.Selection{
 		Kinds: withRelated(req.Kinds), Project: project,
-		// Named, a project is searched alone; the caller's own comes first
-		// and lets other projects' lessons follow, marked.
-		// A repository's lessons are meant wherever they were written.
+		// A named project is searched alone. Lessons of other projects follow the caller's
+		// own, marked.
 		AllLessons: req.Project == "",
 	}
 	if f := req.Filters; f != nil {
