@@ -1,6 +1,7 @@
 package agentctx
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -31,55 +32,43 @@ func (a *assembly) repeat(ctx context.Context, wc *memory.WorkingContext) (*memo
 		memories[m.ID] = m
 	}
 	// There is no budget here: the first answer fitted.
-	lost := 0
+	lost := false
 	shown := map[taskKey]bool{}
 	inside := memory.AsksFrom(ctx, a.s.opts.Projects, a.project.ID, a.req.Project, a.req.Caller)
 	then := a.s.opts.Recall.Then(ctx, a.project, inside, first.Items)
 	for i, item := range first.Items {
-		if item.Kind == memory.SummaryItem {
-			then[i] = thenSummary(item, wc.Summary)
-		}
-		if then[i].State != "" {
-			lost++
-		}
-		switch {
-		case item.Kind == memory.SummaryItem:
-			if b.addSummary(wc.Summary); b.compacted != "" {
-				continue
-			}
-		case item.Active:
-			if e := entries[memory.Ref{Type: item.Kind, Name: item.Name, ServerName: item.Server}]; e != nil {
-				if item.Tokens > 0 {
-					b.active = append(b.active, activeTool(e))
-				}
-				continue
-			}
-		}
+		there := true
+		e := entries[memory.Ref{Type: item.Kind, Name: item.Name, ServerName: item.Server}]
 		switch item.Kind {
+		case memory.SummaryItem:
+			then[i] = thenSummary(item, wc.Summary)
+			b.addSummary(wc.Summary)
+			there = b.compacted != ""
 		case memory.Rule, memory.Reference, memory.Tool:
-			if e := entries[memory.Ref{Type: item.Kind, Name: item.Name, ServerName: item.Server}]; e != nil {
+			switch {
+			case e == nil:
+				there = false
+			case !item.Active:
 				b.entries = append(b.entries, contextEntry{EntryState: e, mode: item.Mode, score: item.Relevance, tokens: item.Tokens, state: then[i].State})
-				continue
+			case item.Tokens > 0:
+				b.active = append(b.active, activeTool(e))
 			}
 		case memory.Task, memory.Blocker:
 			shown[taskKey{item.Kind, item.Name}] = true
-			continue
 		default:
-			if m, found := memories[item.ID]; found {
-				if then[i].State != "" {
-					m.State = string(then[i].State)
-				}
+			var m memory.Item
+			if m, there = memories[item.ID]; there {
+				m.State = cmp.Or(string(then[i].State), m.State)
 				b.memories = append(b.memories, m)
-				continue
 			}
 		}
-		lost++
+		lost = lost || !there || then[i].State != ""
 	}
 	// The tasks are one text: it is the first answer's if it has the same tasks.
 	if summary := withoutLeftOut(a.tasks); summary != nil && shows(summary, shown) {
 		b.tasks = summary
 	} else {
-		lost += len(shown)
+		lost = lost || len(shown) > 0
 	}
 	for _, e := range b.entries {
 		if e.Type == memory.Tool {
@@ -92,7 +81,7 @@ func (a *assembly) repeat(ctx context.Context, wc *memory.WorkingContext) (*memo
 		out.Record.Items[i].State = then[i].State
 	}
 	out.Withheld, out.Tokens, out.Degraded = append(out.Withheld, first.Withheld...), first.Tokens, slices.Clone(first.Degraded)
-	if lost > 0 {
+	if lost {
 		out.Degraded = append(out.Degraded, memory.Degraded{Part: partRepeat, Reason: "what has changed since is in the record alone"})
 	}
 	return out, nil

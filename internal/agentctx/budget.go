@@ -92,11 +92,11 @@ func (b *budget) addSchemas(items []memory.EntryState, active []memory.ToolRef) 
 		at[ref] = nil
 	}
 	for _, e := range b.entries {
-		delete(at, toolOf(*e.EntryState))
+		delete(at, toolOf(e.EntryState))
 	}
 	for i := range items {
-		if _, wanted := at[toolOf(items[i])]; wanted && items[i].Type == memory.Tool {
-			at[toolOf(items[i])] = &items[i]
+		if _, wanted := at[toolOf(&items[i])]; wanted && items[i].Type == memory.Tool {
+			at[toolOf(&items[i])] = &items[i]
 		}
 	}
 	for _, ref := range active {
@@ -114,7 +114,7 @@ func (b *budget) addSchemas(items []memory.EntryState, active []memory.ToolRef) 
 }
 
 func activeTool(e *memory.EntryState) memory.ActiveTool {
-	return memory.ActiveTool{ToolRef: toolOf(*e), Description: e.Description, InputSchema: e.InputSchema, Tokens: toolTokens(e)}
+	return memory.ActiveTool{ToolRef: toolOf(e), Description: e.Description, InputSchema: e.InputSchema, Tokens: toolTokens(e)}
 }
 
 // addEntry puts an entry into the context, or withholds it.
@@ -141,7 +141,7 @@ func entryTokens(e *memory.EntryState) int {
 func (b *budget) addGuidance(wc *memory.WorkingContext) {
 	known := setOf(wc.Guided)
 	for _, e := range b.entries {
-		if e.Type != memory.Tool || e.Guidance == "" || known[toolOf(*e.EntryState)] {
+		if e.Type != memory.Tool || e.Guidance == "" || known[toolOf(e.EntryState)] {
 			continue
 		}
 		tokens := render.Tokens(render.Guidance(e.EntryState))
@@ -224,18 +224,6 @@ func withoutLeftOut(w *memory.TaskWindow) *memory.TaskWindow {
 	return &shown
 }
 
-// share calls fill for each kind with its share of the rest and what the kinds before it
-// left.
-func (b *budget) share(shares map[memory.Kind]float64, fill func(memory.Kind)) {
-	left := b.most - b.used
-	over := 0
-	for _, kind := range relevantKinds {
-		b.room = min(int(shares[kind]*float64(left))+over, b.most-b.used)
-		fill(kind)
-		over = b.room
-	}
-}
-
 // addSessionContext adds a session context and the tasks: rules and references first, then
 // the tasks, then tools, which hosts register by the hundred.
 func (b *budget) addSessionContext(h sessionContext, summary *memory.TaskWindow, shorter func(n int) *memory.TaskWindow) {
@@ -270,9 +258,12 @@ func (b *budget) reorder(order []contextEntry) {
 	}
 }
 
-// addRelevant adds relevant items, each kind within its share.
+// addRelevant adds relevant items, each kind within its share of the rest and what the kinds
+// before it left.
 func (b *budget) addRelevant(shares map[memory.Kind]float64, entries []contextEntry, memories []memory.Item, wc *memory.WorkingContext) {
-	b.share(shares, func(kind memory.Kind) {
+	left, over := b.most-b.used, 0
+	for _, kind := range relevantKinds {
+		b.room = min(int(shares[kind]*float64(left))+over, b.most-b.used)
 		for _, e := range entries {
 			if e.Type == kind {
 				b.addEntry(e)
@@ -286,5 +277,6 @@ func (b *budget) addRelevant(shares map[memory.Kind]float64, entries []contextEn
 				b.addMemory(item)
 			}
 		}
-	})
+		over = b.room
+	}
 }

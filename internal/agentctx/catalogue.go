@@ -55,8 +55,8 @@ func (s *Catalogue) Register(ctx context.Context, req memory.RegisterRequest) (*
 	if isFile(source) { // a client may call itself anything
 		source = unknownSource
 	}
-	if _, n := s.opts.Writer.Clean(source, memory.MaxNameText); n > 0 {
-		return nil, secretName("source")
+	if err := s.opts.withoutSecret("source", source); err != nil {
+		return nil, err
 	}
 	c := &change{
 		project: project, request: req.RequestID, action: "register entries",
@@ -116,8 +116,8 @@ func (s *Catalogue) clean(c *change) error {
 			continue
 		}
 		for _, name := range [...]struct{ field, text string }{{"name", e.Name}, {"serverName", e.ServerName}} {
-			if _, n := s.opts.Writer.Clean(name.text, memory.MaxNameText); n > 0 {
-				return secretName(fmt.Sprintf("entries[%d].%s", i, name.field))
+			if err := s.opts.withoutSecret(fmt.Sprintf("entries[%d].%s", i, name.field), name.text); err != nil {
+				return err
 			}
 		}
 		for _, t := range [...]struct {
@@ -132,17 +132,11 @@ func (s *Catalogue) clean(c *change) error {
 		e.text = Text(e.CatalogueEntry)
 	}
 	for i, x := range c.servers {
-		if _, n := s.opts.Writer.Clean(x.Name, memory.MaxNameText); n > 0 {
-			return secretName(fmt.Sprintf("servers[%d].name", i))
+		if err := s.opts.withoutSecret(fmt.Sprintf("servers[%d].name", i), x.Name); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// secretName is the error for a name that holds a secret. Without it, the name would
-// be another, and two could become one.
-func secretName(field string) error {
-	return memory.Invalid(field, "a name without secrets", "holds what looks like a secret")
 }
 
 // Unregister carries out service.Unregister. It removes all that is named or nothing.

@@ -196,7 +196,7 @@ func isUnchanged(r *memory.Record, e *sourcedEntry) bool {
 
 func recordOf(project string, e *sourcedEntry, ord int, now time.Time) memory.Record {
 	return memory.Record{
-		ID: EntryID(project, e.Ref), Kind: e.Type, Project: project, Created: now, Updated: now, Doc: memory.DocumentID(e.text), Text: e.text,
+		ID: entryID(project, e.Ref), Kind: e.Type, Project: project, Created: now, Updated: now, Doc: memory.DocumentID(e.text), Text: e.text,
 		Provenance: memory.ProvenanceOf(e.source),
 		Entry: &memory.Entry{
 			Name: e.Name, Server: e.ServerName, Source: e.source, Description: e.Description, Content: e.Content, Guidance: e.Guidance,
@@ -212,9 +212,9 @@ func recordSize(r *memory.Record) int {
 	return len(r.Text) + len(e.Description) + len(e.Content) + len(e.Guidance) + len(e.InputSchema) + rest
 }
 
-// EntryID is the id of an entry's record: a letter for its type and a hash of project,
+// entryID is the id of an entry's record: a letter for its type and a hash of project,
 // server and name. It is the same at every registration.
-func EntryID(project string, ref memory.Ref) string {
+func entryID(project string, ref memory.Ref) string {
 	letter := map[memory.Kind]string{memory.Rule: "u", memory.Reference: "f", memory.Tool: "o"}[ref.Type]
 	return memory.RecordID(letter, project, ref.ServerName, ref.Name)
 }

@@ -231,7 +231,7 @@ func TestForgottenWhileTaking(t *testing.T) {
 func TestForgottenEntries(t *testing.T) {
 	r := newCatalogueRig(t)
 	r.takeFiles("1", file("AGENTS.md", rule("A", "a"), rule("B", "b")))
-	id := EntryID(r.project.ID, memory.Ref{Type: memory.Rule, Name: "A"})
+	id := entryID(r.project.ID, memory.Ref{Type: memory.Rule, Name: "A"})
 	if _, err := r.store.Commit(t.Context(), memory.Batch{DropRecords: []string{id}, Tombstones: []string{id}}); err != nil {
 		t.Fatal(err)
 	}

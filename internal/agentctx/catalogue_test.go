@@ -46,8 +46,8 @@ func TestEntryIsFound(t *testing.T) {
 	sel := memory.Selection{Project: r.project.ID, Kinds: []memory.Kind{memory.Tool, memory.Rule}}
 	allow, universe := r.index.Select(sel)
 	for query, want := range map[string]string{
-		"kangaroo": EntryID(r.project.ID, memory.Ref{Type: memory.Rule, Name: "A"}),
-		"file":     EntryID(r.project.ID, memory.Ref{Type: memory.Tool, Name: "readFile", ServerName: "fs"}),
+		"kangaroo": entryID(r.project.ID, memory.Ref{Type: memory.Rule, Name: "A"}),
+		"file":     entryID(r.project.ID, memory.Ref{Type: memory.Tool, Name: "readFile", ServerName: "fs"}),
 	} {
 		res, err := r.index.Sources()[0].Retriever.Retrieve(t.Context(), index.Query{Text: query, Allow: allow, Universe: universe, Limit: 5})
 		if err != nil || len(res.Hits) != 1 {

@@ -88,7 +88,7 @@ func (s *Contexts) toolsOf(project string) []memory.ToolRef {
 	for _, p := range []string{project, memory.OwnProject} {
 		for _, item := range s.opts.Catalogue.Items(p) {
 			if item.Type == memory.Tool {
-				tools = append(tools, toolOf(item))
+				tools = append(tools, toolOf(&item))
 			}
 		}
 	}

@@ -167,7 +167,7 @@ func contextOf(project memory.Project, wc *memory.WorkingContext, items []memory
 		case memory.Reference:
 			out.References = append(out.References, e.Name)
 		default:
-			out.Tools = append(out.Tools, memory.ToolRef{ServerName: e.ServerName, ToolName: e.Name})
+			out.Tools = append(out.Tools, toolOf(e.EntryState))
 		}
 	}
 	return out

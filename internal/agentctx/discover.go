@@ -230,7 +230,7 @@ func (f foundTools) discover(wc *memory.WorkingContext) (tools []memory.FoundToo
 	tools = f.answer()
 	var fresh []memory.EntryState
 	for i, t := range f.tools {
-		ref := toolOf(*t.entry)
+		ref := toolOf(t.entry)
 		if known[ref] {
 			tools[i].Active, tools[i].InputSchema = true, t.entry.InputSchema
 		}
@@ -279,7 +279,7 @@ func (f foundTools) receipt(project string, query memory.RecallRequest) memory.R
 
 // toolTokens is the number of tokens of a tool in an answer, with its schema.
 func toolTokens(e *memory.EntryState) int {
-	return render.Tokens(toolOf(*e).String() + e.Description + string(e.InputSchema))
+	return render.Tokens(toolOf(e).String() + e.Description + string(e.InputSchema))
 }
 
 // recorded is a search as a receipt stores it, without secrets.

@@ -19,7 +19,7 @@ func guide(wc *memory.WorkingContext, tools []memory.EntryState) string {
 	var b strings.Builder
 	known := setOf(wc.Guided)
 	for _, t := range tools {
-		ref := toolOf(t)
+		ref := toolOf(&t)
 		if t.Guidance == "" || known[ref] {
 			continue
 		}
@@ -44,7 +44,7 @@ func setOf(tools []memory.ToolRef) map[memory.ToolRef]bool {
 }
 
 // toolOf returns the reference of a tool's entry.
-func toolOf(t memory.EntryState) memory.ToolRef {
+func toolOf(t *memory.EntryState) memory.ToolRef {
 	return memory.ToolRef{ServerName: t.ServerName, ToolName: t.Name}
 }
 
@@ -64,7 +64,7 @@ func active(items []memory.EntryState, wc *memory.WorkingContext) []memory.ToolR
 		if e.Type != memory.Tool || !e.On {
 			continue
 		}
-		switch ref := toolOf(*e); {
+		switch ref := toolOf(e); {
 		case e.Core:
 			tools = append(tools, ref)
 		case discovered[ref]:

@@ -83,6 +83,15 @@ func (p *Ports) project(ctx context.Context, request any, name *string, caller *
 // now is the time of a write, in milliseconds like the times of all records.
 func (p *Ports) now() time.Time { return p.Clock().UTC().Truncate(time.Millisecond) }
 
+// withoutSecret refuses a name that holds a secret. Without the secret the name would be
+// another, and two could become one.
+func (p *Ports) withoutSecret(field, name string) error {
+	if _, n := p.Writer.Clean(name, len(name)); n > 0 {
+		return memory.Invalid(field, "a name without secrets", "holds what looks like a secret")
+	}
+	return nil
+}
+
 // ready returns CodeUnavailable until all records are in memory: before, a missing entry
 // would look new or gone.
 func (p *Ports) ready() error {

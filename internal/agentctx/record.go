@@ -33,13 +33,13 @@ func (a *assembly) out(b *budget, wc *memory.WorkingContext, guidance string) *m
 		}
 		if e.Type != memory.Tool {
 			item.Text = render.EntryBody(e.EntryState)
-		} else if !callable[toolOf(*e.EntryState)] {
-			out.ActiveTools = append(out.ActiveTools, toolOf(*e.EntryState))
+		} else if !callable[toolOf(e.EntryState)] {
+			out.ActiveTools = append(out.ActiveTools, toolOf(e.EntryState))
 		}
 		out.Items = append(out.Items, item)
 	}
 	out.ToolSchemas = slices.DeleteFunc(slices.Clone(b.active), func(t memory.ActiveTool) bool {
-		return slices.ContainsFunc(b.entries, func(e contextEntry) bool { return e.Type == memory.Tool && toolOf(*e.EntryState) == t.ToolRef })
+		return slices.ContainsFunc(b.entries, func(e contextEntry) bool { return e.Type == memory.Tool && toolOf(e.EntryState) == t.ToolRef })
 	})
 	entries := make([]render.ContextEntry, len(b.entries))
 	for i, e := range b.entries {
@@ -70,7 +70,7 @@ func (a *assembly) receipt(out *memory.Assembled, b *budget) memory.Receipt {
 	shown := map[memory.ToolRef]bool{}
 	for _, e := range b.entries {
 		if e.Type == memory.Tool {
-			shown[toolOf(*e.EntryState)] = true
+			shown[toolOf(e.EntryState)] = true
 		}
 		r.Items = append(r.Items, memory.ReceiptItem{
 			ID: e.ID, Kind: e.Type, Name: e.Name, Server: e.ServerName, Mode: e.mode,
@@ -119,7 +119,7 @@ func (a *assembly) callable(out *memory.Assembled, shown map[memory.ToolRef]bool
 	entries := make(map[memory.ToolRef]*memory.EntryState, len(out.ActiveTools))
 	for i := range a.items {
 		if e := &a.items[i]; e.Type == memory.Tool {
-			entries[toolOf(*e)] = e
+			entries[toolOf(e)] = e
 		}
 	}
 	tokens := make(map[memory.ToolRef]int, len(out.ToolSchemas))

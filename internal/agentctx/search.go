@@ -72,16 +72,16 @@ func (s *Contexts) search(ctx context.Context, project memory.Project, message s
 	}
 
 	f := searchResult{settings: &memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{}, Sure: map[memory.Kind]float64{}}, factors: map[string]*memory.RankFactors{}}
-	if len(entries.kinds) > 0 {
-		if matchErr != nil {
-			f.degrade(partEntries, memory.AsError(matchErr).Message)
-			f.incomplete = memory.AsError(matchErr).Message
-			s.opts.Logger.Warn("relevant entries cannot be found", "part", "session", "project", project.ID, "error", matchErr)
-		} else {
-			f.entries, f.incomplete = matches, matches.Incomplete
-			f.kinds = append(f.kinds, entries.kinds...)
-			f.merge(matches.Degraded, matches.Spaces, matches.Calibration, &matches.Settings, matches.Seq)
-		}
+	switch {
+	case len(entries.kinds) == 0:
+	case matchErr != nil:
+		f.incomplete = memory.AsError(matchErr).Message
+		f.degrade(partEntries, f.incomplete)
+		s.opts.Logger.Warn("relevant entries cannot be found", "part", "session", "project", project.ID, "error", matchErr)
+	default:
+		f.entries, f.incomplete = matches, matches.Incomplete
+		f.kinds = append(f.kinds, entries.kinds...)
+		f.merge(matches.Degraded, matches.Spaces, matches.Calibration, &matches.Settings, matches.Seq)
 	}
 	for i, a := range answers {
 		if a.err != nil {

@@ -34,20 +34,15 @@ func (s *Contexts) summarize(ctx context.Context, session memory.Session, wc *me
 	}
 	// Secrets are removed before the text is cut, because half a secret is not recognized.
 	// Stored text has none, but a model elsewhere is worth a second look.
-	clean := func(text string) string {
-		text, _ = s.opts.Writer.Clean(text, max(len(text), 1))
-		return text
-	}
-	prompt := clean(prompt(summaryInput{
-		goal: session.Goal, before: wc.Summary, steps: steps, entities: wc.Entities, transcript: newest(clean(transcript), maxTranscript),
-	}))
+	s.clean(&transcript)
+	prompt := prompt(summaryInput{
+		goal: session.Goal, before: wc.Summary, steps: steps, entities: wc.Entities, transcript: newest(transcript, maxTranscript),
+	})
+	s.clean(&prompt)
 	tools = slices.Concat(tools, wc.UsedTools, wc.DiscoveredTools)
+	query := prompt
 	var refused error
-	for _, again := range []bool{false, true} {
-		query := prompt
-		if again {
-			query = fmt.Sprintf("%s\n\nA summary was written before and refused: %v. Write it so that this is not so.\n", prompt, refused)
-		}
+	for range 2 {
 		if text, model, err = s.opts.Summarizer.Summarize(ctx, query); err != nil {
 			return "", "", notWritten(err)
 		}
@@ -57,6 +52,7 @@ func (s *Contexts) summarize(ctx context.Context, session memory.Session, wc *me
 		if refused = checkSummary(text, tools); refused == nil {
 			return text, model, nil
 		}
+		query = fmt.Sprintf("%s\n\nA summary was written before and refused: %v. Write it so that this is not so.\n", prompt, refused)
 	}
 	e := memory.AsError(refused)
 	e.Message, e.Hint = fmt.Sprintf("%s wrote it twice so that it cannot be kept: %s", cmp.Or(model, "the model"), e.Message), "give a summary"

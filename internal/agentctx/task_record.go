@@ -97,14 +97,6 @@ func byAge(a, b memory.Record) int {
 	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 }
 
-// inMillis truncates a time to milliseconds, as records store it; zero stays zero.
-func inMillis(t time.Time) time.Time {
-	if t.IsZero() {
-		return time.Time{}
-	}
-	return t.UTC().Truncate(time.Millisecond)
-}
-
 // stamp returns the time of a report that names none: now, but later than the report before,
 // so that their order stays.
 func stamp(now time.Time, newest []memory.Record) time.Time {

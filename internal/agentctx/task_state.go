@@ -45,7 +45,7 @@ func (s *Tasks) records(ctx context.Context, project string) ([]memory.Record, e
 	var all []memory.Record
 	for _, kind := range []memory.Kind{memory.Task, memory.Blocker} {
 		for r, err := range s.opts.Store.ProjectRecords(ctx, project, kind) {
-			if memory.CodeOf(err) == memory.CodeCorrupt && err != nil {
+			if memory.CodeOf(err) == memory.CodeCorrupt {
 				continue // perhaps not even of the project; doctor reports it
 			}
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -22,12 +23,11 @@ func (s *Tasks) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest
 		t.RequiresContext = s.Settings(p, t.TaskType).RequiresContext
 	}
 	var notKept []string
-	if !t.RequiresContext {
-		for _, x := range []struct{ field, text string }{{"intent", t.Intent}, {"summary", t.Summary}} {
-			if x.text != "" {
-				notKept = append(notKept, x.field)
-			}
-		}
+	if !t.RequiresContext && t.Intent != "" {
+		notKept = append(notKept, "intent")
+	}
+	if !t.RequiresContext && t.Summary != "" {
+		notKept = append(notKept, "summary")
 	}
 	redacted, err := s.cleanTask(&t)
 	if err != nil {
@@ -155,10 +155,10 @@ func (s *Tasks) UnblockTask(ctx context.Context, req memory.UnblockTaskRequest) 
 // stored.
 func (s *Tasks) cleanTask(t *memory.CompletedTask) (redacted int, err error) {
 	w := s.opts.Writer
-	if err := s.withoutSecret("task_id", t.TaskID, memory.MaxTaskID); err != nil {
+	if err := s.opts.withoutSecret("task_id", t.TaskID); err != nil {
 		return 0, err
 	}
-	t.CompletedAt = inMillis(t.CompletedAt)
+	t.CompletedAt = t.CompletedAt.UTC().Truncate(time.Millisecond) // as records store it; zero stays zero
 	if !t.RequiresContext {
 		t.Intent, t.Summary = "", ""
 	}
@@ -189,21 +189,12 @@ func (s *Tasks) cleanTask(t *memory.CompletedTask) (redacted int, err error) {
 
 // cleanBlocker removes the secrets of a blocker and counts them.
 func (s *Tasks) cleanBlocker(b *memory.BlockedTask) (redacted int, err error) {
-	if err := s.withoutSecret("task_id", b.TaskID, memory.MaxTaskID); err != nil {
+	if err := s.opts.withoutSecret("task_id", b.TaskID); err != nil {
 		return 0, err
 	}
-	b.BlockedAt = inMillis(b.BlockedAt)
+	b.BlockedAt = b.BlockedAt.UTC().Truncate(time.Millisecond)
 	b.Reason, redacted = s.opts.Writer.Clean(b.Reason, memory.MaxReason)
 	return redacted, nil
-}
-
-// withoutSecret refuses a name that contains a secret: without the secret, different tasks
-// would have one name.
-func (s *Tasks) withoutSecret(field, name string, most int) error {
-	if _, n := s.opts.Writer.Clean(name, most); n > 0 {
-		return secretName(field)
-	}
-	return nil
 }
 
 // saved completes the answer after the commit.

@@ -49,18 +49,19 @@ func (a *attempts) step(session memory.SessionKey, at time.Time, c *memory.StepC
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	open := slices.DeleteFunc(a.open[session], func(x attempt) bool { return at.Sub(x.at) > attemptAge })
-	i := slices.IndexFunc(open, func(x attempt) bool { return x.what == what })
-	switch {
-	case i >= 0 && c.Outcome.OK:
-		lessons, ok = open[i].lessons, true
+	now := attempt{what: what, errors: c.Fingerprints, at: at}
+	if i := slices.IndexFunc(open, func(x attempt) bool { return x.what == what }); i >= 0 {
+		before := open[i]
 		open = slices.Delete(open, i, i+1)
-	case i >= 0 && shares(open[i].errors, c.Fingerprints):
-		lessons = open[i].lessons
-		open[i].at, open[i].lessons = at, nil
-	case i >= 0: // another error: what was read may have helped with the first
-		open[i] = attempt{what: what, errors: c.Fingerprints, at: at}
-	case !c.Outcome.OK:
-		open = append(open, attempt{what: what, errors: c.Fingerprints, at: at})
+		switch {
+		case c.Outcome.OK:
+			lessons, ok = before.lessons, true
+		case shares(before.errors, c.Fingerprints): // else what was read may have helped with the first error
+			lessons, now.errors = before.lessons, before.errors
+		}
+	}
+	if !c.Outcome.OK {
+		open = append(open, now)
 		open = open[max(0, len(open)-maxOpenAttempts):]
 	}
 	a.put(session, open)

@@ -61,6 +61,23 @@ func TestOutcomesOfAttempts(t *testing.T) {
 	}
 }
 
+// TestAttemptThatFailsAgainStays: a session over its bound drops the attempt that is idle longest.
+func TestAttemptThatFailsAgainStays(t *testing.T) {
+	for _, again := range []string{"broken", "broken in another way"} {
+		var a attempts
+		key := memory.SessionKey{Project: "p", ID: "s"}
+		for i := range maxOpenAttempts {
+			a.step(key, testTime.Add(time.Duration(i)*time.Second), tried(fmt.Sprint("make t", i), "broken"))
+		}
+		a.step(key, testTime.Add(time.Minute), tried("make t0", again))
+		a.handOut(key, []string{"print of " + again}, []string{"l-1"})
+		a.step(key, testTime.Add(2*time.Minute), tried("make more", "broken"))
+		if lessons, ok := a.step(key, testTime.Add(3*time.Minute), tried("make t0", "")); !ok || !slices.Equal(lessons, []string{"l-1"}) {
+			t.Errorf("%s: its success says %v for %v, want true for the lesson handed out before", again, ok, lessons)
+		}
+	}
+}
+
 func TestAttemptsAreBounded(t *testing.T) {
 	var a attempts
 	for i := range maxTriedSessions + 10 {

@@ -40,9 +40,12 @@ func inContainers(symbol string, names []string) []string {
 	var out []string
 	symbols := strings.Split(symbol, ", ")
 	for _, s := range symbols {
-		container, name, inside := cutLast(s, ".")
-		if inside && slices.Contains(names, name) {
-			out = append(out, lastPart(container)+"."+name)
+		dot := strings.LastIndexByte(s, '.')
+		if dot < 0 {
+			continue
+		}
+		if name := s[dot+1:]; slices.Contains(names, name) {
+			out = append(out, lastPart(s[:dot])+"."+name)
 		}
 	}
 	if len(symbols) > 1 {
@@ -57,18 +60,7 @@ func inContainers(symbol string, names []string) []string {
 	return out
 }
 
-func lastPart(symbol string) string {
-	_, last, _ := cutLast(symbol, ".")
-	return last
-}
-
-// cutLast is strings.Cut around the last separator.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return "", s, false
-}
+func lastPart(symbol string) string { return symbol[strings.LastIndexByte(symbol, '.')+1:] }
 
 // PutFiles replaces several files that bring no documents, in one commit. It returns
 // memory.ErrDocMissing if a document of their chunks is not stored.

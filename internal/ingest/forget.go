@@ -57,15 +57,15 @@ func (s *Service) Forget(ctx context.Context, req memory.ForgetRequest, have Hol
 func (s *Service) forgetIDs(ctx context.Context, ids []string, have Holdings, out *memory.Forgotten) error {
 	s.forgetting.Lock()
 	defer s.forgetting.Unlock()
-	var records []string
+	var records, private []string
 	var sessions []memory.SessionHoldings
 	for _, id := range unique(ids) {
-		_, known, err := find(s.opts.Records, id)
+		r, known, err := find(s.opts.Records, id)
 		if err != nil {
 			return err
 		}
 		if known {
-			records = append(records, id)
+			records, private = append(records, id), append(private, r.PrivateSessions()...)
 			continue
 		}
 		found, err := have.SessionHoldings(ctx, id)
@@ -98,19 +98,18 @@ func (s *Service) forgetIDs(ctx context.Context, ids []string, have Holdings, ou
 		DropRecords: records, Tombstones: slices.Concat(importable(records), ofFiles(records)),
 		EraseDetails: withLetters(records, "tb"), Action: "forget", Detail: map[string]any{"ids": records},
 	}
-	var private []string
-	for _, id := range records {
-		r, err := s.opts.Records.Record(id)
-		if err != nil {
-			return err
-		}
-		private = append(private, r.PrivateSessions()...)
-	}
 	if err := s.markPrivate(&b, private); err != nil {
 		return err
 	}
+	return s.drop(ctx, b, out)
+}
+
+// drop commits a batch that removes records or files, and counts them.
+func (s *Service) drop(ctx context.Context, b memory.Batch, out *memory.Forgotten) error {
 	c, err := s.opts.Committer.Commit(ctx, b)
-	out.Records, out.Documents = out.Records+c.Dropped, out.Documents+c.Swept
+	out.Records += min(c.Dropped, len(b.DropRecords))
+	out.Files += min(c.Dropped, len(b.DropFiles))
+	out.Documents += c.Swept
 	return err
 }
 
@@ -130,24 +129,21 @@ func ambiguous(id string, found []memory.SessionHoldings) error {
 func (s *Service) forgetSession(ctx context.Context, x memory.SessionHoldings, out *memory.Forgotten) error {
 	steps := x.Steps
 	for len(steps) > dropBatch {
-		c, err := s.opts.Committer.Commit(ctx, memory.Batch{DropRecords: steps[:dropBatch], Tombstones: importable(steps[:dropBatch])})
-		if err != nil {
+		if err := s.drop(ctx, memory.Batch{DropRecords: steps[:dropBatch], Tombstones: importable(steps[:dropBatch])}, out); err != nil {
 			return err
 		}
-		out.Records, out.Documents = out.Records+c.Dropped, out.Documents+c.Swept
 		steps = steps[dropBatch:]
 	}
 	key := x.Session.Key()
-	c, err := s.opts.Committer.Commit(ctx, memory.Batch{
+	err := s.drop(ctx, memory.Batch{
 		DropRecords: steps, DropSessions: []memory.SessionKey{key},
 		Tombstones: append(importable(steps), sessionTombstone(key.Project, key.ID)),
 		Action:     "forget", Detail: map[string]string{"session": key.ID, "project": key.Project},
-	})
-	if err != nil {
-		return err
+	}, out)
+	if err == nil {
+		out.Sessions++
 	}
-	out.Records, out.Documents, out.Sessions = out.Records+c.Dropped, out.Documents+c.Swept, out.Sessions+1
-	return nil
+	return err
 }
 
 func (s *Service) forgetProject(ctx context.Context, name string, have Holdings, out *memory.Forgotten) error {
@@ -191,15 +187,8 @@ func (s *Service) forgetHoldings(ctx context.Context, project string, have Holdi
 	if err != nil {
 		return err
 	}
-	drop := func(b memory.Batch) error {
-		c, err := s.opts.Committer.Commit(ctx, b)
-		out.Records += min(c.Dropped, len(b.DropRecords))
-		out.Files += min(c.Dropped, len(b.DropFiles))
-		out.Documents += c.Swept
-		return err
-	}
 	for part := range slices.Chunk(held.Records, dropBatch) {
-		if err := drop(memory.Batch{DropRecords: part, Tombstones: importable(part)}); err != nil {
+		if err := s.drop(ctx, memory.Batch{DropRecords: part, Tombstones: importable(part)}, out); err != nil {
 			return err
 		}
 	}
@@ -209,20 +198,20 @@ func (s *Service) forgetHoldings(ctx context.Context, project string, have Holdi
 			b.DropSessions = append(b.DropSessions, memory.SessionKey{Project: project, ID: id})
 			b.Tombstones = append(b.Tombstones, sessionTombstone(project, id))
 		}
-		if err := drop(b); err != nil {
+		if err := s.drop(ctx, b, out); err != nil {
 			return err
 		}
 		out.Sessions += len(part)
 	}
 	for part := range slices.Chunk(held.Files, dropBatch/10) {
-		if err := drop(memory.Batch{DropFiles: part}); err != nil {
+		if err := s.drop(ctx, memory.Batch{DropFiles: part}, out); err != nil {
 			return err
 		}
 	}
-	return drop(memory.Batch{
+	return s.drop(ctx, memory.Batch{
 		DropProjects: []string{project}, DropSandboxes: held.Sandboxes, EraseDetails: []string{project},
 		Action: "forget", Detail: map[string]any{"project": project},
-	})
+	}, out)
 }
 
 // importable returns the ids of the records that may come from elsewhere again:

@@ -80,6 +80,21 @@ func TestForgetByID(t *testing.T) {
 	}
 }
 
+// TestForgetSessionAndItsStep: a step that is named beside its session goes with it.
+func TestForgetSessionAndItsStep(t *testing.T) {
+	r := newRig(t)
+	session := r.start(memory.StartSessionRequest{}).Session.ID
+	step := r.step(memory.RecordStepRequest{Tool: memory.StepTool{Name: "Bash"}, Outcome: memory.Outcome{OK: true}}).ID
+	lesson := r.remember(memory.RememberRequest{Lesson: "to be forgotten"}).ID
+	out, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{step, session, lesson}}, r.store)
+	if err != nil || out.Records != 2 || out.Sessions != 1 {
+		t.Errorf("forget = %+v, %v; want the session, its step and the lesson", out, err)
+	}
+	if got, want := r.contents(), (contents{Projects: 1}); got != want {
+		t.Errorf("the store holds %+v, want %+v", got, want)
+	}
+}
+
 func TestForgetProject(t *testing.T) {
 	r := newRig(t)
 	var id string

@@ -118,16 +118,11 @@ type Options struct {
 }
 
 func (o *Options) validate() error {
-	for _, required := range []struct {
-		field   string
-		missing bool
-	}{
-		{"committer", o.Committer == nil}, {"projects", o.Projects == nil}, {"sessions", o.Sessions == nil}, {"records", o.Records == nil},
-		{"analyze", o.Analyze == nil}, {"embedder", o.Embedder == nil}, {"held", o.Held == nil},
-	} {
-		if required.missing {
-			return memory.Invalid(required.field, "", "ingest needs it")
-		}
+	if err := memory.Required(map[string]bool{
+		"committer": o.Committer == nil, "projects": o.Projects == nil, "sessions": o.Sessions == nil, "records": o.Records == nil,
+		"analyze": o.Analyze == nil, "embedder": o.Embedder == nil, "held": o.Held == nil,
+	}); err != nil {
+		return err
 	}
 	if o.Redact == nil {
 		o.Redact = func(text string) (string, int) { return text, 0 }

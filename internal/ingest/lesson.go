@@ -137,8 +137,8 @@ func (s *Service) lessonLine(req memory.RememberRequest, project memory.Project)
 // withoutQuotes removes from a lesson the text that recall handed out. A known lesson stays
 // whole: it is a further observation, perhaps with another outcome.
 func (s *Service) withoutQuotes(line *memory.LogLine, project string) error {
-	context, inContext := s.opts.QuoteFilter.Strip(line.Context)
-	lesson, inLesson := s.opts.QuoteFilter.Strip(line.Lesson)
+	context, inContext := s.opts.QuoteFilter.strip(line.Context)
+	lesson, inLesson := s.opts.QuoteFilter.strip(line.Lesson)
 	if inContext+inLesson == 0 {
 		return nil
 	}

@@ -167,18 +167,17 @@ func (s *Service) importLines(ctx context.Context, p *PreparedLessons, part []im
 	for _, x := range part {
 		if forgotten[x.one.ID] {
 			p.out.Forgotten++
-		} else {
-			isNew, err := w.add(x.one.ID, change{one: &x.one, counted: x.line.Counted})
-			if err != nil {
-				return err
-			}
-			switch {
-			case x.line.Counted: // no observation
-			case isNew:
-				added[x.one.ID]++
-			default:
-				p.out.Known++
-			}
+			continue
+		}
+		isNew, err := w.add(x.one.ID, change{one: &x.one, counted: x.line.Counted})
+		switch {
+		case err != nil:
+			return err
+		case x.line.Counted: // no observation
+		case isNew:
+			added[x.one.ID]++
+		default:
+			p.out.Known++
 		}
 	}
 	for _, x := range part { // when all are told: two may have the same time

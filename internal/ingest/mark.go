@@ -29,11 +29,11 @@ func (s *Service) MarkLesson(ctx context.Context, req memory.MarkLessonRequest) 
 	if _, err := w.add(req.ID, change{mark: &req}); err != nil {
 		return nil, err
 	}
-	now := w.now[req.ID].Event
+	marked := w.now[req.ID]
+	now := marked.Event
 	batch := memory.Batch{
 		Existing: true, Action: "mark", Detail: map[string]any{"id": req.ID, "pinned": now.Pinned, "private": now.Private, "project": project.ID},
 	}
-	marked := w.now[req.ID]
 	if err := s.markPrivate(&batch, marked.PrivateSessions()); err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Recalled stands in a step for lines that recall handed out.
-const Recalled = "[recalled]"
+// recalled stands in a step for lines that recall handed out.
+const recalled = "[recalled]"
 
 const (
 	// maxEchoLines bounds the kept hashes: some hundred answers, 0.5 MB.
@@ -27,8 +27,7 @@ const (
 // start. It recognises our headings and the items below them without a hash. A nil
 // QuoteFilter recognises nothing. It is safe for concurrent use.
 //
-// The code that answers a recall calls Add with the text of the answer, and for an answer
-// in JSON with the text of each item. The write path calls Strip on a lesson and Mark on
+// The code that answers a recall calls AddAnswer. The write path strips a lesson and marks
 // the texts of a step. Like the answer, they are redacted before. Short lines and changed
 // lines stay: only certain quotes are removed. A lesson that is recorded again in its own
 // fields is merged, not refused.
@@ -49,8 +48,8 @@ func NewQuoteFilter() *QuoteFilter {
 	return &QuoteFilter{seed: maphash.MakeSeed(), place: make(map[uint64]int)}
 }
 
-// Add adds the lines of an answer.
-func (e *QuoteFilter) Add(answerText string) {
+// add adds the lines of an answer.
+func (e *QuoteFilter) add(answerText string) {
 	if e == nil {
 		return
 	}
@@ -77,17 +76,18 @@ func (e *QuoteFilter) Add(answerText string) {
 	}
 }
 
-// AddAnswer adds the text of an answer, and the whole texts of its items.
+// AddAnswer adds the text of an answer, and the whole texts of its items: an answer in JSON
+// quotes them.
 func (e *QuoteFilter) AddAnswer(text string, items []memory.Item) {
-	e.Add(text)
+	e.add(text)
 	for _, item := range items {
-		e.Add(item.Text)
+		e.add(item.Text)
 	}
 }
 
-// Strip removes the lines that recall handed out from a text, and returns how many they
+// strip removes the lines that recall handed out from a text, and returns how many they
 // were. The rest is empty if it would contain only signs and numbers.
-func (e *QuoteFilter) Strip(text string) (rest string, n int) {
+func (e *QuoteFilter) strip(text string) (rest string, n int) {
 	rest, n = e.replace(text, "")
 	if n > 0 && !strings.ContainsFunc(rest, unicode.IsLetter) {
 		return "", n
@@ -95,9 +95,9 @@ func (e *QuoteFilter) Strip(text string) (rest string, n int) {
 	return rest, n
 }
 
-// Mark replaces lines that recall handed out with Recalled, once for consecutive lines,
+// mark replaces lines that recall handed out with recalled, once for consecutive lines,
 // and returns how many they were.
-func (e *QuoteFilter) Mark(text string) (marked string, n int) { return e.replace(text, Recalled) }
+func (e *QuoteFilter) mark(text string) (marked string, n int) { return e.replace(text, recalled) }
 
 func (e *QuoteFilter) replace(text, with string) (string, int) {
 	if e == nil || len(text) < minEchoLine {

@@ -53,8 +53,8 @@ func TestEchoStrip(t *testing.T) {
 		"text after a list": {"**Relevant Memories (1):**\n\nmy own finding is different\n1. [2024-01-01] and this list is my own, with dates", "\n\nmy own finding is different\n1. [2024-01-01] and this list is my own, with dates"},
 	} {
 		e := NewQuoteFilter()
-		e.Add(echoAnswer)
-		rest, n := e.Strip(test.in)
+		e.add(echoAnswer)
+		rest, n := e.strip(test.in)
 		if strings.TrimRight(rest, "\r\n") != strings.TrimRight(test.want, "\n") {
 			t.Errorf("%s: Strip(%q)\n got %q\nwant %q", name, test.in, rest, test.want)
 		}
@@ -66,21 +66,21 @@ func TestEchoStrip(t *testing.T) {
 
 func TestEchoMark(t *testing.T) {
 	e := NewQuoteFilter()
-	e.Add(echoAnswer)
+	e.add(echoAnswer)
 	in := "$ recalld recall npm\n" + echoAnswer + "$ npm ci\nadded 120 packages in the blink of an eye"
 	want := "$ recalld recall npm\n[recalled]\n$ npm ci\nadded 120 packages in the blink of an eye"
-	got, n := e.Mark(in)
+	got, n := e.mark(in)
 	if got != want || n == 0 {
 		t.Errorf("Mark gives %q, %d, want %q", got, n, want)
 	}
-	if again, n := e.Mark(got); again != got || n != 0 {
+	if again, n := e.mark(got); again != got || n != 0 {
 		t.Errorf("marking again gives %q, %d", again, n)
 	}
 	raw, err := json.Marshal(map[string]any{"stdout": echoAnswer, "ok": true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	marked, n := e.Mark(string(raw))
+	marked, n := e.mark(string(raw))
 	if !json.Valid([]byte(marked)) || n == 0 || strings.Contains(marked, "node_modules") || !strings.Contains(marked, `"stdout":"[recalled]`) {
 		t.Errorf("Mark(JSON) = %s, %d", marked, n)
 	}
@@ -88,8 +88,8 @@ func TestEchoMark(t *testing.T) {
 
 func TestEchoLeavesOthersAlone(t *testing.T) {
 	e := NewQuoteFilter()
-	e.Add(echoAnswer)
-	e.Add("short\n}\nreturn nil, err\n")
+	e.add(echoAnswer)
+	e.add("short\n}\nreturn nil, err\n")
 	for _, text := range []string{
 		"", "short", "}", "return nil, err", "npm install → EACCES", "Delete lock file, regenerate",
 		"Run `sudo chown -R $USER .` first", // the lesson told again, which is merged
@@ -97,13 +97,13 @@ func TestEchoLeavesOthersAlone(t *testing.T) {
 		"The heading **Relevant Memories (3):** is bold in our answers", "Found 3 relevant snippets in the book, all of them old",
 		`{"text":"an ordinary string of JSON with enough words","n":3}`, `C:\new\folder\that\is\long "and quoted" too`,
 	} {
-		if rest, n := e.Strip(text); rest != text || n != 0 {
+		if rest, n := e.strip(text); rest != text || n != 0 {
 			t.Errorf("Strip(%q) = %q, %d", text, rest, n)
 		}
 	}
 	var none *QuoteFilter
-	none.Add(echoAnswer)
-	if rest, n := none.Strip(echoAnswer); rest != echoAnswer || n != 0 {
+	none.add(echoAnswer)
+	if rest, n := none.strip(echoAnswer); rest != echoAnswer || n != 0 {
 		t.Errorf("a nil Echo strips %d lines", n)
 	}
 }
@@ -112,12 +112,12 @@ func TestEchoForgetsTheOldest(t *testing.T) {
 	line := func(i int) string { return fmt.Sprintf("a line of an answer that has the number %d in it", i) }
 	e := NewQuoteFilter()
 	for i := range maxEchoLines {
-		e.Add(line(i))
+		e.add(line(i))
 	}
-	e.Add(line(0)) // handed out again: the youngest now
-	e.Add(line(maxEchoLines))
+	e.add(line(0)) // handed out again: the youngest now
+	e.add(line(maxEchoLines))
 	for i, want := range map[int]int{0: 1, 1: 0, 2: 1, maxEchoLines: 1} {
-		if _, n := e.Strip(line(i)); n != want {
+		if _, n := e.strip(line(i)); n != want {
 			t.Errorf("line %d: %d found, want %d", i, n, want)
 		}
 	}
@@ -132,8 +132,8 @@ func TestEchoConcurrently(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for range 50 {
-				e.Add(echoAnswer)
-				if _, n := e.Strip(echoAnswer); n == 0 {
+				e.add(echoAnswer)
+				if _, n := e.strip(echoAnswer); n == 0 {
 					t.Error("what was added is unknown")
 				}
 			}
@@ -149,7 +149,7 @@ func TestLessonToldAgain(t *testing.T) {
 	r := newRig(t, func(_ *rig, o *Options) { o.QuoteFilter = echo })
 	req := memory.RememberRequest{Lesson: "Own the folder first, then run the installer again", SuccessRate: "9/10", Caller: r.caller}
 	first := r.remember(req)
-	echo.Add(r.record(first.ID).Text)
+	echo.add(r.record(first.ID).Text)
 	req.SuccessRate = "10/11"
 	again, err := r.ingest.Remember(t.Context(), req)
 	if err != nil || again.ID != first.ID || !again.Merged {
@@ -165,12 +165,12 @@ func FuzzEcho(f *testing.F) {
 	f.Add("a line that is long enough to be known", `{"a":"\\\"\n\u00e9\\n a line that is long enough to be known \`)
 	f.Fuzz(func(t *testing.T, answer, text string) {
 		e := NewQuoteFilter()
-		e.Add(answer)
-		rest, n := e.Strip(text)
+		e.add(answer)
+		rest, n := e.strip(text)
 		if n == 0 && rest != text || len(rest) > len(text) {
 			t.Fatalf("Strip(%q) = %q, %d", text, rest, n)
 		}
-		marked, _ := e.Mark(text)
+		marked, _ := e.mark(text)
 		if utf8.ValidString(text) && (!utf8.ValidString(rest) || !utf8.ValidString(marked)) {
 			t.Fatalf("Strip(%q) = %q, Mark %q: not UTF-8", text, rest, marked)
 		}

@@ -145,7 +145,7 @@ func (c *cleaner) scalar(s steptext.Scalar, at *surroundings) string {
 		at.take(s, clean)
 	}
 	c.n += n
-	clean, _ = c.echo.Mark(clean)
+	clean, _ = c.echo.mark(clean)
 	return clean
 }
 

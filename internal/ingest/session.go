@@ -89,7 +89,11 @@ func (s *Service) EndSession(ctx context.Context, req memory.EndSessionRequest) 
 	defer s.forgetting.RUnlock()
 	session, err := s.FindSession(project.ID, req.SessionID, req.Caller)
 	if err != nil {
-		return s.orAnswered(ctx, project, req.RequestID, err)
+		// A repeated request may not find the session that it ended.
+		if done, ok := s.repeated(ctx, req.RequestID); ok {
+			return s.answered(project, done)
+		}
+		return nil, err
 	}
 	end := func(x memory.Session) memory.Session {
 		if x.EndedAt.IsZero() {
@@ -295,15 +299,6 @@ func (s *Service) answered(project memory.Project, done memory.Committed) (*memo
 		return nil, err
 	}
 	return &memory.SessionState{Session: session, ProjectName: project.Name, Seq: done.Seq}, nil
-}
-
-// orAnswered returns the earlier result if the request was done before, otherwise an error:
-// the request itself may have removed what it refers to.
-func (s *Service) orAnswered(ctx context.Context, project memory.Project, requestID string, failed error) (*memory.SessionState, error) {
-	if done, ok := s.repeated(ctx, requestID); ok {
-		return s.answered(project, done)
-	}
-	return nil, failed
 }
 
 // repeated says whether a request was done before, and its result. A new request is

@@ -196,7 +196,7 @@ func (s *Service) complete(content *memory.StepContent, c *cleaner) {
 		clean := *e
 		c.text(&clean.Code, memory.MaxNameText)
 		c.text(&clean.Message, memory.MaxErrorText)
-		clean.Message, _ = c.echo.Mark(clean.Message)
+		clean.Message, _ = c.echo.mark(clean.Message)
 		clean.Details = c.json(clean.Details)
 		content.Outcome.Error = &clean
 	}

@@ -256,7 +256,7 @@ func TestEchoIsNotKept(t *testing.T) {
 	r := newRig(t, func(_ *rig, o *Options) { o.QuoteFilter = echo })
 	r.start(memory.StartSessionRequest{})
 	const answer = "**Relevant Memories (1):**\n\n1. [2025-10-28] npm install → EACCES: own the folder first, then run it again (9/10 success)\n"
-	echo.Add(answer)
+	echo.add(answer)
 	_, err := r.ingest.Remember(t.Context(), memory.RememberRequest{Lesson: answer, Caller: r.caller})
 	refused(t, "a lesson that was handed out", err, memory.CodeInvalidInput, "lesson")
 	out := r.remember(memory.RememberRequest{Lesson: answer + "On macOS the folder is another one.", Context: answer})
@@ -265,7 +265,7 @@ func TestEchoIsNotKept(t *testing.T) {
 	}
 	quoted, _ := json.Marshal(map[string]any{"text": answer, "n": 1.5})
 	step := r.step(memory.RecordStepRequest{Tool: memory.StepTool{Name: "recall"}, Outcome: memory.Outcome{OK: true}, Observation: quoted})
-	if got := string(r.record(step.ID).Step.Observation); strings.Contains(got, "EACCES") || !strings.Contains(got, Recalled) {
+	if got := string(r.record(step.ID).Step.Observation); strings.Contains(got, "EACCES") || !strings.Contains(got, recalled) {
 		t.Errorf("the step saw %s, want the answer marked", got)
 	}
 }

@@ -130,7 +130,7 @@ func (s *Service) takeShares(ctx context.Context, project memory.Project, teamPr
 		}
 	}
 	b := memory.Batch{Action: "take shares of the team", Detail: map[string]any{"project": project.ID, "shares": len(part)}}
-	for _, id := range takenBack {
+	for _, id := range unique(takenBack) { // several members may take one back
 		if r := w.now[id]; r.Event != nil && r.Provenance.Origin == memory.OriginTeam && !teamTells(r.Event) {
 			b.DropRecords = append(b.DropRecords, id)
 			w.order = slices.DeleteFunc(w.order, func(x string) bool { return x == id })

@@ -77,6 +77,26 @@ func TestSharesMergeInAnyOrder(t *testing.T) {
 	}
 }
 
+// TestSharesTakenBackTogether: a lesson goes when all members take it back between two
+// exchanges.
+func TestSharesTakenBackTogether(t *testing.T) {
+	parts := backend.New(t, backend.Options{})
+	project := memory.Project{ID: "p-1", Name: "shop"}
+	shares := teamShares(time.Now().Add(-24 * time.Hour).UTC().Truncate(time.Millisecond))
+	takenBack := slices.Clone(shares)
+	for i := range takenBack {
+		takenBack[i].Lesson = nil
+	}
+	for _, list := range [][]ingest.Shared{shares, takenBack} {
+		if done, err := parts.Ingest.TakeShares(t.Context(), project, teamProject, parts.Store, list); err != nil || len(done.Problems) > 0 {
+			t.Fatal(done, err)
+		}
+	}
+	for r, err := range parts.Store.ProjectRecords(t.Context(), project.ID, memory.Lesson) {
+		t.Errorf("there is still %+v, %v", r, err)
+	}
+}
+
 // TestSharesGoAndStay: a lesson goes with its last share; one that was told here stays, and
 // one that was forgotten here stays out. A share with wrong fields is skipped.
 func TestSharesGoAndStay(t *testing.T) {

@@ -45,7 +45,7 @@ func (e *CatalogueEntry) Validate(at string) error {
 	return checkStruct(reflect.ValueOf(e).Elem(), at)
 }
 
-func (e *CatalogueEntry) relations(at string) (err error) {
+func (e *CatalogueEntry) relations(at string) error {
 	if err := e.Ref.relations(at); err != nil {
 		return err
 	}
@@ -53,8 +53,7 @@ func (e *CatalogueEntry) relations(at string) (err error) {
 	case e.Type == Tool && e.Content != "":
 		return Invalid(at+"content", "rules and references only", "a tool has none: it has guidance")
 	case e.Type == Tool:
-		e.InputSchema, err = compact(at+"inputSchema", e.InputSchema)
-		return err
+		e.InputSchema = compact(e.InputSchema)
 	case e.Guidance != "":
 		return Invalid(at+"guidance", "tools only", "a %s has none: it has content", e.Type)
 	case len(e.InputSchema) > 0:
@@ -214,7 +213,6 @@ type FoundTool struct {
 	ServerName  string `json:"serverName" desc:"recalld for recalld's own."`
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	// Guidance is given once between compactions, here and in the block of the answer.
 	InputSchema json.RawMessage `json:"inputSchema,omitempty" desc:"Of a host's tool."`
 	Relevance   float64         `json:"relevance" desc:"Calibrated, 0–1."`
 	Strength    Strength        `json:"strength,omitempty" desc:"sure, likely or maybe."`
@@ -235,7 +233,7 @@ type ToolMatches struct {
 	// Guidance is the block for the tools that are new; empty when there is none.
 	Guidance string     `json:"guidance,omitempty" desc:"How the new ones are used well; told once."`
 	Degraded []Degraded `json:"degraded,omitempty" desc:"Parts that did not take part."`
-	// Incomplete and Why are as in Answer.
+	// Incomplete and Why are as in RecallResponse.
 	Incomplete bool   `json:"incomplete,omitempty" desc:"Not all was searched, so what is missing here may exist; ask again."`
 	Why        string `json:"why,omitempty" desc:"Why it is incomplete."`
 	Version    uint64 `json:"version,omitempty" desc:"Of the working context."` // of the working context

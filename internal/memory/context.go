@@ -221,9 +221,9 @@ type Entity struct {
 	Data json.RawMessage `json:"data,omitempty" limit:"0-16384" form:"object"`
 }
 
-func (e *Entity) relations(at string) (err error) {
-	e.Data, err = compact(at+"data", e.Data)
-	return err
+func (e *Entity) relations(string) error {
+	e.Data = compact(e.Data)
+	return nil
 }
 
 // WorkingContextRequest asks for a session's working context.

@@ -209,15 +209,12 @@ var ratePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 
 // ParseRate reads a success rate written "X/Y", 0 ≤ X ≤ Y.
 func ParseRate(s string) (Rate, error) {
-	const limit = "X/Y with 0 ≤ X ≤ Y"
-	m := ratePattern().FindStringSubmatch(s)
-	if m == nil {
-		return Rate{}, Invalid("success_rate", limit, "%s is not a rate", Quote(s))
+	if m := ratePattern().FindStringSubmatch(s); m != nil {
+		x, _ := strconv.Atoi(m[1])
+		y, _ := strconv.Atoi(m[2])
+		if x <= y {
+			return Rate{Successes: x, Attempts: y}, nil
+		}
 	}
-	x, _ := strconv.Atoi(m[1])
-	y, _ := strconv.Atoi(m[2])
-	if x > y {
-		return Rate{}, Invalid("success_rate", limit, "%s is not a rate", Quote(s))
-	}
-	return Rate{Successes: x, Attempts: y}, nil
+	return Rate{}, Invalid("success_rate", "X/Y with 0 ≤ X ≤ Y", "%s is not a rate", Quote(s))
 }

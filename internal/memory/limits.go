@@ -173,7 +173,7 @@ func (f *field) check(v reflect.Value, path string) error {
 	case v.Type() == timeType && v.Interface().(time.Time).IsZero() && !f.Optional:
 		return Invalid(path, "a time", "is missing")
 	case v.Type() == timeType:
-		return ValidTime(path, v.Interface().(time.Time))
+		return checkTime(path, v.Interface().(time.Time))
 	case v.Type() == rawType:
 		return f.json(v, path)
 	}
@@ -397,15 +397,13 @@ func oneLine(field, name string) error {
 }
 
 // compact writes a JSON value without spaces, so that equal values have equal bytes.
-func compact(field string, value json.RawMessage) (json.RawMessage, error) {
+func compact(value json.RawMessage) json.RawMessage {
 	if len(value) == 0 {
-		return nil, nil
+		return nil
 	}
 	var b bytes.Buffer
-	if err := json.Compact(&b, value); err != nil {
-		return nil, Invalid(field, "valid JSON", "is not valid JSON")
-	}
-	return b.Bytes(), nil
+	_ = json.Compact(&b, value) // valid: fields are checked before their relations
+	return b.Bytes()
 }
 
 // distinct refuses two of one key and names both.
@@ -468,9 +466,9 @@ func ValidSessionID(field, id string) error {
 // timeLimit excludes times that RFC 3339 cannot write, and those before Unix time.
 const timeLimit = "a time from 1970 to 9999"
 
-// ValidTime checks that a field is a time that can be written. A zero one is filled in
+// checkTime checks that a field is a time that can be written. A zero one is filled in
 // later.
-func ValidTime(field string, t time.Time) error {
+func checkTime(field string, t time.Time) error {
 	if !t.IsZero() && !validTime(t) {
 		return Invalid(field, timeLimit, "is out of range")
 	}

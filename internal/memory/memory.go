@@ -84,13 +84,12 @@ func (d DocID) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:]
 
 // UnmarshalText reads what MarshalText wrote.
 func (d *DocID) UnmarshalText(text []byte) error {
-	if len(text) != hex.EncodedLen(len(d)) { // hex.Decode panics for a longer one
-		return Invalid("doc", "32 hexadecimal digits", "%s is not a document id", Quote(string(text)))
+	if len(text) == hex.EncodedLen(len(d)) { // hex.Decode panics for a longer one
+		if _, err := hex.Decode(d[:], text); err == nil {
+			return nil
+		}
 	}
-	if _, err := hex.Decode(d[:], text); err != nil {
-		return Invalid("doc", "32 hexadecimal digits", "%s is not a document id", Quote(string(text)))
-	}
-	return nil
+	return Invalid("doc", "32 hexadecimal digits", "%s is not a document id", Quote(string(text)))
 }
 
 // IsZero says that the id names no document.

@@ -78,7 +78,7 @@ func (s *Session) Validate() error {
 	if !validTime(s.CreatedAt) && !s.Bare {
 		return Invalid("createdAt", timeLimit, "is missing or out of range")
 	}
-	if err := ValidTime("endedAt", s.EndedAt); err != nil {
+	if err := checkTime("endedAt", s.EndedAt); err != nil {
 		return err
 	}
 	if err := s.Git.validate(); err != nil {

@@ -62,7 +62,7 @@ func Language(name string) (string, error) {
 	if lang, ok := language.Named(asked); ok {
 		return lang, nil
 	}
-	near := nearest(asked, language.All(), func(lang string) int {
+	near := nearest(language.All(), func(lang string) int {
 		best := edits(asked, lang)
 		for other := range language.Names(lang) {
 			best = min(best, edits(asked, other))
@@ -76,7 +76,7 @@ func Language(name string) (string, error) {
 const mostNear = 3
 
 // nearest returns the names with the least distance, nearest first, at most mostNear.
-func nearest(asked string, names []string, distance func(string) int) []string {
+func nearest(names []string, distance func(string) int) []string {
 	type near struct {
 		name     string
 		distance int
@@ -101,7 +101,7 @@ func NearNames(asked string, known []string) string {
 	clip := func(s string) string { return strings.ToLower(s[:min(len(s), MaxNameText)]) }
 	asked = clip(asked)
 	names := slices.Compact(slices.Sorted(slices.Values(known)))
-	near := nearest(asked, names, func(name string) int { return edits(asked, clip(name)) })
+	near := nearest(names, func(name string) int { return edits(asked, clip(name)) })
 	if len(near) == 0 {
 		return ""
 	}

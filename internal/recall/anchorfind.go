@@ -26,23 +26,23 @@ func (s *Service) FindAnchors(ctx context.Context, q memory.AnchorQuery) ([]memo
 	ctx, cancel := context.WithTimeout(ctx, s.settings.CodeDeadline)
 	defer cancel()
 	f := anchorFinder{s: s, ctx: ctx, sel: memory.Selection{Project: q.Project, Kinds: []memory.Kind{memory.Chunk}}}
-	if len(q.Given) == 0 { // most lessons name no code, and no disk is read for them
+	isGiven := len(q.Given) > 0
+	if !isGiven { // most lessons name no code, and no disk is read for them
 		f.mentioned(q)
 		if len(f.wanted) == 0 {
 			return nil, nil
 		}
 	}
-	roots := s.opts.Roots(q.Project, q.Dir)
-	if len(q.Given) > 0 {
-		if len(roots) == 0 {
-			return nil, memory.Invalid("anchors", "", "no folder of the project is known on this machine")
-		}
-		return f.given(roots[0], q.Given)
-	}
-	if len(roots) == 0 {
+	switch roots := s.opts.Roots(q.Project, q.Dir); {
+	case len(roots) == 0 && isGiven:
+		return nil, memory.Invalid("anchors", "", "no folder of the project is known on this machine")
+	case len(roots) == 0:
 		return nil, nil
+	case isGiven:
+		return f.given(roots[0], q.Given)
+	default:
+		return f.found(roots[0]), nil
 	}
-	return f.found(roots[0]), nil
 }
 
 // anchorFinder makes anchors.

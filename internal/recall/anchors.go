@@ -39,7 +39,7 @@ func (s *Service) lookAtAnchors(ctx context.Context, dir string, reads int) *anc
 // anchored compares the anchors of a lesson that is about to be shown. It returns the
 // worst state, empty without anchors.
 func (r *run) anchored(item *memory.Item, anchors []memory.Anchor) memory.AnchorState {
-	if len(anchors) == 0 || r.s.opts.Anchors == nil {
+	if len(anchors) == 0 {
 		return ""
 	}
 	if r.anchors == nil {
@@ -71,8 +71,11 @@ func (r *run) weakened(c *candidate) memory.Strength {
 }
 
 // check compares the anchors of one lesson of a project. Of several folders the one that
-// has most of an anchor counts.
+// has most of an anchor counts. Nil if there is nothing to compare, or nothing to read with.
 func (l *anchorLook) check(project string, anchors []memory.Anchor) []memory.AnchorCheck {
+	if len(anchors) == 0 || l.s.opts.Anchors == nil {
+		return nil
+	}
 	roots, known := l.roots[project]
 	if !known {
 		roots = l.s.opts.Roots(project, l.dir)
@@ -103,22 +106,19 @@ func (l *anchorLook) check(project string, anchors []memory.Anchor) []memory.Anc
 
 // better says that a folder has more of an anchor than another one.
 func better(a, b memory.AnchorCheck) bool {
-	worse := memory.WorstAnchor([]memory.AnchorCheck{a, b})
 	if a.State == b.State {
 		return a.Changed < b.Changed
 	}
-	return a.State != memory.AnchorUnknown && worse == b.State
+	return a.State != memory.AnchorUnknown && memory.WorstAnchor([]memory.AnchorCheck{a, b}) == b.State
 }
 
 // at compares anchors with one folder.
 func (l *anchorLook) at(root, project string, anchors []memory.Anchor) []memory.AnchorCheck {
 	out := make([]memory.AnchorCheck, len(anchors))
-	done := map[string]bool{}
-	for _, a := range anchors {
-		if done[a.Path] {
-			continue
+	for i, a := range anchors {
+		if out[i].State != "" {
+			continue // read with an earlier one of its file
 		}
-		done[a.Path] = true
 		var which []int
 		var same []memory.Anchor
 		for i, b := range anchors {

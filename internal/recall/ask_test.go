@@ -94,8 +94,8 @@ func TestReceiptTellsItsSettings(t *testing.T) {
 		},
 		"others": {
 			memory.RecallRequest{Kinds: kinds, MinRelevance: new(.3)},
-			&memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Lesson: .9}, VectorWeight: .2, Embedder: NoEmbedder, Code: 1, CodeBytes: 100},
-			memory.AnswerSettings{MinRelevance: of{memory.Lesson: .9, memory.Chunk: .3}, Sure: of{memory.Lesson: max(lesson.sure, .9), memory.Chunk: code.sure}, VectorWeight: .2, Embedder: NoEmbedder, Code: 1, CodeBytes: 100},
+			&memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Lesson: .9}, VectorWeight: .2, Embedder: noEmbedder, Code: 1, CodeBytes: 100},
+			memory.AnswerSettings{MinRelevance: of{memory.Lesson: .9, memory.Chunk: .3}, Sure: of{memory.Lesson: max(lesson.sure, .9), memory.Chunk: code.sure}, VectorWeight: .2, Embedder: noEmbedder, Code: 1, CodeBytes: 100},
 		},
 	} {
 		_, r := s.asked(t, test.req, AskOptions{Settings: test.other})
@@ -121,7 +121,7 @@ func TestOtherSettingsAreOfOneQuestion(t *testing.T) {
 	service := s.service(t)
 	before := service.Settings()
 	before.MinRelevance = maps.Clone(before.MinRelevance)
-	all := &memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Lesson: 0}, Embedder: NoEmbedder}
+	all := &memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Lesson: 0}, Embedder: noEmbedder}
 	a, _, err := service.Ask(t.Context(), memory.RecallRequest{Query: "needle"}, AskOptions{Settings: all})
 	if err != nil || len(a.Items) != 2 {
 		t.Errorf("with a floor of 0: %v, %+v; want both lessons", err, a)

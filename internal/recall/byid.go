@@ -203,12 +203,12 @@ func (r *run) full(item *memory.Item, rec *memory.Record) {
 		line("Tool", st.Tool.Name)
 		line("Outcome", render.StepOutcome(st.Outcome))
 		if e := st.Outcome.Error; e != nil {
-			line("Details", plainRaw(e.Details))
+			line("Details", steptext.Target(e.Details))
 		}
-		line("Target", plainRaw(st.Tool.Target))
-		line("Input", plainRaw(st.Tool.Input))
+		line("Target", steptext.Target(st.Tool.Target))
+		line("Input", steptext.Target(st.Tool.Input))
 		line("Screen", st.Screen)
-		line("Observation", plainRaw(st.Observation))
+		line("Observation", steptext.Target(st.Observation))
 		line("Labels", strings.Join(st.Labels, ", "))
 		line("Session", rec.Session)
 	case rec.Entry != nil:
@@ -259,9 +259,6 @@ func (r *run) redactJSON(raw json.RawMessage) json.RawMessage {
 	}
 	return quoted
 }
-
-// plainRaw returns a JSON value as text: a string unquoted, any other value as JSON.
-func plainRaw(raw json.RawMessage) string { return steptext.Target(raw) }
 
 // cutWhole cuts a memory that alone exceeds the budget. mayRaise says that the caller could
 // ask with a larger budget.

@@ -45,19 +45,13 @@ type score struct {
 	memory.RetrieverScore
 }
 
-// retrievers returns the scores by the names of the retrievers.
-func (c *candidate) retrievers() map[string]memory.RetrieverScore {
-	byName := make(map[string]memory.RetrieverScore, len(c.scores))
-	for _, s := range c.scores {
-		byName[s.part] = s.RetrieverScore
-	}
-	return byName
-}
-
 // shownFactors are the factors of a candidate as answers and receipts show them.
 func (c *candidate) shownFactors() *memory.RankFactors {
 	f := c.factors
-	f.Score, f.Retrievers = round(f.Score), c.retrievers()
+	f.Score, f.Retrievers = round(f.Score), make(map[string]memory.RetrieverScore, len(c.scores))
+	for _, s := range c.scores {
+		f.Retrievers[s.part] = s.RetrieverScore
+	}
 	return &f
 }
 
@@ -175,12 +169,9 @@ func (r *run) resolve() {
 		r.score(c, hit.Raw, r.rankings)
 		r.candidates = append(r.candidates, c)
 	}
-	if len(r.candidates) > 0 {
-		best := r.candidates[0].fused
-		for _, c := range r.candidates {
-			if best > 0 {
-				c.match = max(c.fused/best, 0)
-			}
+	for _, c := range r.candidates {
+		if best := r.candidates[0].fused; best > 0 {
+			c.match = max(c.fused/best, 0)
 		}
 	}
 }
@@ -208,8 +199,10 @@ func foundBy(p *index.Ranking, hit index.Hit) Score {
 func (c Calibration) relevance(kind memory.Kind, hits []index.RawHit, parts []index.Ranking) float64 {
 	var words Score
 	for i := range parts {
-		if hit, _ := hitOf(hits, parts, i); !isVector(parts[i].Name) && words.Result == nil { // the lexical index is first
+		if !isVector(parts[i].Name) { // the lexical index is first
+			hit, _ := hitOf(hits, parts, i)
 			words = foundBy(&parts[i], hit)
+			break
 		}
 	}
 	best, told := 0.0, false

@@ -9,16 +9,15 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// A question about code in plain words is met by tests, examples and documentation more
-// than by what defines the thing: they say in words what the code does in names. So they
-// count less, and what they say counts for the code that they are about.
+// Tests, examples and documentation match a question in plain words better than the code that
+// defines the thing: they say in words what the code says in names. So they count less.
 //
 // The constants were chosen with the two repositories of questions for development
 // (internal/daemon/testdata/codequestions). Each is within a flat range; docs/quality.md
 // has the figures.
 const (
-	// codeDepth is how many times as many hits are asked for if code is searched, codePool how
-	// many times as many are looked at: three of four hits are not implementations.
+	// If code is searched, each retriever is asked for codeDepth times as many hits, and codePool
+	// times as many are looked at: three of four hits are not implementations.
 	codeDepth = 3
 	codePool  = 2
 	// codeVectors is the weight of vectors for code, as a multiple of that for all else
@@ -97,11 +96,11 @@ func (r *run) defineFirst() {
 	for _, h := range hits {
 		r.candidates = append(r.candidates, h.candidate)
 	}
-	slices.SortStableFunc(r.candidates, func(a, b *candidate) int { return cmp.Compare(b.fused, a.fused) })
+	r.sortCandidates()
 }
 
-// codeHits returns the code among the candidates, and the implementations that all hits of
-// the retrievers hold beyond, by what words and vectors alone say.
+// codeHits returns the code among the candidates, and implementations that only the deeper
+// hits of the retrievers have. It sets own, not yet the score.
 func (r *run) codeHits() []*codeHit {
 	deep := slices.Clone(r.rankings)
 	for i := range deep {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/render"
 )
 
 const (
@@ -25,9 +27,8 @@ func Digest(question string) string {
 	if !isLong(question) {
 		return question
 	}
-	d := digestion{room: digestLength}
-	d.pieces = d.distinct(question)
-	d.keep = make([]bool, len(d.pieces))
+	pieces := distinct(question)
+	d := digestion{pieces: pieces, keep: make([]bool, len(pieces)), room: digestLength}
 	first, last := slices.All(d.pieces), slices.Backward(d.pieces)
 	any := func(string) bool { return true }
 	// Each group has a share, so that none fills the digest alone; the first lines get
@@ -80,7 +81,7 @@ func (d *digestion) add(order iter.Seq2[int, string], share int, wanted func(pie
 
 // distinct returns the lines of a text, cut at pieceLength and without blank ones and those
 // that differ from an earlier one only in digits.
-func (d *digestion) distinct(text string) []string {
+func distinct(text string) []string {
 	var pieces []string
 	seen := map[string]bool{}
 	for line := range strings.Lines(text) {
@@ -106,17 +107,11 @@ func (d *digestion) distinct(text string) []string {
 // firstPiece returns the beginning of a line, at most pieceLength bytes, and whole words if it
 // can.
 func firstPiece(line string) string {
-	if len(line) <= pieceLength {
-		return line
+	piece := render.Prefix(line, pieceLength)
+	if space := strings.LastIndexAny(piece, " \t,;"); len(piece) < len(line) && space > pieceLength/2 {
+		piece = piece[:space+1]
 	}
-	end := pieceLength
-	for !utf8.RuneStart(line[end]) {
-		end--
-	}
-	if space := strings.LastIndexAny(line[:end], " \t,;"); space > pieceLength/2 {
-		end = space + 1
-	}
-	return line[:end]
+	return piece
 }
 
 // errorWords are parts of lines that say what went wrong.

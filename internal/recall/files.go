@@ -2,7 +2,6 @@ package recall
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -60,11 +59,8 @@ func (s *Service) file(ctx context.Context, pattern string, c memory.Candidate) 
 		return memory.FileMatch{}, memory.Gone
 	}
 	v, err := s.gates.head(ctx, at)
-	if err != nil {
-		if gate, ok := errors.AsType[*memory.GateError](err); ok {
-			return memory.FileMatch{}, gate.Reason
-		}
-		return memory.FileMatch{}, memory.Unreadable
+	if reason := gateReason(ctx, err); reason != "" {
+		return memory.FileMatch{}, reason
 	}
 	// The file may have changed since it was indexed.
 	if !s.opts.FileNames.Fits(pattern, at.Path, v.Text) {

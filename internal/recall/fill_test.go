@@ -271,4 +271,7 @@ func TestRecordGoneMeanwhile(t *testing.T) {
 	if got := ids(a); !slices.Equal(got, []string{"l-01"}) || reasons(a)["l-00"] != memory.Gone {
 		t.Errorf("items %v, withheld %v; want l-00 gone", got, a.Withheld)
 	}
+	if a.Stale {
+		t.Error("the index of code is called stale because of a lesson")
+	}
 }

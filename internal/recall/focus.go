@@ -63,11 +63,7 @@ func hasWord(line string, is func(word string) bool) bool {
 
 // sameName compares names as the lookup does: it ignores case and underscores.
 func sameName(a, b string) bool {
-	if a == b {
-		return true
-	}
-	plain := strings.NewReplacer("_", "")
-	return strings.EqualFold(plain.Replace(a), plain.Replace(b))
+	return strings.EqualFold(strings.ReplaceAll(a, "_", ""), strings.ReplaceAll(b, "_", ""))
 }
 
 func inName(r rune) bool {

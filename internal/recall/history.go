@@ -134,7 +134,7 @@ func (s *Service) SummarizeSession(ctx context.Context, req memory.SummarizeRequ
 	if !known { // opened since, or forgotten
 		session = memory.Session{ID: p.session}
 	}
-	var sum summarizer
+	sum := summarizer{labels: map[string]int{}, seen: map[string]bool{}}
 	followed := 0
 	for r, err := range s.records(ctx, s.opts.Sessions.SessionSteps(p.project, p.session)) {
 		if err != nil {

@@ -64,9 +64,7 @@ func (s *Service) lessons(ctx context.Context, req memory.LessonsRequest, deadli
 			continue
 		}
 		item := s.lessonItem(&rec)
-		if s.opts.Anchors != nil && len(rec.Event.Anchors) > 0 {
-			item.Anchors = l.check(rec.Project, rec.Event.Anchors)
-		}
+		item.Anchors = l.check(rec.Project, rec.Event.Anchors)
 		if req.Stale {
 			state := memory.WorstAnchor(item.Anchors)
 			if state == memory.AnchorUnknown {
@@ -197,11 +195,9 @@ func (s *Service) Lesson(ctx context.Context, req memory.LessonRequest, receipts
 		Lesson: s.lessonItem(&rec), Type: rec.Event.Type, Tags: s.cleanAll(rec.Tags), Seen: max(rec.Event.Seen, 1),
 		Observations: []memory.LessonReport{}, Withdrawn: rec.Event.Withdrawn, Verdicts: rec.Verdicts, HandedOut: []memory.LessonHandout{},
 	}
-	if s.opts.Anchors != nil && len(rec.Event.Anchors) > 0 {
-		code, stop := context.WithTimeout(ctx, listDeadline)
-		defer stop()
-		h.Lesson.Anchors = s.lookAtAnchors(code, req.Caller.Dir, maxListReads).check(rec.Project, rec.Event.Anchors)
-	}
+	code, stop := context.WithTimeout(ctx, listDeadline)
+	defer stop()
+	h.Lesson.Anchors = s.lookAtAnchors(code, req.Caller.Dir, maxListReads).check(rec.Project, rec.Event.Anchors)
 	for _, o := range rec.Event.Observations {
 		told := memory.LessonReport{At: o.At, Agent: s.clean(o.AgentID), Session: o.Session}
 		if o.Rate != nil {

@@ -102,21 +102,21 @@ func (r *run) addLines() {
 // line makes the line of a candidate. Code must pass the gates for it as for its text.
 func (r *run) line(c *candidate) (memory.Item, memory.Reason) {
 	var full memory.Item
-	var reason memory.Reason
 	var short string
 	if c.Kind == memory.Chunk {
-		at, v, why := r.readChunk(c)
-		if reason = why; reason == "" {
-			full = codeItem(at, v, r.redact(v.Text))
-			full.Foreign = c.foreign
-			short = render.ShortID(full.ID)
+		at, v, reason := r.readChunk(c)
+		if reason != "" {
+			return memory.Item{}, reason
 		}
+		full = codeItem(at, v, r.redact(v.Text))
+		full.Foreign = c.foreign
+		short = render.ShortID(full.ID)
 	} else {
-		full, reason = r.record(c)
+		var reason memory.Reason
+		if full, reason = r.record(c); reason != "" {
+			return memory.Item{}, reason
+		}
 		short = r.s.shortID(full.ID)
-	}
-	if reason != "" {
-		return memory.Item{}, reason
 	}
 	if r.isDuplicate(c.Kind, pairsOf(full.Text)) {
 		return memory.Item{}, memory.Duplicate

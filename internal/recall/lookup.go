@@ -238,8 +238,5 @@ func (l *lookup) place(at memory.CodeLocation, alone bool) []*candidate {
 
 // askedOrder sorts candidates that are asked for by name or place first.
 func askedOrder(a, b *candidate) int {
-	if order := boolOrder(a.mention.rank > 0, b.mention.rank > 0); order != 0 {
-		return order
-	}
-	return cmp.Compare(a.mention.rank, b.mention.rank)
+	return cmp.Or(boolOrder(a.mention.rank > 0, b.mention.rank > 0), cmp.Compare(a.mention.rank, b.mention.rank))
 }

@@ -18,6 +18,9 @@ const (
 	maxCalled   = 8
 )
 
+// calledKinds are the kinds of what a question calls by its name.
+var calledKinds = []memory.Kind{memory.Reference, memory.Rule, memory.Tool}
+
 // liftNamed lifts what the question calls by its name: the page, file or tool of a title, and
 // what a text declares, in any case and with any separators. What is lifted takes the
 // places of its own kind, so it does not displace other kinds.
@@ -27,7 +30,7 @@ func (r *run) liftNamed() {
 		return
 	}
 	best := r.candidates[0].fused
-	for _, kind := range []memory.Kind{memory.Reference, memory.Rule, memory.Tool} {
+	for _, kind := range calledKinds {
 		r.reorderByScore(func(c *candidate) bool { return c.Kind == kind }, func(c *candidate) float64 {
 			c.called = gains[c.num]
 			return c.fused + calledShare*best*c.called
@@ -42,9 +45,7 @@ func (r *run) nameGains() map[uint32]float64 {
 	if r.nothing || r.searched.Project == "" {
 		return nil
 	}
-	if kinds := r.searched.Kinds; len(kinds) > 0 && !slices.ContainsFunc(kinds, func(k memory.Kind) bool {
-		return k == memory.Reference || k == memory.Rule || k == memory.Tool
-	}) {
+	if kinds := r.searched.Kinds; len(kinds) > 0 && !slices.ContainsFunc(kinds, func(k memory.Kind) bool { return slices.Contains(calledKinds, k) }) {
 		return nil
 	}
 	written := writtenNames(r.query)

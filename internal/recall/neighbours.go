@@ -1,6 +1,8 @@
 package recall
 
 import (
+	"iter"
+
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -63,7 +65,7 @@ func (r *run) orderSeries(kind memory.Kind) {
 }
 
 // places yields where a candidate's text stands in series.
-func (c *candidate) places() func(func(series, int) bool) {
+func (c *candidate) places() iter.Seq2[series, int] {
 	return func(yield func(series, int) bool) {
 		if !yield(series{c.Kind, c.Project, c.Series}, c.At) {
 			return

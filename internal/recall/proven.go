@@ -64,8 +64,7 @@ func (s *Service) Proven(ctx context.Context, project memory.Project, caller mem
 		if len(items) == n {
 			break
 		}
-		if s.opts.Anchors != nil && len(p.rec.Event.Anchors) > 0 &&
-			memory.WorstAnchor(l.check(p.rec.Project, p.rec.Event.Anchors)).Outdated() {
+		if memory.WorstAnchor(l.check(p.rec.Project, p.rec.Event.Anchors)).Outdated() {
 			continue
 		}
 		items = append(items, s.lessonItem(&p.rec))

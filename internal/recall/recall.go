@@ -248,9 +248,6 @@ func New(opts Options) (*Service, error) {
 	return &Service{opts: opts, settings: *opts.Settings, gates: newGates(opts.Verifier)}, nil
 }
 
-// outdated says that a chunk was withheld because its file has changed.
-func outdated(w memory.Withheld) bool { return w.Reason == memory.Gone || w.Reason == memory.Changed }
-
 // Receipt returns the receipt of an answer.
 func (s *Service) Receipt(_ context.Context, id string) (*memory.Receipt, error) {
 	r, err := s.opts.Ledger.Receipt(id)
@@ -280,7 +277,7 @@ func (s *Service) Rank(ctx context.Context, query string, sel memory.Selection, 
 				}
 				id = memory.ChunkID(at.Sandbox, at.Path, at.Chunk)
 			}
-			out = append(out, Ranked{ID: id, Score: c.fused, Relevance: c.relevance, Scores: c.retrievers()})
+			out = append(out, Ranked{ID: id, Score: c.fused})
 		}
 	}
 	return out, r.degraded
@@ -288,10 +285,8 @@ func (s *Service) Rank(ctx context.Context, query string, sel memory.Selection, 
 
 // Ranked is one hit of Rank.
 type Ranked struct {
-	ID        string
-	Score     float64
-	Relevance float64
-	Scores    map[string]memory.RetrieverScore
+	ID    string
+	Score float64
 }
 
 // withRelated adds what is asked for together with tasks to kinds with them: blockers, and
@@ -313,9 +308,8 @@ func withRelated(kinds []memory.Kind) []memory.Kind {
 func selection(req memory.RecallRequest, project string, now time.Time) (memory.Selection, error) {
 	sel := memory.Selection{
 		Kinds: withRelated(req.Kinds), Project: project,
-		// Named, a project is searched alone; the caller's own comes first
-		// and lets other projects' lessons follow, marked.
-		// A repository's lessons are meant wherever they were written.
+		// A named project is searched alone. Lessons of other projects follow the caller's
+		// own, marked.
 		AllLessons: req.Project == "",
 	}
 	if f := req.Filters; f != nil {

@@ -12,10 +12,10 @@ import (
 // aloneDepth is how many records are searched for alone: more than an answer shows.
 const aloneDepth = 50
 
-// group is a part of what may be found whose memories are as sure as a search among them alone
-// says. Among others, the same words are rarer or more common and there are more documents: a
-// lesson must be found, and be as sure, in a store of 20 as beside four repositories, a year of
-// steps, the lessons of other projects and the summaries of colleagues.
+// group is a set of memories whose relevance comes from a search among that set alone. Other
+// documents would make the same words rarer or more common. But a lesson must be found, with
+// the same relevance, in a store of 20 as beside four repositories, a year of steps, the lessons
+// of other projects and the summaries of colleagues.
 type group int
 
 const (

@@ -3,7 +3,6 @@ package recall
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -11,8 +10,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// NoEmbedder leaves out every vector retriever, see memory.AnswerSettings.
-const NoEmbedder = "none"
+// noEmbedder leaves out every vector retriever, see memory.AnswerSettings.
+const noEmbedder = "none"
 
 // settingsWith returns the service's settings, overridden by a question's; nil overrides
 // nothing.
@@ -26,7 +25,7 @@ func (s *Service) settingsWith(a *memory.AnswerSettings) (Settings, error) {
 			return settings, memory.Invalid("min_relevance."+string(kind), "0–1", "%v is out of range", min)
 		}
 	}
-	if w := a.VectorWeight; !(w >= 0 && w <= memory.MaxVectorWeight) || math.IsNaN(w) {
+	if w := a.VectorWeight; !(w >= 0 && w <= memory.MaxVectorWeight) {
 		return settings, memory.Invalid("vector_weight", fmt.Sprintf("0–%d", memory.MaxVectorWeight), "%v is out of range", w)
 	}
 	if a.Code < 0 || a.CodeBytes < 0 {
@@ -40,7 +39,7 @@ func (s *Service) settingsWith(a *memory.AnswerSettings) (Settings, error) {
 
 // checkEmbedder returns CodeNotFound if no vector retriever uses the embedder.
 func (s *Service) checkEmbedder(want string) error {
-	if want == "" || want == NoEmbedder {
+	if want == "" || want == noEmbedder {
 		return nil
 	}
 	var there []string
@@ -54,7 +53,7 @@ func (s *Service) checkEmbedder(want string) error {
 	}
 	return &memory.Error{
 		Code: memory.CodeNotFound, Field: "embedder", Message: "no documents are embedded by " + memory.Quote(want),
-		Hint: "there is " + strings.Join(append(there, NoEmbedder), ", "),
+		Hint: "there is " + strings.Join(append(there, noEmbedder), ", "),
 	}
 }
 

@@ -118,7 +118,7 @@ func (s *Service) repos(ctx context.Context, name string, own memory.Project, se
 		return p.Names, nil
 	}
 	// A corpus that is loading or has lost records does not know all names.
-	if memory.CodeOf(err) == memory.CodeConflict && err != nil || s.opts.Corpus.Repo(name) || s.ready() != nil || s.opts.Lost() != nil {
+	if memory.CodeOf(err) == memory.CodeConflict || s.opts.Corpus.Repo(name) || s.ready() != nil || s.opts.Lost() != nil {
 		return []string{name}, nil
 	}
 	names := slices.Concat(own.Names, s.opts.Names(), s.opts.Corpus.Repos(sel))

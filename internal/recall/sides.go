@@ -6,8 +6,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// leastSide is the share of the limit that code and all other kinds keep of an answer, as far
-// as they are as sure as what they take the place of: two places of five.
+// leastSide is the share of an answer that is kept for code, and the share for all other kinds:
+// two places of five. Nothing takes the place of what is surer.
 const leastSide = 0.4
 
 // bothSides brings code into an answer that lessons or steps would fill, and the other way
@@ -58,10 +58,8 @@ func bothSides(ranked []*candidate, limit int) []*candidate {
 	if len(coming) == 0 {
 		return ranked
 	}
-	moved := func(c *candidate) bool { return moves[c] }
-	stays := func(c *candidate) bool { return !moves[c] }
-	without := func(list []*candidate, drop func(*candidate) bool) []*candidate {
-		return slices.DeleteFunc(slices.Clone(list), drop)
+	those := func(list []*candidate, move bool) []*candidate {
+		return slices.DeleteFunc(slices.Clone(list), func(c *candidate) bool { return moves[c] != move })
 	}
-	return slices.Concat(without(head, moved), coming, without(head, stays), without(rest, moved))
+	return slices.Concat(those(head, false), coming, those(head, true), those(rest, false))
 }

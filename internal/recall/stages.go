@@ -208,6 +208,9 @@ func (r *run) end() {
 // makeAnswer collects the answer: items, withheld items and missing parts.
 func (r *run) makeAnswer() {
 	s := r.s
+	outdated := func(w memory.Withheld) bool {
+		return w.Kind == memory.Chunk && (w.Reason == memory.Gone || w.Reason == memory.Changed)
+	}
 	a := &memory.RecallResponse{
 		Project: r.project.ID, ProjectName: r.project.Name,
 		Items:    r.items,

@@ -44,9 +44,6 @@ func (s *summarizer) add(r memory.Record) {
 	if st == nil {
 		return
 	}
-	if s.labels == nil {
-		s.labels, s.seen = map[string]int{}, map[string]bool{}
-	}
 	d := digest{tool: st.Tool.Name, subject: steptext.Subject(st.Tool), notes: render.StepOutline(st), failed: !st.Outcome.OK}
 	if d.failed {
 		d.error = strings.TrimPrefix(strings.TrimPrefix(render.StepOutcome(st.Outcome), "failed"), ": ")
