@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -14,13 +15,13 @@ func TestRecallExplainDrawsOnce(t *testing.T) {
 	answer := &memory.RecallResponse{ProjectName: "demo", Receipt: "rc-1", Items: []memory.Item{{
 		ID: "l-1", Kind: memory.Lesson, Text: "use npm ci", Lesson: "use npm ci", Relevance: .9,
 		RankFactors: &memory.RankFactors{Score: 1, Success: 1.1, Retrievers: map[string]memory.RetrieverScore{"lexical": {Relevance: .9}}},
-	}}, Withheld: []memory.Withheld{{ID: "l-2", Kind: memory.Lesson, Reason: memory.BelowThreshold, NearestScore: .4}}}
+	}}, Withheld: []memory.Withheld{{ID: "l-2", Kind: memory.Lesson, Reason: memory.BelowThreshold, NearestScore: .4, Title: "use npm install"}}}
 	answer.Text = "   l-1: the text of the daemon\n"
 	ask := func(args ...string) string {
 		return newBench(t, map[string]any{service.Recall.Name: answer}).ok(append([]string{"recall", "npm", "--explain"}, args...)...)
 	}
 	out := ask()
-	for _, want := range []string{"use npm ci", "ITEM", "×1.10", "NOT SHOWN", "below the threshold"} {
+	for _, want := range []string{"use npm ci", "ITEM", "×1.10", "NOT SHOWN", "below the threshold", "use npm install"} {
 		if strings.Count(out, want) != 1 {
 			t.Errorf("the output has %q %d times, want it once:\n%s", want, strings.Count(out, want), out)
 		}
@@ -30,5 +31,11 @@ func TestRecallExplainDrawsOnce(t *testing.T) {
 	}
 	if out := ask("--format", "markdown"); !strings.Contains(out, "the text of the daemon") || strings.Contains(out, "ITEM") {
 		t.Errorf("in markdown:\n%s", out)
+	}
+	answer.Items = nil
+	for _, args := range [][]string{nil, {"--json"}} {
+		if out := ask(args...); !strings.Contains(out, render.Notice) {
+			t.Errorf("%q: titles of what is withheld are stored text, and are not marked as data:\n%s", args, out)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,7 +69,8 @@ the question from standard input: a log or the output of a test may be long.`,
 				return err
 			}
 			// A text that is JSON says itself what it is.
-			stored := len(answer.Items) > 0 && (a.json || r.Format != memory.FormatJSON)
+			titles := slices.ContainsFunc(answer.Withheld, func(w memory.Withheld) bool { return w.Title != "" })
+			stored := (len(answer.Items) > 0 || titles) && (a.json || r.Format != memory.FormatJSON)
 			return a.recorded(answer, stored, func(w io.Writer) {
 				io.WriteString(w, a.answerText(r, answer))
 				if r.Explain && r.Format == memory.FormatText {
