@@ -92,6 +92,17 @@ func TestExplainNamesTheWithheld(t *testing.T) {
 	}
 }
 
+// TestOtherProjectIsNamed: as a person names it; by its id where its name is not known.
+func TestOtherProjectIsNamed(t *testing.T) {
+	for project, want := range map[string]string{"p-other": "name the project other to see it", "p-gone": "name the project p-gone to see it"} {
+		s := newShelf()
+		id := s.did("x", "go test", func(r *memory.Record) { r.Project = project }).ID
+		if a := s.ask(t, memory.RecallRequest{IDs: []string{id}}); len(a.Withheld) != 1 || a.Withheld[0].Note != want {
+			t.Errorf("withheld %+v, want the note %q", a.Withheld, want)
+		}
+	}
+}
+
 // TestTypingLeavesNoReceipt: a question that is still being typed is answered as any
 // other, and names no receipt, because there is none.
 func TestTypingLeavesNoReceipt(t *testing.T) {
