@@ -9,6 +9,19 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
+// TestReceiptIsBelowTheFrame: as over MCP, the frame has what is stored, and the receipt is
+// recalld's own.
+func TestReceiptIsBelowTheFrame(t *testing.T) {
+	answer := &memory.RecallResponse{ProjectName: "demo", Receipt: "rc-1", Items: []memory.Item{{ID: "l-1", Kind: memory.Lesson, Text: "use npm ci", Lesson: "use npm ci", Relevance: .9}}}
+	render.Answer(answer, memory.RecallRequest{Format: memory.FormatText, MaxTokens: memory.MaxTokens})
+	for _, args := range [][]string{{"recall", "npm"}, {"recall", "npm", "--explain"}, {"recall", "npm", "--ids"}, {"show", "l-1234"}} {
+		out := newBench(t, map[string]any{service.Recall.Name: answer}).ok(args...)
+		if own := render.OutsideFences(out); !strings.Contains(own, "Receipt, for feedback: rc-1\n") || strings.Count(out, "Receipt") != 1 || strings.Contains(own, "npm ci") {
+			t.Errorf("recalld %q: outside of the frame is %q, want the receipt alone:\n%s", args, own, out)
+		}
+	}
+}
+
 // TestRecallExplainDrawsOnce: in the terminal the parts are drawn below the answer, and its text
 // does not repeat them; a format that was asked for stays as it is.
 func TestRecallExplainDrawsOnce(t *testing.T) {
