@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -139,6 +140,52 @@ func TestNoSessionOpen(t *testing.T) {
 		b.fake.Err = &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "no such project", Hint: "its own"}
 		if _, errs, code := b.run(tt.command); code != ExitNotFound || !strings.Contains(errs, "hint: its own") {
 			t.Errorf("recalld %s: exit %d, %q, want exit %d and the error's own hint", tt.command, code, errs, ExitNotFound)
+		}
+	}
+}
+
+// TestNewestSession: without an open session, the newest one of the project is meant, unless a
+// scope or session was named.
+func TestNewestSession(t *testing.T) {
+	for _, command := range []string{"last", "summarize"} {
+		for _, tt := range []struct {
+			args, sessions []string
+			want           string // the session of the answer
+		}{
+			{nil, []string{"mm-2", "mm-1"}, "mm-2"},
+			{nil, nil, ""},
+			{[]string{"--scope", "current"}, []string{"mm-2"}, ""},
+			{[]string{"--session", "mm-old"}, []string{"mm-2"}, ""},
+		} {
+			list := &memory.SessionList{}
+			for _, id := range tt.sessions {
+				list.Sessions = append(list.Sessions, memory.SessionView{SessionID: id})
+			}
+			b := newBench(t, map[string]any{service.Sessions.Name: list})
+			b.fake.Before = func(context.Context, string) {
+				b.fake.Err = nil
+				if len(b.fake.Calls()) == 1 {
+					b.fake.Err = &memory.Error{Code: memory.CodeInvalidInput, Field: "scope", Message: "no session of yours is open"}
+				}
+			}
+			_, errs, code := b.run(append([]string{command}, tt.args...)...)
+			if tt.want == "" {
+				if code != ExitUsage {
+					t.Errorf("recalld %s %q with sessions %q: exit %d, want %d", command, tt.args, tt.sessions, code, ExitUsage)
+				}
+				continue
+			}
+			calls := b.fake.Calls()
+			var scope *memory.Scope
+			switch r := calls[len(calls)-1].Request.(type) {
+			case memory.LastStepsRequest:
+				scope = r.Scope
+			case memory.SummarizeRequest:
+				scope = r.Scope
+			}
+			if code != ExitOK || scope == nil || scope.Session != tt.want || !strings.Contains(errs, "the newest of the project: "+tt.want) {
+				t.Errorf("recalld %s %q: exit %d, scope %+v, %q; want the session %s, named", command, tt.args, code, scope, errs, tt.want)
+			}
 		}
 	}
 }

@@ -19,8 +19,8 @@ func lastCommand(a *App) *cobra.Command {
 		Use:   "last",
 		Short: "List the newest steps",
 		Long: `List the newest steps that pass the filters, newest first: of the current session,
-which is the newest open one of this command line, unless --scope or --session
-says otherwise.`,
+which is the newest open one of this command line, or else of the newest session of
+the project, unless --scope or --session says otherwise.`,
 		Example: `  recalld last -n 5
   recalld last --scope all --tag smoke
   recalld last --session mm-20260115-abc --json`,
@@ -31,7 +31,9 @@ says otherwise.`,
 				return err
 			}
 			r.Caller = a.caller()
-			last, err := ask(c.Context(), a, service.LastSteps, r)
+			last, err := orNewest(c.Context(), a, r.Project, &r.Scope, func() (*memory.StepList, error) {
+				return ask(c.Context(), a, service.LastSteps, r)
+			})
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -8,6 +10,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // narrowFlags choose the sessions and steps of a question. recall shares them with the
@@ -86,6 +89,25 @@ func (n *narrowFlags) filters() (*memory.StepFilters, error) {
 		return nil, nil
 	}
 	return &f, nil
+}
+
+// orNewest asks, and once more about the newest session of the project if the current one was
+// meant and there is none: a person has no session open as agents have. scope is that of the
+// request; an error stays where it was given.
+func orNewest[Answer any](ctx context.Context, a *App, project string, scope **memory.Scope, do func() (*Answer, error)) (*Answer, error) {
+	answer, err := do()
+	none, ok := errors.AsType[*memory.Error](err)
+	if !ok || none.Code != memory.CodeInvalidInput || none.Field != "scope" || *scope != nil {
+		return answer, err
+	}
+	list, failed := ask(ctx, a, service.Sessions, memory.SessionsRequest{Limit: 1, Project: project, Caller: a.caller()})
+	if failed != nil || len(list.Sessions) == 0 {
+		return answer, err
+	}
+	newest := list.Sessions[0].SessionID
+	fmt.Fprintf(a.opts.Err, "%s; this is the newest of the project: %s\n", render.Printable(none.Message), render.Printable(newest))
+	*scope = &memory.Scope{Session: newest}
+	return do()
 }
 
 // writeIncomplete says that a search was not complete, and why.

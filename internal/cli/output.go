@@ -23,6 +23,11 @@ func (a *App) answer(value any, people func(w io.Writer)) error {
 // does. Unless a person reads it at a terminal, it then says that it is data: agents
 // run these commands in a shell.
 func (a *App) recorded(value any, stored bool, people func(w io.Writer)) error {
+	return a.recordedAbove(value, stored, "", people)
+}
+
+// recordedAbove is recorded with what recalld says below the stored text, outside of its frame.
+func (a *App) recordedAbove(value any, stored bool, below string, people func(w io.Writer)) error {
 	if !a.json && !stored {
 		return a.people(people)
 	}
@@ -30,7 +35,7 @@ func (a *App) recorded(value any, stored bool, people func(w io.Writer)) error {
 		return a.people(func(w io.Writer) {
 			p := &page{width: w.(*page).width}
 			people(p)
-			io.WriteString(w, a.fenced(p.String()))
+			io.WriteString(w, a.fenced(p.String())+below)
 		})
 	}
 	text, err := encode(value)

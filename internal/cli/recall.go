@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,9 +69,11 @@ the question from standard input: a log or the output of a test may be long.`,
 				return err
 			}
 			// A text that is JSON says itself what it is.
-			stored := len(answer.Items) > 0 && (a.json || r.Format != memory.FormatJSON)
-			return a.recorded(answer, stored, func(w io.Writer) {
-				io.WriteString(w, a.answerText(r, answer))
+			titles := slices.ContainsFunc(answer.Withheld, func(w memory.Withheld) bool { return w.Title != "" })
+			stored := (len(answer.Items) > 0 || titles) && (a.json || r.Format != memory.FormatJSON)
+			text, below := a.answerText(r, answer)
+			return a.recordedAbove(answer, stored, below, func(w io.Writer) {
+				io.WriteString(w, text)
 				if r.Explain && r.Format == memory.FormatText {
 					fmt.Fprintln(w)
 					render.Explain(w, answer)
@@ -118,20 +121,22 @@ func idRows(items []memory.Item) [][]string {
 }
 
 // answerText is the text of an answer: for a person at a terminal with the relevance of
-// every item, elsewhere the daemon's own, without the explanation if that is drawn.
-func (a *App) answerText(r memory.RecallRequest, answer *memory.RecallResponse) string {
+// every item, elsewhere the daemon's own, without the explanation if that is drawn; below is
+// what stands outside of its frame.
+func (a *App) answerText(r memory.RecallRequest, answer *memory.RecallResponse) (text, below string) {
 	plain := r.Format == memory.FormatText
 	if width, _ := a.size(); width > 0 && plain {
-		return render.ForPeople(answer, width)
+		return render.ForPeople(answer, width), ""
 	}
 	if r.Explain && plain {
 		own := *answer
 		render.Answer(&own, memory.RecallRequest{Format: memory.FormatText, MaxTokens: memory.MaxTokens})
 		answer = &own
 	}
-	text := strings.TrimRight(render.Bare(answer.Text), "\n") + "\n"
+	text, below = render.SplitFence(answer.Text)
+	text = strings.TrimRight(text, "\n") + "\n"
 	if len(answer.Items) == 0 && plain {
 		text = render.InCommands(text)
 	}
-	return text
+	return text, below
 }

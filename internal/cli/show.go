@@ -34,8 +34,9 @@ project, name it with --project.`,
 			if err != nil {
 				return err
 			}
-			err = a.recorded(answer, len(answer.Items) > 0, func(w io.Writer) {
-				fmt.Fprintln(w, strings.TrimRight(render.Bare(answer.Text), "\n"))
+			text, below := render.SplitFence(answer.Text)
+			err = a.recordedAbove(answer, len(answer.Items) > 0, below, func(w io.Writer) {
+				fmt.Fprintln(w, strings.TrimRight(text, "\n"))
 			})
 			if slices.ContainsFunc(answer.Withheld, func(w memory.Withheld) bool { return w.Reason == memory.NotFound }) {
 				err = errors.Join(err, errReported, &memory.Error{Code: memory.CodeNotFound})

@@ -161,8 +161,8 @@ func codeRows(c *memory.CodeState) [][]string {
 	}
 	rows = append(rows, []string{"runs", text})
 	if c.Asked > 0 {
-		rows = append(rows, []string{"answers", fmt.Sprintf("%s for code: %s with code, %s by the file-name index or without code",
-			memory.Count(c.Asked, "question"), memory.Percent(c.Hits, c.Asked), memory.Percent(c.Fallbacks, c.Asked))})
+		rows = append(rows, []string{"answers", fmt.Sprintf("%s that code may answer: %s with code, %s where none was near enough; the code index was missing or late for %s",
+			memory.Count(c.Asked, "question"), memory.Percent(c.Hits, c.Asked), memory.Percent(c.Asked-c.Hits, c.Asked), memory.Percent(c.Fallbacks, c.Asked))})
 	}
 	return rows
 }

@@ -21,9 +21,9 @@ func summarizeCommand(a *App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "summarize [SESSION]",
 		Short: "Summarise a session",
-		Long: `Summarise one session, by default the newest open one of this command line: its
-goal, the recipe of its steps, and each failure with what recovered it. The same
-session always gives the same summary; no model is asked.`,
+		Long: `Summarise one session, by default the newest open one of this command line, or else
+the newest of the project: its goal, the recipe of its steps, and each failure with
+what recovered it. The same session always gives the same summary; no model is asked.`,
 		Example: `  recalld summarize mm-20260115-abc
   recalld summarize --session mm-20260115-abc --json
   recalld summarize --scope current`,
@@ -43,7 +43,9 @@ session always gives the same summary; no model is asked.`,
 				r.Scope = &memory.Scope{Session: args[0]}
 			}
 			r.Caller = a.caller()
-			summary, err := ask(c.Context(), a, service.SummarizeSession, r)
+			summary, err := orNewest(c.Context(), a, r.Project, &r.Scope, func() (*memory.Summary, error) {
+				return ask(c.Context(), a, service.SummarizeSession, r)
+			})
 			if err != nil {
 				return orHint(err, "scope", "name one: run 'recalld sessions' to list them")
 			}

@@ -146,8 +146,9 @@ func (a *App) writeUp(w io.Writer, r *upResult, entry string) {
 	if r.Question == nil {
 		fmt.Fprintln(w, "There is nothing to ask about yet: no code and no documentation was found here.")
 	} else {
+		text, below := a.answerText(memory.RecallRequest{Format: memory.FormatText}, r.Answer)
 		fmt.Fprintln(w, strings.TrimRight(a.fenced(fmt.Sprintf("Question: %s\nExpected: %s in %s\n\n%s",
-			render.Printable(r.Question.Text), render.Printable(r.Question.Name), render.Printable(r.Question.Path), a.answerText(memory.RecallRequest{Format: memory.FormatText}, r.Answer))), "\n"))
+			render.Printable(r.Question.Text), render.Printable(r.Question.Name), render.Printable(r.Question.Path), text))+below, "\n"))
 		if !r.Found {
 			fmt.Fprintln(w, "\nThe expected file is not in the answer.")
 		}

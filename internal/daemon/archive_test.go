@@ -138,8 +138,8 @@ func TestArchive(t *testing.T) {
 	for name, s := range map[string]*served{"again": second, "where it came from": first} {
 		before, err := service.Status.Do(t.Context(), s, service.None{})
 		must(t, err)
-		if i := take(s); i.Lessons != 0 || i.Steps != 0 || i.Known != 6 {
-			t.Errorf("imported %s: %+v, want 6 known", name, i)
+		if i := take(s); i.Lessons != 0 || i.Sessions != 0 || i.Steps != 0 || i.Known != 7 {
+			t.Errorf("imported %s: %+v, want 7 known: 3 lessons, a session and its 3 steps", name, i)
 		}
 		after, err := service.Status.Do(t.Context(), s, service.None{})
 		must(t, err)

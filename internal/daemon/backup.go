@@ -37,6 +37,7 @@ func (d *Daemon) backUp(ctx context.Context, now time.Time, req memory.BackupReq
 		return nil, err
 	}
 	defer x.Close()
+	x.Counts = withoutOwn(x.Counts, d.core.Indexer)
 	opts := backup.Options{
 		Dir: cmp.Or(req.Path, cfg.Paths().Backups), Data: cfg.Paths().Data, Version: d.opts.Version, Logger: d.log,
 		Keep: time.Duration(cfg.Backup.KeepDays) * 24 * time.Hour, MaxSize: int64(cfg.Backup.MaxSize),

@@ -86,6 +86,25 @@ func TestOwnToolsAreFound(t *testing.T) {
 	}
 }
 
+// TestOwnToolsAreNotCounted: status and backups count what users remember.
+func TestOwnToolsAreNotCounted(t *testing.T) {
+	s, dir := serve(t, newConfig(t)), shop(t)
+	s.keep(dir, "Freeze the clock before the coupon expires")
+	s.until("ready", func(st *memory.Status) bool { return st.State == stateReady })
+	found, err := service.SearchTools.Do(t.Context(), s, memory.SearchToolsRequest{Query: "record a lesson", Own: true, SessionRef: memory.SessionRef{Caller: memory.Caller{Dir: dir}}})
+	must(t, err)
+	if len(found.Tools) == 0 {
+		t.Fatal("a search finds no tool, want recalld's own")
+	}
+	status, err := service.Status.Do(t.Context(), s, service.None{})
+	must(t, err)
+	b, err := service.Backup.Do(t.Context(), s, memory.BackupRequest{}, func(memory.BackupProgress) {})
+	must(t, err)
+	if n, backedUp := status.Records[memory.Tool], b.Records[string(memory.Tool)]; n != 0 || backedUp != 0 || b.Records[string(memory.Lesson)] != 1 {
+		t.Errorf("status counts %d tools, the backup %d, want none: the user has registered none", n, backedUp)
+	}
+}
+
 // listed returns the names of the tools that an agent is shown.
 func listed(t *testing.T, agent *mcpclient.Client) []string {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/models"
 	"github.com/recalld/recalld/internal/service"
@@ -35,7 +36,7 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 		Version: d.opts.Version, Protocol: service.Protocol, PID: os.Getpid(),
 		Data: paths.Data, Socket: paths.Socket, TCP: d.tcp,
 		State: d.state(), StartedAt: d.started.UTC(),
-		Records: d.core.Store.Counts(), Documents: d.core.Indexer.Documents(), Seq: d.core.Store.Seq(),
+		Records: withoutOwn(d.core.Store.Counts(), d.core.Indexer), Documents: d.core.Indexer.Documents(), Seq: d.core.Store.Seq(),
 		RSSBytes: residentBytes(), LiveBytes: int64(heldBytes()), Goroutines: runtime.NumGoroutine(), DiskBytes: d.core.Store.DiskSize(),
 		Projects: repos[:min(len(repos), maxProjects)], ProjectsTotal: len(repos), Collections: d.core.Indexer.Collections(),
 		Notes: slices.Concat(d.notes, d.apart(), d.outdatedSettings()), Damage: d.core.Store.Damage(), Errors: d.errors.Latest(), Adapting: d.adaptation.Running(),
@@ -68,6 +69,16 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 	s.Savings = d.savings.State()
 	s.Hooks = d.hookEvents()
 	return s, nil
+}
+
+// withoutOwn takes recalld's own tools out of the numbers of records by kind: no user
+// registered them.
+func withoutOwn[K ~string](counts map[K]int, x *indexer.Indexer) map[K]int {
+	kind := K(memory.Tool)
+	if counts[kind] -= len(x.Entries(memory.OwnProject, memory.Tool)); counts[kind] <= 0 {
+		delete(counts, kind)
+	}
+	return counts
 }
 
 // maxApart bounds the notes about projects that are apart.

@@ -3,7 +3,9 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -28,6 +30,7 @@ type answerWriter struct {
 	// resource and wrong are what reading one came to; see onRead.
 	resource []mcpgo.ResourceContents
 	wrong    error
+	fault    string // what the error of the answer says in place of mcp-go's text
 	agent    string // the HeaderAgent of a client without sessions
 	ended    bool   // says that the one which the request names has ended
 }
@@ -139,18 +142,37 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.head()
+	n := len(b)
+	if w.fault != "" {
+		b = w.reworded(b)
+	}
 	if w.stream || w.answers(eventStream) { // other answers cannot carry events
 		if err := w.sendEvents(); err != nil {
 			return 0, err
 		}
 	}
-	if !w.stream {
-		return w.ResponseWriter.Write(b)
+	if w.stream {
+		b = eventOf(b)
 	}
-	if _, err := w.ResponseWriter.Write(eventOf(b)); err != nil {
+	if _, err := w.ResponseWriter.Write(b); err != nil {
 		return 0, err
 	}
-	return len(b), nil
+	return n, nil
+}
+
+// reworded gives an error message, or the event of one, the text of the fault. Its id and code
+// stay.
+func (w *answerWriter) reworded(b []byte) []byte {
+	from, to := bytes.IndexByte(b, '{'), bytes.LastIndexByte(b, '}')+1
+	var refused struct {
+		ID    json.RawMessage `json:"id"`
+		Error *fault          `json:"error"`
+	}
+	if from < 0 || from >= to || json.Unmarshal(b[from:to], &refused) != nil || refused.Error == nil {
+		return b
+	}
+	refused.Error.Text = w.fault
+	return slices.Concat(b[:from], refused.Error.answer(refused.ID), b[to:])
 }
 
 // eventOf writes a message of one line as a server-sent event.

@@ -2,11 +2,30 @@ package mcp
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/recalld/recalld/internal/render"
 )
+
+// requireArguments refuses a prompt without its required arguments, as an error of the protocol.
+// mcp-go has its code only where it knows no prompt by a name, so the name becomes such a one.
+func (s *Server) requireArguments(ctx context.Context, _ any, request *mcpgo.GetPromptRequest) {
+	prompt := s.mcp.ListPrompts()[request.Params.Name]
+	w, ok := ctx.Value(answerWriterKey{}).(*answerWriter)
+	if prompt == nil || !ok {
+		return
+	}
+	for _, a := range prompt.Prompt.Arguments {
+		if a.Required && strings.TrimSpace(request.Params.Arguments[a.Name]) == "" {
+			w.fault = fmt.Sprintf("the prompt %s needs the argument %s", prompt.Prompt.Name, a.Name)
+			request.Params.Name += " " // no prompt has a space
+			return
+		}
+	}
+}
 
 // addPrompts adds what people call by a command of their client, such as /recall.
 func (s *Server) addPrompts() {

@@ -62,7 +62,8 @@ func (s *Server) onRead(ctx context.Context, _ any, request *mcpgo.ReadResourceR
 	text, err := s.readResource(ctx, request.Params.URI, request.Header)
 	if err != nil {
 		if e := memory.AsError(err); e.Code == memory.CodeNotFound || e.Code == memory.CodeInvalidInput && e.Field != "project" {
-			request.Params.URI += ": " + e.Message // no template has a space
+			w.fault = e.Message
+			request.Params.URI += " " // no template has a space
 		}
 		w.wrong = err
 		return
@@ -90,11 +91,11 @@ func (s *Server) readResource(ctx context.Context, uri string, header http.Heade
 		return fence(r.Text), nil
 	case parts[0] == "lesson" && len(parts) == 2:
 		r, err := service.Recall.Do(ctx, s.svc, memory.RecallRequest{IDs: parts[1:], Project: project, Caller: c.caller})
-		if err != nil {
+		if err != nil && !(memory.CodeOf(err) == memory.CodeInvalidInput && strings.HasPrefix(memory.AsError(err).Field, "ids")) {
 			return "", err
 		}
-		if len(r.Items) == 0 {
-			return "", memory.Errorf(memory.CodeNotFound, "no lesson %s", memory.Quote(parts[1]))
+		if err != nil || len(r.Items) == 0 { // what cannot be an id is none
+			return "", memory.Errorf(memory.CodeNotFound, "no lesson has the id %s", memory.Quote(parts[1]))
 		}
 		return r.Text, nil // recall fences it
 	case parts[0] == "session" && len(parts) == 2:

@@ -95,6 +95,44 @@ func TestResources(t *testing.T) {
 	}
 }
 
+// TestRefusalsOfTheProtocol: a resource that does not exist and a prompt without its argument are
+// errors with the protocol's code, and their texts say what is wrong.
+func TestRefusalsOfTheProtocol(t *testing.T) {
+	c := connect(t, overHTTP(t, serve(t, servicetest.With(fullContexts(), service.Bind(service.Recall, func(context.Context, memory.RecallRequest) (*memory.RecallResponse, error) {
+		return &memory.RecallResponse{}, nil
+	})), Options{})))
+	refused := func(err, code error, want string) {
+		t.Helper()
+		if !errors.Is(err, code) || !strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), "handler") {
+			t.Errorf("the error is %v, want %v: %s", err, code, want)
+		}
+	}
+	var read mcpgo.ReadResourceRequest
+	read.Params.URI = "recalld://lesson/zz"
+	_, err := c.ReadResource(t.Context(), read)
+	refused(err, mcpgo.ErrResourceNotFound, `no lesson has the id "zz"`)
+	for _, test := range []struct {
+		prompt, argument, given string
+		fails                   bool
+	}{{"recall", "question", "", true}, {"recall", "question", " ", true}, {"recall", "question", "why", false}, {"hand-over", "task", "", false}} {
+		var get mcpgo.GetPromptRequest
+		get.Params.Name = test.prompt
+		if test.given != "" {
+			get.Params.Arguments = map[string]string{test.argument: test.given}
+		}
+		switch _, err := c.GetPrompt(t.Context(), get); {
+		case test.fails:
+			refused(err, mcpgo.ErrInvalidParams, "the prompt recall needs the argument question")
+		case err != nil:
+			t.Errorf("the prompt %s with %q: %v", test.prompt, test.given, err)
+		}
+	}
+	params := `"name":"recall"`
+	if _, _, body := postStateless(t, serve(t, fullContexts(), Options{}), stateless(7, "prompts/get", params), "prompts/get", "recall", nil); !strings.Contains(body, `"id":7`) || !strings.Contains(body, "needs the argument question") {
+		t.Errorf("without a session: %s", body)
+	}
+}
+
 func TestCompletions(t *testing.T) {
 	c := remembered(t)
 	for _, test := range []struct {

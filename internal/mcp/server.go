@@ -197,6 +197,7 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 	hooks.AddAfterListTools(s.onListed)
 	hooks.AddBeforeCallTool(s.redirect)
 	hooks.AddBeforeReadResource(s.onRead)
+	hooks.AddBeforeGetPrompt(s.requireArguments)
 	s.mcp = server.NewMCPServer("recalld", opts.Version,
 		server.WithTitle("recalld: memory for coding agents"),
 		server.WithIcons(mcpgo.Icon{Src: "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(icon), MIMEType: "image/svg+xml", Sizes: []string{"any"}}),

@@ -276,6 +276,8 @@ type Withheld struct {
 	// Name and Server are as in ReceiptItem.
 	Name   string `json:"name,omitempty" desc:"Of a rule, reference, tool or task."`
 	Server string `json:"server,omitempty"`
+	// Title is the beginning of a lesson or step, in explained answers alone.
+	Title string `json:"title,omitempty" mcp:"-"`
 	// Note says more about the reason, of what was asked for by its id.
 	Note string `json:"note,omitempty" desc:"More about the reason, of what was asked for by its id."`
 }

@@ -62,6 +62,8 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 		for i := range r.answer.Items {
 			r.answer.Items[i].RankFactors = nil
 		}
+	} else if len(req.IDs) == 0 { // what was asked for by its id may be withheld because it is another project's
+		r.answer.Withheld = r.titled(r.answer.Withheld)
 	}
 	return r.answer, r.receipt, nil
 }

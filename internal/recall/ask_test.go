@@ -50,6 +50,59 @@ func TestAskIsRecallWithoutTheLedger(t *testing.T) {
 	}
 }
 
+// TestExplainNamesTheWithheld: an explained answer has the beginnings of the lessons and steps
+// that are not shown. Other answers, receipts and what was asked for by its id have none.
+func TestExplainNamesTheWithheld(t *testing.T) {
+	s := newShelf()
+	s.lesson("l-1")
+	s.lesson("l-2", func(r *memory.Record) { r.Event.Lesson = "keep hunter2 secret" })
+	s.did("x", "go test")
+	other := s.did("y", "go build", func(r *memory.Record) { r.Project = "p-other" })
+	s.docs = s.docs[:3] // a search does not find it
+	titles := func(req memory.RecallRequest) map[string]string {
+		t.Helper()
+		req.Limit = 1
+		a, receipt := s.asked(t, req, AskOptions{}, func(o *Options) {
+			o.Redact = func(text string) (string, int) {
+				return strings.ReplaceAll(text, "hunter2", "[redacted]"), strings.Count(text, "hunter2")
+			}
+		})
+		got := map[string]string{}
+		for _, w := range a.Withheld {
+			got[w.ID] = w.Title
+		}
+		for _, w := range receipt.Withheld {
+			if w.Title != "" {
+				t.Errorf("the receipt keeps the title %q", w.Title)
+			}
+		}
+		return got
+	}
+	for name, test := range map[string]struct {
+		req  memory.RecallRequest
+		want map[string]string
+	}{
+		"explained":     {memory.RecallRequest{Explain: true, MinRelevance: new(.0)}, map[string]string{"l-2": "context of l-2: keep [redacted] secret", "s-002": "go test → ok"}},
+		"not explained": {memory.RecallRequest{MinRelevance: new(.0)}, map[string]string{"l-2": "", "s-002": ""}},
+		"by id":         {memory.RecallRequest{IDs: []string{other.ID}, Explain: true}, map[string]string{other.ID: ""}},
+	} {
+		if diff := cmp.Diff(test.want, titles(test.req)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestOtherProjectIsNamed: as a person names it; by its id where its name is not known.
+func TestOtherProjectIsNamed(t *testing.T) {
+	for project, want := range map[string]string{"p-other": "name the project other to see it", "p-gone": "name the project p-gone to see it"} {
+		s := newShelf()
+		id := s.did("x", "go test", func(r *memory.Record) { r.Project = project }).ID
+		if a := s.ask(t, memory.RecallRequest{IDs: []string{id}}); len(a.Withheld) != 1 || a.Withheld[0].Note != want {
+			t.Errorf("withheld %+v, want the note %q", a.Withheld, want)
+		}
+	}
+}
+
 // TestTypingLeavesNoReceipt: a question that is still being typed is answered as any
 // other, and names no receipt, because there is none.
 func TestTypingLeavesNoReceipt(t *testing.T) {

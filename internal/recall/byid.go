@@ -96,7 +96,7 @@ func (r *run) whole(id string) (memory.Item, *memory.Withheld, error) {
 	}
 	if !r.s.opts.Corpus.Selected(rec.ID, r.sel) {
 		if w.Reason = memory.NotShown; rec.Project != r.project.ID {
-			w.Reason, w.Note = memory.OtherProject, "name the project "+rec.Project+" to see it"
+			w.Reason, w.Note = memory.OtherProject, "name the project "+r.projectNamed(rec.Project)+" to see it"
 		}
 		return none, w, nil
 	}
@@ -112,6 +112,19 @@ func (r *run) whole(id string) (memory.Item, *memory.Withheld, error) {
 	item.Cut, item.RankFactors = false, nil
 	r.full(&item, &rec)
 	return item, nil, nil
+}
+
+// projectNamed is what a request can call a project: its name, or its id if several projects
+// have the name.
+func (r *run) projectNamed(id string) string {
+	p, _, err := r.s.opts.Projects.Resolve(r.ctx, id, memory.Caller{})
+	if err != nil || p.Name == "" {
+		return id
+	}
+	if same, _, err := r.s.opts.Projects.Resolve(r.ctx, p.Name, memory.Caller{}); err != nil || same.ID != id {
+		return id
+	}
+	return memory.ProjectLabel(p.Name, id)
 }
 
 // maxAlike is how many ids are listed for an ambiguous beginning.

@@ -63,11 +63,12 @@ func (s *Service) Alike(a, b string) bool {
 	return a == b || pairsOf(a).like(pairsOf(b)) >= nearDuplicate
 }
 
-// isDuplicate says whether the answer has a near-duplicate of an item, and counts it there.
-func (r *run) isDuplicate(kind memory.Kind, pairs wordPairs) bool {
+// isDuplicate says whether the answer has a near-duplicate of an item, and counts it there with
+// those that it stands for.
+func (r *run) isDuplicate(item memory.Item, pairs wordPairs) bool {
 	for i, other := range r.itemPairs {
-		if r.items[i].Kind == kind && pairs.like(other) >= nearDuplicate {
-			r.items[i].Similar++
+		if r.items[i].Kind == item.Kind && pairs.like(other) >= nearDuplicate {
+			r.items[i].Similar += 1 + item.Similar
 			return true
 		}
 	}

@@ -43,6 +43,28 @@ func (s *Service) nameWithheld(ws []memory.Withheld) {
 	}
 }
 
+// titled returns withheld results with the beginnings of lessons and steps, by which a person
+// recognises them. The receipt, which shares ws, stays without.
+func (r *run) titled(ws []memory.Withheld) []memory.Withheld {
+	ws = slices.Clone(ws)
+	for i, w := range ws {
+		if w.Kind != memory.Lesson && w.Kind != memory.Step || w.Reason == memory.Gone {
+			continue
+		}
+		rec, err := r.s.opts.Corpus.Record(w.ID)
+		switch {
+		case err != nil:
+		case rec.Event != nil && rec.Event.Withdrawn == nil:
+			var item memory.Item
+			fillLesson(&item, rec.Event, r.redact)
+			ws[i].Title = render.Title(item.Text)
+		case rec.Step != nil:
+			ws[i].Title = render.Title(r.redact(render.Step(rec.Step)))
+		}
+	}
+	return ws
+}
+
 // named fills in the displayed fields of a rule, reference, tool, task, blocker or session
 // summary.
 func (r *run) named(item *memory.Item, c *candidate, rec *memory.Record) {

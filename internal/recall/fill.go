@@ -154,7 +154,7 @@ func (r *run) take(c *candidate) memory.Reason {
 		return reason
 	}
 	pairs := pairsOf(item.Text)
-	if r.isDuplicate(item.Kind, pairs) {
+	if r.isDuplicate(item, pairs) {
 		return memory.Duplicate
 	}
 	if c.strength = r.weakened(c); c.strength == memory.Maybe {
@@ -216,6 +216,7 @@ func (r *run) record(c *candidate) (memory.Item, memory.Reason) {
 	case rec.Step != nil:
 		item.Timestamp = rec.Created
 		item.StepEnd = new(stepEnd(rec.Step, r.redact))
+		item.Similar = len(c.others) // equal steps
 		if item.Text = r.redact(render.Step(rec.Step)); len(item.Text) > render.StepLine {
 			item.Text, item.Cut = r.s.cutLine(item.Text, render.StepLine, rec.ID), true
 		}

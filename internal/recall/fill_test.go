@@ -228,6 +228,24 @@ func TestNearDuplicatesCollapse(t *testing.T) {
 	}
 }
 
+// TestEqualStepsAreCounted: steps with the same text are one document, and a step counts
+// them as well as its near-duplicates.
+func TestEqualStepsAreCounted(t *testing.T) {
+	s := newShelf()
+	command := "clean the cache of the package manager then install again with the lock file removed"
+	for range 3 {
+		s.did("x", command)
+	}
+	for range 2 {
+		s.did("x", strings.ToUpper(command))
+	}
+	s.docs = [][]memory.Candidate{slices.Concat(s.docs[:3]...), slices.Concat(s.docs[3:]...)}
+	a := s.ask(t, memory.RecallRequest{})
+	if len(a.Items) != 1 || a.Items[0].Similar != 4 {
+		t.Errorf("items = %+v, want one that stands for 4 others", a.Items)
+	}
+}
+
 func TestSameTextOfTwoProjects(t *testing.T) {
 	s := newShelf()
 	s.lesson("theirs", func(r *memory.Record) { r.Project, r.Repo = "p-other", "other" })

@@ -118,7 +118,7 @@ func (r *run) line(c *candidate) (memory.Item, memory.Reason) {
 		}
 		short = r.s.shortID(full.ID)
 	}
-	if r.isDuplicate(c.Kind, pairsOf(full.Text)) {
+	if r.isDuplicate(full, pairsOf(full.Text)) {
 		return memory.Item{}, memory.Duplicate
 	}
 	item := memory.Item{

@@ -409,7 +409,7 @@ func (s *shelf) Resolve(_ context.Context, project string, _ memory.Caller) (mem
 	switch project {
 	case "", "own", "p-own":
 		return memory.Project{ID: "p-own", Name: "own", Names: []string{"own", "worktree"}}, true, nil
-	case "other", "before":
+	case "other", "before", "p-other":
 		return memory.Project{ID: "p-other", Name: "other", Names: []string{"other", "before"}}, true, nil
 	}
 	return memory.Project{}, false, memory.Errorf(memory.CodeNotFound, "no project is called %q", project)

@@ -160,7 +160,10 @@ func Explain(w io.Writer, a *memory.RecallResponse) {
 	slices.SortStableFunc(nearest, func(a, b memory.Withheld) int { return cmp.Compare(b.NearestScore, a.NearestScore) })
 	rows := [][]string{{"NOT SHOWN", "RELEVANCE", "KIND", "BECAUSE", "WHAT"}}
 	for _, h := range nearest[:min(len(nearest), nearestShown)] {
-		what := when(h.Name != "" || h.Path != "", withheldName(h))
+		what := ForeignLine(h.Title, 60)
+		if h.Name != "" || h.Path != "" {
+			what = withheldName(h)
+		}
 		rows = append(rows, []string{ShortID(h.ID), Bar(h.NearestScore), string(h.Kind), ReasonText(h.Reason), what})
 	}
 	Table(w, rows)

@@ -25,7 +25,7 @@ func explained() *memory.RecallResponse {
 		a.Withheld = append(a.Withheld, memory.Withheld{ID: "s-1", Kind: memory.Step, Reason: memory.OverLimit, NearestScore: .4})
 	}
 	a.Withheld = append(a.Withheld,
-		memory.Withheld{ID: "l-2", Kind: memory.Lesson, Reason: memory.BelowThreshold, NearestScore: .49},
+		memory.Withheld{ID: "l-2", Kind: memory.Lesson, Reason: memory.BelowThreshold, NearestScore: .49, Title: "pin the\nbase image"},
 		memory.Withheld{ID: "c-2", Kind: memory.Chunk, Reason: memory.Changed, NearestScore: .95, Path: "bad.go"})
 	return a
 }
@@ -41,7 +41,7 @@ c-12345678  likely    ████▎  0.70  0.80         0.00                  
 
 NOT SHOWN  RELEVANCE    KIND    BECAUSE              WHAT
 c-2        █████▊ 0.95  chunk   changed              bad.go
-l-2        ███    0.49  lesson  below the threshold
+l-2        ███    0.49  lesson  below the threshold  pin the base image
 s-1        ██▍    0.40  step    over limit
 s-1        ██▍    0.40  step    over limit
 s-1        ██▍    0.40  step    over limit

@@ -71,6 +71,17 @@ func Bare(text string) string {
 	return escaped().ReplaceAllString(b.String(), "$1$2")
 }
 
+// SplitFence takes the frame out of a text, as Bare does, and returns by itself what
+// recalld says below the frame, such as the receipt.
+func SplitFence(text string) (stored, below string) {
+	at := strings.LastIndex(text, frameClose+"\n")
+	if at < 0 {
+		return Bare(text), ""
+	}
+	at += len(frameClose + "\n")
+	return Bare(text[:at]), text[at:]
+}
+
 // mark is the beginning of a mark of the frame as a model might read one: signs
 // that look like "<" and "/", white space between them, any case, and backslashes
 // of ours or others.

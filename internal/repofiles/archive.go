@@ -150,6 +150,10 @@ func (i *importer) sessions(ctx context.Context, parts iter.Seq2[sessiondir.Batc
 			continue
 		}
 		part.Session.Provenance = memory.Provenance{Origin: memory.OriginImported, Path: part.Folder}
+		known, err := i.knows(part.Session.ID)
+		if err != nil {
+			return err
+		}
 		taken, err := i.opts.Ingest.ImportSession(ctx, i.project, part.Session, part.Steps)
 		if memory.CodeOf(err) == memory.CodeInvalidInput {
 			i.problems([]memory.ImportProblem{{File: part.Folder, Message: err.Error()}})
@@ -159,14 +163,27 @@ func (i *importer) sessions(ctx context.Context, parts iter.Seq2[sessiondir.Batc
 			return err
 		}
 		if part.Session.ID != last { // a large one comes in parts
-			i.out.Sessions++
 			last = part.Session.ID
+			if known {
+				i.out.Known++
+			} else {
+				i.out.Sessions++
+			}
 		}
 		i.out.Steps += taken.Added
 		i.out.Known += taken.Known + taken.Forgotten
 		i.problems(stepProblems(part, taken))
 	}
 	return nil
+}
+
+// knows says that a session is stored, or stays out because it was forgotten.
+func (i *importer) knows(session string) (bool, error) {
+	_, err := i.opts.Store.Session(i.project.ID, session)
+	if memory.CodeOf(err) == memory.CodeNotFound {
+		return i.opts.Ingest.SessionForgotten(i.project.ID, session)
+	}
+	return err == nil, err
 }
 
 func (i *importer) problems(list []memory.ImportProblem) {

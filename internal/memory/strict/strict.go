@@ -134,7 +134,15 @@ func (c checker) check(value json.RawMessage, t reflect.Type, path, given string
 		return c.own(value, t, path)
 	}
 	if want := jsonType(t); !fits(kindOf(value), want) {
-		return c.invalid(path, want, "must be %s, is %s", want, kindOf(value))
+		limit := want
+		if t.Kind() == reflect.Struct {
+			var names []string
+			for _, f := range c.fieldsOf(t) {
+				names = append(names, f.Name)
+			}
+			limit += " with the fields " + strings.Join(names, ", ")
+		}
+		return c.invalid(path, limit, "must be %s, is %s", want, kindOf(value))
 	}
 	switch t.Kind() {
 	case reflect.Struct:

@@ -88,6 +88,19 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestLimitNamesFields: who gives a text in the place of an object is told its fields.
+func TestLimitNamesFields(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"deep":"x"}`: "an object with the fields tags, n", `{"list":[1]}`: "an object with the fields tags, n", `{"words":1}`: "an object", `{"name":1}`: "a string",
+	} {
+		var got call
+		e, ok := errors.AsType[*memory.Error](strict.Decode([]byte(text), &got, "body"))
+		if !ok || e.Limit != want {
+			t.Errorf("%s: %+v, want the limit %q", text, e, want)
+		}
+	}
+}
+
 // The limits in the tags are those that Check knows.
 func TestGivenTags(t *testing.T) {
 	for _, tc := range []struct {
