@@ -202,7 +202,8 @@ func (s *Service) report(p memory.AdaptProgress) {
 	s.mu.Lock()
 	last, listen := *s.running, s.listen
 	s.running = &p
-	s.mu.Unlock()                                                          // listen may be slow, or call Running
+	s.mu.Unlock() // listen may be slow, or call Running
+
 	hundredth := func(done int) int { return done * 99 / max(p.Total, 1) } // 0 to 99
 	if listen != nil && (p.Phase != last.Phase || hundredth(p.Done) != hundredth(last.Done)) {
 		listen(p)
