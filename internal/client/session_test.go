@@ -35,7 +35,7 @@ var (
 	server   = memory.Server{Name: "filesystem", Include: memory.IncludeManual, Enabled: new(true)}
 	inside   = memory.ContextItem{Ref: toolRef, IncludeMode: memory.IncludeAgent, SimilarityScore: new(0.0)}
 	settings = memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75}, Sure: map[memory.Kind]float64{memory.Chunk: .85}, Maybe: map[memory.Kind]float64{memory.Chunk: .5}, VectorWeight: .0583, Embedder: "builtin", Code: 3, CodeBytes: 2048, TopK: 20, TopN: 5, IncludeScore: .7}
-	withheld = []memory.Withheld{{ID: "2", Kind: memory.Tool, Reason: memory.OverBudget, NearestScore: .1, Path: "a.go", Name: "n", Server: "s", Note: "o"}}
+	withheld = []memory.Withheld{{ID: "2", Kind: memory.Tool, Reason: memory.OverBudget, NearestScore: .1, Path: "a.go", Title: "t", Name: "n", Server: "s", Note: "o"}}
 	ran      = memory.StepContent{Tool: memory.StepTool{Name: "edit", Input: schema, Target: schema}, Outcome: memory.Outcome{OK: true, Error: &memory.StepError{Code: "c", Message: "m", Details: schema}},
 		Observation: schema, Environment: schema, Build: schema, Git: &memory.Git{Branch: "b", Commit: "c", Dirty: true}, DurationMs: 1, Screenshot: "s", Labels: []string{"l"},
 		Screen: "s", Fingerprints: []string{"f"}, Extra: map[string]json.RawMessage{"x": schema}}
