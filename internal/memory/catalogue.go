@@ -209,10 +209,10 @@ type SearchToolsRequest struct {
 
 // FoundTool is a tool that a search found.
 type FoundTool struct {
-	ID          string `json:"id"`
-	ServerName  string `json:"serverName" desc:"recalld for recalld's own."`
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
+	ID          string          `json:"id"`
+	ServerName  string          `json:"serverName" desc:"recalld for recalld's own."`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
 	InputSchema json.RawMessage `json:"inputSchema,omitempty" desc:"Of a host's tool."`
 	Relevance   float64         `json:"relevance" desc:"Calibrated, 0–1."`
 	Strength    Strength        `json:"strength,omitempty" desc:"sure, likely or maybe."`
