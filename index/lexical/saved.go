@@ -15,7 +15,8 @@ func (x *Index) Save(to *index.Saver, number func(doc uint32) (uint32, bool)) {
 	s := &x.state
 	to.Uint(uint64(x.options.ExtraWeight * tfUnit))
 	to.Word(s.dictionary.spread)
-	to.Uint(uint64(s.dictionary.size))                          // at most so many terms follow
+	to.Uint(uint64(s.dictionary.size)) // at most so many terms follow
+
 	renumbered, slots := make([]uint32, len(s.docs)), uint32(0) // slots from 1 on; 0 is left out
 	count := 0
 	for slot, doc := range s.docs {
@@ -89,6 +90,7 @@ func (s *state) save(to *index.Saver, term dictionarySlot, renumbered []uint32) 
 	}
 }
 
+// saveBlock writes a block as restoreBlock reads it; base is the lowest slot that it could have.
 func saveBlock(to *index.Saver, base uint32, slots, tfs *[blockSize]uint32) {
 	var room [largestBlock + pageSlack]byte
 	l := layoutOf(base, slots, tfs)

@@ -80,15 +80,16 @@ func TestConfigMakesTheFile(t *testing.T) {
 	}
 }
 
-// TestConfigEdit: what is valid takes the place of the file; what is not is kept beside
-// it, and edited again.
-func TestConfigEdit(t *testing.T) {
+// newEditor returns a bench with a settings file and an editor, of which the test writes the
+// script.
+func newEditor(t *testing.T) (b *bench, file, editor string) {
+	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the editor of this test is a shell script")
 	}
-	b := newBench(t, nil)
-	file := settingsIn(t, b, "log:\n  level: info\n")
-	editor := filepath.Join(t.TempDir(), "editor")
+	b = newBench(t, nil)
+	file = settingsIn(t, b, "log:\n  level: info\n")
+	editor = filepath.Join(t.TempDir(), "editor")
 	environment := b.opts.Getenv
 	b.opts.Getenv = func(name string) string {
 		if name == "EDITOR" {
@@ -97,6 +98,13 @@ func TestConfigEdit(t *testing.T) {
 		return environment(name)
 	}
 	b.opts.LookPath = func(name string) (string, error) { return name, nil }
+	return b, file, editor
+}
+
+// TestConfigEdit: what is valid takes the place of the file; what is not is kept beside
+// it, and edited again.
+func TestConfigEdit(t *testing.T) {
+	b, file, editor := newEditor(t)
 	writes := func(text string) {
 		if err := os.WriteFile(editor, []byte("#!/bin/sh\ncat \"$1\" >>\""+editor+".saw\"\nprintf '"+text+"' >\"$1\"\n"), 0o700); err != nil {
 			t.Fatal(err)
@@ -154,20 +162,7 @@ func TestConfigEdit(t *testing.T) {
 // TestConfigEditKeepsWhatWasSet: a draft that was kept does not take back what 'config set' wrote
 // since, unless the person was told; a draft in which nothing was written is begun anew.
 func TestConfigEditKeepsWhatWasSet(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the editor of this test is a shell script")
-	}
-	b := newBench(t, nil)
-	file := settingsIn(t, b, "log:\n  level: info\n")
-	editor := filepath.Join(t.TempDir(), "editor")
-	environment := b.opts.Getenv
-	b.opts.Getenv = func(name string) string {
-		if name == "EDITOR" {
-			return editor
-		}
-		return environment(name)
-	}
-	b.opts.LookPath = func(name string) (string, error) { return name, nil }
+	b, file, editor := newEditor(t)
 	does := func(script string) {
 		t.Helper()
 		if err := os.WriteFile(editor, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {

@@ -26,7 +26,7 @@ func (a *App) recorded(value any, stored bool, people func(w io.Writer)) error {
 	return a.recordedAbove(value, stored, "", people)
 }
 
-// recordedAbove is recorded with what recalld says below the stored text, outside of its frame.
+// recordedAbove is recorded, with what recalld says below the stored text, outside of its frame.
 func (a *App) recordedAbove(value any, stored bool, below string, people func(w io.Writer)) error {
 	if !a.json && !stored {
 		return a.people(people)

@@ -97,8 +97,8 @@ func (q *request) session(v *view) (err error) {
 	return nil
 }
 
-// beside adds what happened between the steps of the page, and after them up to the next one. What an imported session lacks is
-// left out.
+// beside adds what happened between the steps of the page, and after them up to the next one.
+// What an imported session lacks is left out.
 func (p *sessionPage) beside(q *request, project string) {
 	in := func(at time.Time) bool { return len(p.Events) == 0 && p.Number == 1 }
 	if n := len(p.Events); n > 0 {
