@@ -64,8 +64,8 @@ func addBytes(lanes []uint64, rows *[rowsAtOnce][]byte, factors *[rowsAtOnce]uin
 	}
 }
 
-// addHalves adds rows with half a byte per component.
-func addHalves(lanes []uint64, rows *[rowsAtOnce][]byte, factors *[rowsAtOnce]uint64) {
+// addHalvesPlain is addHalves in Go. Its lanes are those of the assembly: two 32-bit sums in a word.
+func addHalvesPlain(lanes []uint64, rows *[rowsAtOnce][]byte, factors *[rowsAtOnce]uint64) {
 	a, b, c, d := rows[0], rows[1], rows[2], rows[3]
 	fa, fb, fc, fd := factors[0], factors[1], factors[2], factors[3]
 	for len(lanes) >= 8 && len(a) >= groupBytes && len(b) >= groupBytes && len(c) >= groupBytes && len(d) >= groupBytes {

@@ -299,3 +299,31 @@ func TestWeighted(t *testing.T) {
 		t.Error("a tenth of a word's weight makes no difference")
 	}
 }
+
+// TestAddHalves compares the processor's own form with the plain one, with the largest factors
+// and steps, for rows of one group and more.
+func TestAddHalves(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 1))
+	for _, groups := range []int{0, 1, 2, 16, 17, 64} {
+		for range 20 {
+			var rows [rowsAtOnce][]byte
+			var factors [rowsAtOnce]uint64
+			for i := range rows {
+				rows[i] = make([]byte, groups*groupBytes)
+				for j := range rows[i] {
+					rows[i][j] = byte(random.Uint32() | -random.Uint32N(2)) // every second byte is 255
+				}
+				factors[i] = random.Uint64N(1<<factorBits + 1)
+			}
+			factors[random.IntN(rowsAtOnce)] = 1 << factorBits
+			got, want := make([]uint64, 8*groups), make([]uint64, 8*groups)
+			for range maxRows / rowsAtOnce {
+				addHalves(got, &rows, &factors)
+				addHalvesPlain(want, &rows, &factors)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("%d groups: %v, want %v", groups, got, want)
+			}
+		}
+	}
+}
