@@ -39,37 +39,41 @@ func plain(line string) string {
 	if rest, ok := strings.CutPrefix(strings.TrimLeft(line, " "), "E   "); ok {
 		line = rest
 	}
-	var b strings.Builder
-	b.Grow(len(line))
+	out := make([]byte, 0, len(line))
 	space := true
 	for i := 0; i < len(line); {
-		if line[i] == 0x1b {
+		c, size := line[i], 1
+		switch {
+		case c >= utf8.RuneSelf:
+			var r rune
+			r, size = utf8.DecodeRuneInString(line[i:])
+			switch {
+			case isQuote(r):
+				c = '\''
+			case unicode.IsLetter(r), unicode.IsMark(r), unicode.IsNumber(r):
+				out, space = utf8.AppendRune(out, unicode.ToLower(r)), false
+				i += size
+				continue
+			default: // arrows, boxes and pictures
+				c = ' '
+			}
+		case c == 0x1b:
 			i += escapeLen(line[i:])
 			continue
+		case c == '"', c == '`':
+			c = '\''
+		case c < ' ', c == 0x7f:
+			c = ' '
+		case 'A' <= c && c <= 'Z':
+			c += 'a' - 'A'
 		}
-		r, size := utf8.DecodeRuneInString(line[i:])
 		i += size
-		switch {
-		case isQuote(r):
-			r = '\''
-		case r == utf8.RuneError, r < ' ', r == 0x7f, unicode.IsSpace(r):
-			r = ' '
-		case r < utf8.RuneSelf:
-			if 'A' <= r && r <= 'Z' {
-				r += 'a' - 'A'
-			}
-		case unicode.IsLetter(r), unicode.IsMark(r), unicode.IsNumber(r):
-			r = unicode.ToLower(r)
-		default:
-			r = ' ' // arrows, boxes and pictures
+		if c != ' ' || !space {
+			out = append(out, c)
 		}
-		if r == ' ' && space {
-			continue
-		}
-		space = r == ' '
-		b.WriteRune(r)
+		space = c == ' '
 	}
-	return trimDecoration(b.String())
+	return trimDecoration(string(out))
 }
 
 // escapeLen returns the length of the terminal's escape sequence at the front
@@ -136,7 +140,10 @@ func (m *marker) run() {
 	s := m.in
 	m.out = make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
-		if i == 0 || startsToken(s[i-1]) {
+		n := wordLen(s[i:])
+		// A word between blanks, as most are, is neither an address nor a path.
+		plain := n > 0 && (i+n == len(s) || s[i+n] == ' ')
+		if !plain && (i == 0 || startsToken(s[i-1])) {
 			if n := urlLen(s[i:]); n > 0 {
 				i += n
 				m.mark(markURL)
@@ -154,12 +161,11 @@ func (m *marker) run() {
 				continue
 			}
 		}
-		if !isWord(s[i]) {
+		if n == 0 {
 			m.out = append(m.out, s[i])
 			i++
 			continue
 		}
-		n := wordLen(s[i:])
 		i += m.word(s[i:i+n], s[i+n:])
 	}
 }
@@ -331,9 +337,30 @@ func digitsAtEnd(s string) (n int) {
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // isWord treats all bytes beyond ASCII as letters.
-func isWord(c byte) bool {
-	return c >= 'a' && c <= 'z' || isDigit(c) || c == '_' || c >= utf8.RuneSelf
-}
+func isWord(c byte) bool { return kinds[c]&inWord != 0 }
+
+// kinds says of each byte where it may be. Every byte of a line is looked up several times.
+var kinds = func() (all [256]byte) {
+	for c := range all {
+		b := byte(c)
+		if b >= 'a' && b <= 'z' || isDigit(b) || b == '_' || b >= utf8.RuneSelf {
+			all[c] = inWord | inToken
+		}
+		if strings.IndexByte(`-./\@+~$%#`, b) >= 0 {
+			all[c] |= inToken
+		}
+		if strings.IndexByte(" '([{,;:=<|", b) >= 0 {
+			all[c] |= beforeToken
+		}
+	}
+	return all
+}()
+
+const (
+	inWord = 1 << iota
+	inToken
+	beforeToken
+)
 
 func isHex(s string) bool {
 	for i := range len(s) {

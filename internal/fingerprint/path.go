@@ -4,10 +4,10 @@ import "strings"
 
 // startsToken reports whether a path or an address may begin after c. It may not after ">",
 // the end of a mark: otherwise normalising again would change the line.
-func startsToken(c byte) bool { return strings.IndexByte(" '([{,;:=<|", c) >= 0 }
+func startsToken(c byte) bool { return kinds[c]&beforeToken != 0 }
 
 // isToken reports whether c can be part of a path or a name with dots and dashes.
-func isToken(c byte) bool { return isWord(c) || strings.IndexByte(`-./\@+~$%#`, c) >= 0 }
+func isToken(c byte) bool { return kinds[c]&inToken != 0 }
 
 func tokenLen(s string) int {
 	n := 0
