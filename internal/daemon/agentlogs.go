@@ -1,12 +1,14 @@
 package daemon
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/recalld/recalld/internal/agentimport"
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/memory"
 )
 
 // newAgentLogs makes what imports the logs of agents.
@@ -20,4 +22,13 @@ func (d *Daemon) newAgentLogs(paths config.Paths) {
 		Ingest: d.core.Ingest, Projects: d.core.Projects, Session: d.core.Store.Session, Home: home, Getenv: getenv,
 		State: filepath.Join(paths.Data, "agent-logs.json"), Logger: d.log, Clock: time.Now,
 	})
+}
+
+// ImportAgents carries out service.ImportAgents.
+func (d *Daemon) ImportAgents(ctx context.Context, req memory.AgentImportRequest, progress func(memory.AgentImportProgress)) (out *memory.AgentImported, err error) {
+	err = d.garbage.during(func() (err error) {
+		out, err = d.agentLogs.Import(ctx, req, progress)
+		return err
+	})
+	return out, err
 }

@@ -26,11 +26,25 @@ func (d *Daemon) ExportAll(ctx context.Context, req memory.ArchiveRequest, progr
 }
 
 // ImportAll carries out service.ImportAll.
-func (d *Daemon) ImportAll(ctx context.Context, req memory.ArchiveRequest, progress func(memory.ArchiveProgress)) (*memory.Archive, error) {
+func (d *Daemon) ImportAll(ctx context.Context, req memory.ArchiveRequest, progress func(memory.ArchiveProgress)) (out *memory.Archive, err error) {
 	if err := d.whenLoaded(ctx); err != nil {
 		return nil, err
 	}
-	return archive.Importer{Writer: d.core.Ingest, Store: d.core.Store, CheckState: agentctx.CheckState}.Import(ctx, req.Path, req.DryRun, progress)
+	from := archive.Importer{Writer: d.core.Ingest, Store: d.core.Store, CheckState: agentctx.CheckState}
+	err = d.garbage.during(func() (err error) {
+		out, err = from.Import(ctx, req.Path, req.DryRun, progress)
+		return err
+	})
+	return out, err
+}
+
+// Import carries out service.Import.
+func (d *Daemon) Import(ctx context.Context, req memory.ImportRequest) (out *memory.Imported, err error) {
+	err = d.garbage.during(func() (err error) {
+		out, err = d.files.Import(ctx, req)
+		return err
+	})
+	return out, err
 }
 
 // whenLoaded waits until the store is loaded.

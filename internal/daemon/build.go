@@ -102,7 +102,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		Indexer: d.core.Indexer, Queue: queue, Logger: d.log, Absent: d.opts.pauses.absent, Present: d.opts.pauses.present,
 	})
 	d.pool, err = worker.NewPool(worker.Options{
-		Queue: queue, Handlers: jobHandlers(d.models, d.sandboxes), Concurrency: concurrency(),
+		Queue: queue, Handlers: d.jobHandlers(), Concurrency: concurrency(),
 		Backoff: d.opts.pauses.retry, Logger: d.log.With(attrPart, "worker"),
 		Failed: d.jobFailed,
 	})

@@ -58,16 +58,6 @@ const (
 	attrError = logging.ErrorKey
 )
 
-// How much garbage there may be, in percent of what is held. Most of a daemon's
-// memory is the indexes, which live as long as it does: a fifth instead of a half
-// costs a tenth more processor while indexing, and takes 60 MB less at 100,000
-// chunks. While loading, which callers wait for, it is Go's own default, and
-// what was left is given back at the end.
-const (
-	gcPercent        = 20
-	gcPercentLoading = 100
-)
-
 // closeTimeout is how long saving the indexes and closing the store may take: the store
 // writes a buffer of up to some megabytes. With httpserver.CancelGrace it is within
 // config.StopGrace, so commands that wait for the end do not give up before it.
@@ -170,6 +160,7 @@ type Daemon struct {
 	runs        metrics.Runs
 	codeQueries metrics.CodeQueries
 	savings     metrics.Savings
+	garbage     garbage
 	pausing     sync.Mutex // keeps the pauses of sandboxes and of backfills in step
 	backups     sync.Mutex // held while a backup is made
 	ownTools    ownTools
@@ -195,7 +186,7 @@ type Daemon struct {
 // while another process holds the data folder.
 func Serve(ctx context.Context, opts Options) (err error) {
 	if os.Getenv("GOGC") == "" {
-		defer debug.SetGCPercent(debug.SetGCPercent(gcPercentLoading))
+		defer debug.SetGCPercent(debug.SetGCPercent(gcPercentLong))
 	}
 	defer applyBudget(opts.Config.Limits)()
 	paths := opts.Config.Paths()
@@ -247,6 +238,7 @@ func newDaemon(opts Options, logger *slog.Logger) *Daemon {
 	handler, kept := logging.KeepErrors(logger.Handler())
 	return &Daemon{
 		opts: opts, log: slog.New(handler), errors: kept, started: time.Now(),
+		garbage:   garbage{long: 1}, // loading, until work has done it
 		mapWanted: make(chan struct{}, 1), loaded: make(chan struct{}), stopping: make(chan struct{}), draining: make(chan struct{}),
 	}
 }
@@ -371,10 +363,7 @@ func (d *Daemon) work(ctx context.Context) error {
 		return err
 	}
 	close(d.loaded)
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
-	debug.FreeOSMemory() // loading leaves as much garbage as it keeps
+	d.garbage.end()
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	if err := d.holdPaused(); err != nil {

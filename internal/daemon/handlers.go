@@ -73,8 +73,8 @@ func (d *Daemon) bind() (err error) {
 		service.Bind(service.TeamShare, d.team.Share),
 		service.Bind(service.TeamLeave, d.team.Leave),
 		service.Bind(service.Files, d.Files),
-		service.Bind(service.Import, d.files.Import),
-		service.BindStream(service.ImportAgents, d.agentLogs.Import),
+		service.Bind(service.Import, d.Import),
+		service.BindStream(service.ImportAgents, d.ImportAgents),
 		service.Bind(service.Export, d.files.Export),
 
 		service.Bind(service.Activity, d.Activity),

@@ -5,12 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
-	"time"
 
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/models"
 	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/worker"
 )
@@ -18,28 +15,17 @@ import (
 // indexJob is the kind of the jobs that index a sandbox.
 const indexJob = "index"
 
-// longRun is how long a job takes that has read much.
-const longRun = 2 * time.Second
-
-// tidied gives back to the system what a long job leaves: as much garbage as a load.
-func tidied(handle worker.Handler) worker.Handler {
-	return func(ctx context.Context, job worker.Job) error {
-		start := time.Now()
-		err := handle(ctx, job)
-		if time.Since(start) > longRun {
-			debug.FreeOSMemory()
-		}
-		return err
-	}
-}
-
 // jobHandlers lists what is done in the background, by kind of job.
-func jobHandlers(m *models.Service, s *code.Sandboxes) map[string]worker.Handler {
-	all := map[string]worker.Handler{
-		indexJob: tidied(func(ctx context.Context, job worker.Job) error { return s.Run(ctx, job.Payload) }),
-	}
-	for kind, embed := range m.Handlers() {
-		all[kind] = tidied(embed)
+func (d *Daemon) jobHandlers() map[string]worker.Handler {
+	all := d.models.Handlers()
+	all[indexJob] = func(ctx context.Context, job worker.Job) error { return d.sandboxes.Run(ctx, job.Payload) }
+	for kind, handle := range all {
+		if kind == indexer.EmbedJob { // it mostly waits, for hours perhaps
+			continue
+		}
+		all[kind] = func(ctx context.Context, job worker.Job) error {
+			return d.garbage.during(func() error { return handle(ctx, job) })
+		}
 	}
 	return all
 }

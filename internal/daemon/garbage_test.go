@@ -1,0 +1,48 @@
+package daemon
+
+import (
+	"errors"
+	"runtime/debug"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestGarbage: work that takes long may leave more garbage, until the last such work ends;
+// short work changes nothing.
+func TestGarbage(t *testing.T) {
+	t.Setenv("GOGC", "")
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercentLong))
+	percent := func() int {
+		now := debug.SetGCPercent(gcPercent)
+		debug.SetGCPercent(now)
+		return now
+	}
+	synctest.Test(t, func(t *testing.T) {
+		g := garbage{long: 1} // as while loading
+		g.end()
+		if got := percent(); got != gcPercent {
+			t.Errorf("after loading: %d %%, want %d", got, gcPercent)
+		}
+		fault := errors.New("a fault")
+		if err := g.during(func() error {
+			time.Sleep(longWork / 2)
+			if got := percent(); got != gcPercent {
+				t.Errorf("short work: %d %%, want %d", got, gcPercent)
+			}
+			return fault
+		}); !errors.Is(err, fault) {
+			t.Errorf("the error of work: %v", err)
+		}
+		for _, took := range []time.Duration{2 * longWork, 4 * longWork} {
+			go func() { _ = g.during(func() error { time.Sleep(took); return nil }) }()
+		}
+		for _, want := range []int{gcPercentLong, gcPercentLong, gcPercent} { // after 1.5, 3 and 4.5
+			time.Sleep(longWork * 3 / 2)
+			synctest.Wait()
+			if got := percent(); got != want {
+				t.Errorf("long work: %d %%, want %d", got, want)
+			}
+		}
+	})
+}
