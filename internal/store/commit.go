@@ -182,6 +182,7 @@ func (tx *Tx) putBatch(b memory.Batch, erased *about, out *memory.Committed) err
 		}
 	}
 	for _, id := range b.Tombstones {
+		tx.s.buried.Store(true)
 		tx.put(key(prefixTomb, id), nil)
 	}
 	for _, x := range b.Sandboxes {

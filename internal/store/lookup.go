@@ -29,7 +29,9 @@ func (s *Store) Known(ids []string) (records map[string]memory.Record, forgotten
 			case err == nil:
 				records[id] = r
 			case memory.CodeOf(err) == memory.CodeNotFound:
-				forgotten[id], err = v.Tombstoned(id)
+				if err = nil; s.buried.Load() {
+					forgotten[id], err = v.Tombstoned(id)
+				}
 			}
 			if err != nil {
 				return err

@@ -129,6 +129,10 @@ type Store struct {
 
 	collections collections
 
+	// buried says that there may be tombstones: most stores have none, and an import would look
+	// for one of every line, in vain.
+	buried atomic.Bool
+
 	updates chan *update
 	pauses  chan func()   // functions to run between two commits
 	flush   chan struct{} // a receipt waits
@@ -341,6 +345,15 @@ func newStore(opts Options, db *handle) (*Store, error) {
 	}
 	if err == nil {
 		s.queue, err = openQueue(s)
+	}
+	if err == nil {
+		err = s.View(func(v View) error {
+			for range v.keys(prefixTomb) {
+				s.buried.Store(true)
+				break
+			}
+			return nil
+		})
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.closeDB())

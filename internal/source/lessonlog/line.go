@@ -73,7 +73,7 @@ func fromFields(fields map[string]json.RawMessage) (l memory.LogLine, err error)
 		{"context", &l.Context, text}, {"command", &l.Command, text}, {"lesson", &l.Lesson, text}, {"success_rate", &l.SuccessRate, text},
 		{"tags", &l.Tags, list}, {"supersedes", &l.Supersedes, list}, {"retracts", &l.Retracts, list}, {"counted", &l.Counted, "true or false"},
 	} {
-		if raw, ok := fields[f.name]; ok && json.Unmarshal(raw, f.into) != nil {
+		if raw, ok := fields[f.name]; ok && !decode(raw, f.into) {
 			return l, memory.Invalid(f.name, f.want, "is not %s", f.want)
 		}
 		delete(fields, f.name)
@@ -86,6 +86,16 @@ func fromFields(fields map[string]json.RawMessage) (l memory.LogLine, err error)
 		l.Extra = fields
 	}
 	return l, nil
+}
+
+// decode decodes a field and reports whether it is of the kind of into. Most are texts without
+// an escape, which are what stands between the quotes.
+func decode(raw json.RawMessage, into any) bool {
+	if text, ok := into.(*string); ok && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+		*text = string(raw[1 : len(raw)-1])
+		return true
+	}
+	return json.Unmarshal(raw, into) == nil
 }
 
 func parseTime(s string) (time.Time, error) {
