@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -293,6 +294,19 @@ func TestAdaptRefused(t *testing.T) {
 	b.run("model", "adapt", "--threads", "65")
 	if n := len(b.fake.Calls()); n != 1 {
 		t.Errorf("65 threads are asked for in %d calls", n)
+	}
+}
+
+// TestTeamLeaveByForce: who leaves without the server is told what stays there.
+func TestTeamLeaveByForce(t *testing.T) {
+	for force, says := range map[bool]string{false: "What you shared was taken back", true: "it keeps your membership and what you shared"} {
+		b := newBench(t, map[string]any{service.TeamLeave.Name: &memory.TeamState{}})
+		if out := b.ok("team", "leave", "--force="+strconv.FormatBool(force)); !strings.Contains(out, says) {
+			t.Errorf("team leave --force=%v says %q, want %q", force, out, says)
+		}
+		if got := request[memory.TeamLeaveRequest](t, b, service.TeamLeave.Name); got.Force != force {
+			t.Errorf("the request is %+v, want force %v", got, force)
+		}
 	}
 }
 
