@@ -104,6 +104,12 @@ func Grantable(op *service.Spec) bool { return op.IsTool() || slices.Contains(be
 // Permits returns CodeForbidden if the client of a call may not use an operation at all.
 func Permits(ctx context.Context, op *service.Spec) error { return policyOf(ctx).permits(op) }
 
+// Sees says whether the client of a call may see a project.
+func Sees(ctx context.Context, project string) bool {
+	p := policyOf(ctx)
+	return p == nil || len(p.Projects) == 0 || p.has(project)
+}
+
 func (p *Policy) permits(op *service.Spec) error {
 	switch {
 	case p == nil || op == service.Hello.Spec:

@@ -258,7 +258,7 @@ func (p *Policy) hide(response any) any {
 	if r, ok := response.(*memory.Status); ok {
 		own := *r
 		own.Projects = slices.DeleteFunc(slices.Clone(r.Projects), func(s memory.SandboxState) bool { return !p.has(s.Project) })
-		own.ProjectsTotal = len(own.Projects)
+		own.ProjectsTotal -= len(r.Projects) - len(own.Projects)
 		own.Errors, own.Notes, own.Waiting, own.Savings, own.Records, own.Damage = nil, nil, nil, nil, map[memory.Kind]int{}, nil
 		return &own
 	}

@@ -229,6 +229,18 @@ func TestHistoryRequests(t *testing.T) {
 	}
 }
 
+// TestBodyOptional: an operation that had no request once is called without a body.
+func TestBodyOptional(t *testing.T) {
+	for body, want := range map[string]memory.TeamLeaveRequest{"": {}, "{}": {}, `{"force":true}`: {Force: true}} {
+		fake := &servicetest.Service{Answers: map[string]any{service.TeamLeave.Name: &memory.TeamState{}}}
+		if _, e := do(t, api.NewHandler(fake, api.Options{}), request("POST", service.TeamLeave.Path, body)); e != nil {
+			t.Errorf("body %q: %v", body, e)
+		} else if got := fake.Calls()[0].Request; got != want {
+			t.Errorf("body %q is the request %+v, want %+v", body, got, want)
+		}
+	}
+}
+
 func TestStatusOfEveryCode(t *testing.T) {
 	for code, want := range map[memory.Code]int{
 		memory.CodeInvalidInput: 400, memory.CodeForbidden: 403, memory.CodeNotFound: 404, memory.CodeConflict: 409,

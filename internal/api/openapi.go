@@ -118,7 +118,7 @@ func described(op *service.Spec, example json.RawMessage, defs map[string]schema
 		if example != nil {
 			body["example"] = example
 		}
-		d["requestBody"] = object{"required": true, "content": object{service.MIMEJSON: body}}
+		d["requestBody"] = object{"required": !op.BodyOptional, "content": object{service.MIMEJSON: body}}
 	}
 	return d
 }

@@ -67,6 +67,9 @@ func (h *handler) request(w http.ResponseWriter, r *http.Request, op *service.Sp
 	if len(text) == 0 && !op.TakesRequest() {
 		return service.None{}, nil
 	}
+	if len(text) == 0 && op.BodyOptional {
+		text = []byte("{}")
+	}
 	return op.Decode(text, "body")
 }
 

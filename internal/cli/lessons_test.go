@@ -2,6 +2,7 @@ package cli
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,15 @@ The code of 1 more lesson could not be read.
 	*list = memory.LessonList{Project: "p-1", ProjectName: "demo"}
 	if got := b.ok("lessons", "--stale"); got != "No stale lessons in project demo.\n" {
 		t.Errorf("no stale lessons: %q", got)
+	}
+	if got := b.ok("lessons", "--tag", "ci", "--since", "2d", "--withdrawn"); got != "No matching lessons in project demo.\n" {
+		t.Errorf("nothing with a tag: %q", got)
+	}
+	if got := request[memory.LessonsRequest](t, b, service.Lessons.Name); got.Tag != "ci" || !got.Since.Equal(noon.Add(-48*time.Hour)) || !got.Withdrawn {
+		t.Errorf("the request is %+v", got)
+	}
+	if _, errs, code := b.run("lessons", "--since", "ago"); code != ExitUsage || !strings.Contains(errs, "2026-01-31") {
+		t.Errorf("--since ago: exit %d, %s", code, errs)
 	}
 	if _, errs, code := b.run("lessons", "--limit", "0"); code != ExitUsage {
 		t.Errorf("--limit 0: exit %d, %s", code, errs)

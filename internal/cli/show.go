@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,8 @@ func showCommand(a *App) *cobra.Command {
 		Long: `Show lessons, steps, tasks, entries of the catalogue and code in full. ID is an id or its
 unique beginning. An answer of recall names the ids of what it shortened; recall --ids
 and --json print all ids. Code is read from disk again. For steps and code of another
-project, name it with --project.`,
+project, name it with --project. Of a lesson that was superseded or retracted, the text
+stands below the reason.`,
 		Example: `  recalld show l-4f2a9c
   recalld show s-91a0bb c-77d0e1f2 --project shop`,
 		Args: cobra.MinimumNArgs(1),
@@ -35,8 +37,13 @@ project, name it with --project.`,
 				return err
 			}
 			text, below := render.SplitFence(answer.Text)
-			err = a.recordedAbove(answer, len(answer.Items) > 0, below, func(w io.Writer) {
+			withdrawn := a.withdrawnLessons(c.Context(), r.Project, answer.Withheld)
+			err = a.recordedAbove(answer, len(answer.Items)+len(withdrawn) > 0, below, func(w io.Writer) {
 				fmt.Fprintln(w, strings.TrimRight(text, "\n"))
+				for _, l := range withdrawn {
+					fmt.Fprintf(w, "The withdrawn lesson %s:\n", l.ID)
+					render.WriteLines(w, "  ", l.Text)
+				}
 			})
 			if slices.ContainsFunc(answer.Withheld, func(w memory.Withheld) bool { return w.Reason == memory.NotFound }) {
 				err = errors.Join(err, errReported, &memory.Error{Code: memory.CodeNotFound})
@@ -48,4 +55,19 @@ project, name it with --project.`,
 	a.projectFlag(c, &r.Project)
 	countFlag(c, &r.MaxTokens, "max_tokens", "most tokens", memory.MinTokens, memory.MaxTokens, memory.MaxTokens)
 	return c
+}
+
+// withdrawnLessons are the lessons among what was withheld that were superseded or retracted.
+// No answer has them, but a person may read what they said.
+func (a *App) withdrawnLessons(ctx context.Context, project string, withheld []memory.Withheld) (lessons []memory.Item) {
+	for _, w := range withheld {
+		if a.json || w.Reason != memory.Superseded && w.Reason != memory.Retracted {
+			continue
+		}
+		// One of another project is refused: the reason alone is shown.
+		if h, err := ask(ctx, a, service.Lesson, memory.LessonRequest{ID: w.ID, Project: project, Caller: a.caller()}); err == nil {
+			lessons = append(lessons, h.Lesson)
+		}
+	}
+	return lessons
 }

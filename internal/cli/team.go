@@ -96,20 +96,30 @@ func teamUnshare(a *App) *cobra.Command {
 }
 
 func teamLeave(a *App) *cobra.Command {
-	return &cobra.Command{
+	var r memory.TeamLeaveRequest
+	c := &cobra.Command{
 		Use: "leave", Short: "Take back what you shared, and leave the team",
-		Example: "  recalld team leave",
+		Long: `Take back what you shared, and leave the team. If the server does not answer or does not
+let you in, you stay in the team. With --force you leave it on this machine alone, without
+the server: that keeps your membership and what you shared.`,
+		Example: "  recalld team leave\n  recalld team leave --force",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			state, err := ask(c.Context(), a, service.TeamLeave, service.None{})
+			state, err := ask(c.Context(), a, service.TeamLeave, r)
 			if err != nil {
 				return err
 			}
 			return a.answer(state, func(w io.Writer) {
+				if r.Force {
+					fmt.Fprintln(w, "You left the team on this machine. Its server was not asked: it keeps your membership and what you shared.\nTo take that back, the team's operator runs 'recalld team remove MEMBER --lessons URL'. What you received stays on this machine.")
+					return
+				}
 				fmt.Fprintln(w, "You left the team. What you shared was taken back; what you received stays on this machine.")
 			})
 		},
 	}
+	c.Flags().BoolVar(&r.Force, "force", false, "leave without asking the server, which keeps what you shared")
+	return c
 }
 
 func teamInit(a *App) *cobra.Command {

@@ -135,7 +135,7 @@ var methods = merged(sessionMethods, map[string]method{
 		Projects: []memory.TeamProject{{Project: "p", ProjectName: "demo", TeamName: "github.com/acme/demo", Shared: 1, Received: 2, Problem: "q"}}}},
 	service.TeamJoin.Name:  {request: memory.TeamJoinRequest{URL: "postgres://ann@db/team"}, answer: &memory.TeamState{Member: "ann", Projects: []memory.TeamProject{}}},
 	service.TeamShare.Name: {request: memory.TeamShareRequest{Project: "p", As: "größe", Stop: true, Caller: memory.Caller{Dir: "/d"}}, answer: &memory.TeamState{Projects: []memory.TeamProject{}}},
-	service.TeamLeave.Name: {answer: &memory.TeamState{Projects: []memory.TeamProject{}}},
+	service.TeamLeave.Name: {request: memory.TeamLeaveRequest{Force: true}, answer: &memory.TeamState{Projects: []memory.TeamProject{}}},
 	service.Skipped.Name: {request: memory.SkippedRequest{Path: "/p", Caller: memory.Caller{Dir: "/d"}},
 		answer: &memory.SkippedList{Root: "/p", Files: []memory.SkippedFile{{Path: "a/b.bin", Reason: "binary"}}, Total: 3, Reasons: map[string]int{"binary": 3}}},
 	service.Pause.Name: {request: memory.PauseRequest{Path: "/p", Resume: true, Caller: memory.Caller{Dir: "/d", Client: "c"}},

@@ -42,7 +42,7 @@ func TestLessonsArePaged(t *testing.T) {
 	}
 	wrong := remember(memory.RememberRequest{Lesson: "chmod the cache", SuccessRate: "0/4"})
 	remember(memory.RememberRequest{Lesson: "clean the cache of npm", SuccessRate: "5/6"})
-	remember(memory.RememberRequest{Lesson: "warm the oven", SuccessRate: "1/1"})
+	remember(memory.RememberRequest{Lesson: "warm the oven", SuccessRate: "1/1", Tags: []string{"kitchen"}})
 	all := texts(list(memory.LessonsRequest{}))
 	var paged []string
 	for skip := range 3 {
@@ -67,6 +67,14 @@ func TestLessonsArePaged(t *testing.T) {
 		got := texts(list(memory.LessonsRequest{Words: words}))
 		if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
 			t.Errorf("with the words %s: %q, want %q", words, got, want)
+		}
+	}
+	if got := list(memory.LessonsRequest{Tag: "kitchen"}); !slices.Equal(texts(got), []string{"warm the oven"}) || got.Found != 1 || got.Total != 3 {
+		t.Errorf("with the tag kitchen: %d of %d, %q", got.Found, got.Total, texts(got))
+	}
+	for since, n := range map[time.Duration]int{-time.Hour: 3, time.Hour: 0} {
+		if got := list(memory.LessonsRequest{Since: time.Now().Add(since)}); len(got.Lessons) != n || got.Total != 3 {
+			t.Errorf("since now%+v: %q of %d, want %d of 3", since, texts(got), got.Total, n)
 		}
 	}
 	by := remember(memory.RememberRequest{Lesson: "never chmod it", Retracts: []string{wrong}})

@@ -86,7 +86,7 @@ func TestOwnToolsAreFound(t *testing.T) {
 	}
 }
 
-// TestOwnToolsAreNotCounted: status and backups count what users remember.
+// TestOwnToolsAreNotCounted: status, backups, restores and repairs count what users remember.
 func TestOwnToolsAreNotCounted(t *testing.T) {
 	s, dir := serve(t, newConfig(t)), shop(t)
 	s.keep(dir, "Freeze the clock before the coupon expires")
@@ -102,6 +102,19 @@ func TestOwnToolsAreNotCounted(t *testing.T) {
 	must(t, err)
 	if n, backedUp := status.Records[memory.Tool], b.Records[string(memory.Tool)]; n != 0 || backedUp != 0 || b.Records[string(memory.Lesson)] != 1 {
 		t.Errorf("status counts %d tools, the backup %d, want none: the user has registered none", n, backedUp)
+	}
+	s.end()
+	must(t, s.wait())
+	restore, err := PrepareRestore(t.Context(), s.cfg, "test", b, "", func(int64) {})
+	must(t, err)
+	must(t, restore.End())
+	repair, err := PrepareRepair(t.Context(), s.cfg, "test")
+	must(t, err)
+	must(t, repair.End())
+	for what, kept := range map[string]map[string]int{"restore": restore.Kept, "repair": repair.Kept} {
+		if _, counted := kept[string(memory.Tool)]; counted || kept[string(memory.Lesson)] != 1 {
+			t.Errorf("a %s keeps %v, want the lesson and no tool", what, kept)
+		}
 	}
 }
 

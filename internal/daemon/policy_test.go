@@ -343,6 +343,33 @@ func TestProjectsAreKeptApart(t *testing.T) {
 	}
 }
 
+// TestStatusOfAPolicyIsBounded: the sandboxes that a client may not see do not crowd out its own.
+func TestStatusOfAPolicyIsBounded(t *testing.T) {
+	cfg := newConfig(t)
+	must(t, cfg.Paths().Prepare())
+	d := newDaemon(Options{Config: cfg}, testLogger(newLines()))
+	must(t, d.build(t.Context(), cfg.Paths()))
+	defer func() { must(t, d.close()) }()
+	var projects []access.Project
+	for i := range maxProjects + 1 {
+		p := memory.Project{ID: fmt.Sprintf("id-%03d", i), Name: fmt.Sprintf("name-%03d", i)}
+		must(t, d.core.Ingest.PutSandbox(t.Context(), p, memory.Sandbox{ID: fmt.Sprintf("box-%03d", i), Project: p.ID, Root: "/src/" + p.Name, RequestedAt: time.Now()}))
+		projects = append(projects, access.Project{ID: p.ID, Name: p.Name})
+	}
+	last := projects[maxProjects]
+	for name, c := range map[string]struct {
+		projects      []access.Project
+		listed, total int
+	}{"of the last project": {projects[maxProjects:], 1, 1}, "of all projects": {projects, maxProjects, maxProjects + 1}} {
+		ctx := access.With(t.Context(), &access.Client{Policy: &access.Policy{Name: "ci", Projects: c.projects}})
+		st, err := service.Status.Do(ctx, d.guard, service.None{})
+		must(t, err)
+		if len(st.Projects) != c.listed || st.ProjectsTotal != c.total || c.listed == 1 && st.Projects[0].Project != last.ID {
+			t.Errorf("a client %s is told %d sandboxes of %d, want %d of %d", name, len(st.Projects), st.ProjectsTotal, c.listed, c.total)
+		}
+	}
+}
+
 // count says what a project holds.
 func (s *served) count(t *testing.T, dir string) string {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
@@ -32,6 +33,8 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 	if err != nil {
 		d.log.Error("sandboxes cannot be read", attrPart, "daemon", attrError, err)
 	}
+	// Before the bound, so that a client's own are not crowded out by what it may not see.
+	repos = slices.DeleteFunc(repos, func(r memory.SandboxState) bool { return !access.Sees(ctx, r.Project) })
 	s := &memory.Status{
 		Version: d.opts.Version, Protocol: service.Protocol, PID: os.Getpid(),
 		Data: paths.Data, Socket: paths.Socket, TCP: d.tcp,

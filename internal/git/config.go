@@ -52,7 +52,7 @@ func ParseConfig(text []byte) Config {
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		if rest, ok := strings.CutPrefix(line, "["); ok {
-			head, after, ok := strings.Cut(rest, "]")
+			head, after, ok := cutHead(rest)
 			section, sub = "", ""
 			if !ok {
 				continue
@@ -72,6 +72,22 @@ func ParseConfig(text []byte) Config {
 		all = append(all, Setting{section, sub, key, configValue(value)})
 	}
 	return all
+}
+
+// cutHead cuts at the bracket that ends a section's head: the first one that is not quoted.
+func cutHead(s string) (head, after string, ok bool) {
+	quoted := false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '\\' && quoted:
+			i++
+		case c == ']' && !quoted:
+			return s[:i], s[i+1:], true
+		}
+	}
+	return s, "", false
 }
 
 // configValue removes quotes, escapes and a comment from a value.

@@ -67,6 +67,11 @@ func TestParseConfig(t *testing.T) {
 	if !slices.Contains(c, Setting{"remote", "Origin x", "url", "a # b"}) {
 		t.Errorf("the remote is not among %+v", c)
 	}
+	for head, name := range map[string]string{`[remote "a]b"]`: "a]b", `[remote "a\"]b" ]`: `a"]b`, `[remote "a\\"]`: `a\`} {
+		if c, want := ParseConfig([]byte(head+" url = x]\n")), (Config{{"remote", name, "url", "x]"}}); !slices.Equal(c, want) {
+			t.Errorf("%s is read as %+v, want %+v", head, c, want)
+		}
+	}
 }
 
 func FuzzParseIndex(f *testing.F) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"time"
 	"unicode/utf8"
 )
 
@@ -180,7 +181,9 @@ type LessonsRequest struct {
 	// Withdrawn asks for the lessons that are kept and not recalled, in place of the others.
 	Withdrawn bool `json:"withdrawn,omitempty" desc:"Those that were superseded or retracted, in place of the others."`
 	// Pinned asks for those that are pinned.
-	Pinned bool `json:"pinned,omitempty" desc:"Only lessons that are pinned."`
+	Pinned bool      `json:"pinned,omitempty" desc:"Only lessons that are pinned."`
+	Tag    string    `json:"tag,omitempty" limit:"0-200" text:"exact" desc:"Only lessons with this tag."`
+	Since  time.Time `json:"since,omitzero" text:"exact" desc:"Nothing older than this RFC 3339 time."`
 	// Order is ignored with words. Skip leaves out the first ones.
 	Order  LessonOrder `json:"order,omitempty" enum:"newest,oldest,worked,failed" default:"newest" desc:"worked and failed: by how often they did."`
 	Skip   int         `json:"skip,omitempty" limit:"0-1000000" desc:"How many to leave out at the beginning."`

@@ -74,6 +74,12 @@ type TeamShareRequest struct {
 	Caller Caller `json:"caller,omitzero"`
 }
 
+// TeamLeaveRequest ends the membership.
+type TeamLeaveRequest struct {
+	// Force leaves without the server, which may be gone for good.
+	Force bool `json:"force,omitempty" desc:"Leave without asking the server, which keeps the membership and what was shared."`
+}
+
 // TeamState is the state of a membership.
 type TeamState struct {
 	// Member is the user's name in the team, empty outside any team.

@@ -41,13 +41,13 @@ func (s *Service) lessons(ctx context.Context, req memory.LessonsRequest, deadli
 		return nil, err
 	}
 	chosen := sel
-	chosen.Withdrawn, chosen.Pinned = req.Withdrawn, req.Pinned
+	chosen.Withdrawn, chosen.Pinned, chosen.Tag, chosen.Since = req.Withdrawn, req.Pinned, req.Tag, req.Since
 	ids, found, err := s.orderedLessons(ctx, chosen, &req)
 	if err != nil {
 		return nil, err
 	}
 	list := &memory.LessonList{Project: project.ID, ProjectName: project.Name, Lessons: []memory.Item{}, Total: found, Found: found}
-	if req.Withdrawn || req.Pinned || req.Words != "" {
+	if req.Withdrawn || req.Pinned || req.Words != "" || req.Tag != "" || !req.Since.IsZero() {
 		list.Total = s.opts.Corpus.RecordCount(sel)
 	}
 	code, stop := context.WithTimeout(ctx, deadline)

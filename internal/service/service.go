@@ -75,6 +75,9 @@ type Spec struct {
 	// AnyProtocol operations are understood across protocols, so that a newer client
 	// can stop an older daemon. They never change. They take no request.
 	AnyProtocol bool
+	// BodyOptional operations had no request once, so a call without a body still has an
+	// empty one.
+	BodyOptional bool
 
 	request, response, progress reflect.Type
 	// form is the type that requests are read as.

@@ -177,9 +177,9 @@ var (
 	TeamShare = define[memory.TeamShareRequest, memory.TeamState](Spec{Name: "team_share", Path: "/v1/team/share", Idempotent: true,
 		Title:       "Share a project with the team",
 		Description: "Share the lessons of a project with the team from now on, or take them back."})
-	TeamLeave = define[None, memory.TeamState](Spec{Name: "team_leave", Path: "/v1/team/leave", Destructive: true,
+	TeamLeave = define[memory.TeamLeaveRequest, memory.TeamState](Spec{Name: "team_leave", Path: "/v1/team/leave", Destructive: true, BodyOptional: true,
 		Title:       "Leave the team",
-		Description: "Take what the user shared back from the server and end the membership. unavailable while the server does not answer."})
+		Description: "Take what the user shared back from the server and end the membership. unavailable while the server does not answer; force leaves all the same, and what was shared stays there."})
 	Files = define[memory.FilesRequest, memory.FileList](Spec{Name: "files", Path: "/v1/files", ReadOnly: true, Stored: true,
 		Title:       "Find files",
 		Description: "Find files by name and by how they begin, without a model."})

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dgraph-io/badger/v4"
+
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -171,17 +173,22 @@ func (s *Store) Sandbox(id string) (memory.Sandbox, error) {
 	return read(s, func(v View) (memory.Sandbox, error) { return v.Sandbox(id) })
 }
 
-// ProjectRecords yields the records of a project and kind, by id. A damaged record, of
-// any project, is yielded as an error, and the iteration continues. It reads all
-// records of the store. The error of ctx ends it.
+// ProjectRecords yields the records of a project and kind, by id. A damaged record is
+// yielded as an error, unless it can be read that it is another project's or kind's, and the
+// iteration continues. It reads all records of the store. The error of ctx ends it.
 func (s *Store) ProjectRecords(ctx context.Context, project string, kind memory.Kind) iter.Seq2[memory.Record, error] {
 	return func(yield func(memory.Record, error) bool) {
 		err := s.View(func(v View) error {
-			for r, err := range v.Records() {
+			for item := range v.items(prefixRecord, prefixRecord, 0) {
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
-				if err == nil && (r.Project != project || r.Kind != kind) {
+				r, err := readItem(item, decodeValue[memory.Record])
+				of, known := r, err == nil
+				if !known {
+					of, known = v.damagedRecord(item)
+				}
+				if known && (of.Project != project || of.Kind != kind) {
 					continue
 				}
 				if !yield(r, err) {
@@ -194,6 +201,20 @@ func (s *Store) ProjectRecords(ctx context.Context, project string, kind memory.
 			yield(memory.Record{}, err)
 		}
 	}
+}
+
+// damagedRecord reads a record whose checksum does not match, and says whether its project
+// and kind can be believed: damage that hit one of them leaves none that is known.
+func (v View) damagedRecord(item *badger.Item) (r memory.Record, known bool) {
+	err := item.Value(func(value []byte) error {
+		known = len(value) >= valueOverhead && readRecord(value[1:len(value)-4], &r) && slices.Contains(memory.Kinds, r.Kind)
+		return nil
+	})
+	if err != nil || !known {
+		return r, false
+	}
+	_, err = v.Project(r.Project)
+	return r, err == nil
 }
 
 func read[T any](s *Store, fn func(View) (T, error)) (T, error) {

@@ -20,7 +20,7 @@ import (
 type Repair struct {
 	// Damage is what is lost. It has no files and no counts if nothing is lost.
 	Damage memory.StoreDamage
-	// Kept counts what the repaired store has, by kind.
+	// Kept counts what the repaired store has, by kind, without recalld's own tools.
 	Kept map[string]int
 	// Refilled counts what of it came from the backup.
 	Refilled map[string]int
@@ -103,7 +103,15 @@ func (r *Repair) make(ctx context.Context, opts Options, x *examination, action 
 		return err
 	}
 	s.start()
-	_, err = s.Load(ctx, discardLoader())
+	own := 0
+	loader := discardLoader()
+	loader.Record = func(r memory.Record) error {
+		if r.Project == memory.OwnProject {
+			own++
+		}
+		return nil
+	}
+	_, err = s.Load(ctx, loader)
 	if err == nil {
 		if r.totals = s.totals; x.last.Counts != nil {
 			r.Damage.Lost = x.last.Counts.minus(s.totals)
@@ -115,6 +123,10 @@ func (r *Repair) make(ctx context.Context, opts Options, x *examination, action 
 	}
 	if err == nil {
 		r.Left, r.id, r.seq, r.Kept = s.Check(), s.id, s.Seq(), r.totals.positive()
+		// No user registered recalld's own tools.
+		if r.Kept[string(memory.Tool)] -= own; r.Kept[string(memory.Tool)] <= 0 {
+			delete(r.Kept, string(memory.Tool))
+		}
 	}
 	return errors.Join(err, s.Close())
 }

@@ -32,7 +32,7 @@ type Restoring struct {
 // Restore is a prepared restore: a store beside the present one, which is unchanged until
 // Finish.
 type Restore struct {
-	// Kept counts what the restored store has, by kind.
+	// Kept counts what the restored store has, by kind, without recalld's own tools.
 	Kept map[string]int
 
 	made Repair

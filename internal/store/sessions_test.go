@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -433,7 +434,46 @@ func TestProjectRecords(t *testing.T) {
 	for range s.ProjectRecords(t.Context(), "p-1", memory.Lesson) {
 		break // which must not be called again
 	}
-	k := key(prefixRecord, "l-1")
+	// A damaged record that still says whose it is counts for its project and kind alone.
+	commit(t, s, memory.Batch{Projects: []memory.Project{{ID: "p-1", Name: "one"}, {ID: "p-2", Name: "two"}}})
+	other, _ := lesson("l-3", "text of l-3")
+	other.Project = "p-2"
+	raw, err := encode(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := key(prefixRecord, "l-3")
+	for what, c := range map[string]struct {
+		value   []byte
+		damaged int // among the lessons of p-1
+	}{
+		"a text":                {bytes.Replace(seal(k, raw), []byte("text of"), []byte("text if"), 1), 0},
+		"the id of its project": {bytes.Replace(seal(k, raw), []byte("p-2"), []byte("p-3"), 1), 1},
+		"its kind":              {bytes.Replace(seal(k, raw), []byte("flesson"), []byte("flessom"), 1), 1},
+	} {
+		if err := setRaw(s, k, c.value); err != nil {
+			t.Fatal(err)
+		}
+		if _, damaged := ids(memory.Lesson); damaged != c.damaged {
+			t.Errorf("with %s of a lesson of p-2 damaged, %d of p-1 are, want %d", what, damaged, c.damaged)
+		}
+		if _, damaged := ids(memory.Step); damaged != c.damaged {
+			t.Errorf("with %s of a lesson of p-2 damaged, %d steps of p-1 are, want %d", what, damaged, c.damaged)
+		}
+		n := 0
+		for _, err := range s.ProjectRecords(t.Context(), "p-2", memory.Lesson) {
+			if err != nil {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("with %s damaged, %d lessons of p-2 are, want 1", what, n)
+		}
+	}
+	if err := setRaw(s, k, seal(k, raw)); err != nil {
+		t.Fatal(err)
+	}
+	k = key(prefixRecord, "l-1")
 	if err := setRaw(s, k, []byte("broken")); err != nil {
 		t.Fatal(err)
 	}
@@ -441,8 +481,7 @@ func TestProjectRecords(t *testing.T) {
 		t.Errorf("beside a damaged one: %v and %d damaged, want l-2 and 1", got, damaged)
 	}
 	good, _ := lesson("l-1", "text of l-1")
-	raw, err := encode(good)
-	if err != nil {
+	if raw, err = encode(good); err != nil {
 		t.Fatal(err)
 	}
 	if err := setRaw(s, k, seal(k, raw)); err != nil {

@@ -71,9 +71,10 @@ func alreadyJoined() error {
 }
 
 // Leave ends the membership. What the user shared is taken back from the server first, unless
-// the membership's file is damaged. While that is not possible, the error is that of the server,
-// and its hint says how to leave all the same. What the team shared stays here.
-func (s *Service) Leave(ctx context.Context, _ service.None) (*memory.TeamState, error) {
+// the membership's file is damaged or the user leaves by force. While that is not possible, the
+// error is that of the server, and its hint says how to leave all the same. What the team shared
+// stays here.
+func (s *Service) Leave(ctx context.Context, req memory.TeamLeaveRequest) (*memory.TeamState, error) {
 	s.exchanging.Lock()
 	defer s.exchanging.Unlock()
 	s.mu.Lock()
@@ -87,9 +88,9 @@ func (s *Service) Leave(ctx context.Context, _ service.None) (*memory.TeamState,
 	if m == nil && damaged == nil {
 		return nil, notJoined()
 	}
-	if len(list) > 0 {
+	if len(list) > 0 && !req.Force {
 		if err := s.takeAllBack(ctx, url, list); err != nil {
-			return nil, s.notTakenBack(err)
+			return nil, notTakenBack(err)
 		}
 	}
 	s.mu.Lock()
@@ -133,12 +134,12 @@ func noSuchRole(err error) bool {
 
 // notTakenBack says that the user is still in the team, and how to leave it all the same: the
 // server may be gone for good, or the operator has removed the member.
-func (s *Service) notTakenBack(err error) error {
+func notTakenBack(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
 	e := memory.AsError(err)
-	hint := "to leave and let it stay there: 'recalld stop', then remove " + s.opts.Path
+	hint := "run 'recalld team leave --force' to leave and let it stay there"
 	switch e.Code {
 	case memory.CodeForbidden:
 		hint = e.Hint + "; " + hint

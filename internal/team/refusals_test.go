@@ -110,18 +110,27 @@ func TestTeamLeaveRefused(t *testing.T) {
 		})
 		m.stop() // and closes its connection
 		c.refuse()
-		_, err := m.team.Leave(t.Context(), service.None{})
+		_, err := m.team.Leave(t.Context(), memory.TeamLeaveRequest{})
 		switch e := memory.AsError(cmp.Or(err, io.EOF)); {
 		case c.want == "" && err != nil:
 			t.Errorf("%s cannot leave: %v", name, err)
 		case c.want == "":
 		case err == nil:
 			t.Errorf("%s has left, and the share is still on the server", name)
-		case e.Code != memory.CodeForbidden || !strings.HasPrefix(e.Message, "what you shared cannot be taken back: "+c.want) || !strings.Contains(e.Hint, "then remove "+m.opts.Path):
+		case e.Code != memory.CodeForbidden || !strings.HasPrefix(e.Message, "what you shared cannot be taken back: "+c.want) || !strings.Contains(e.Hint, "recalld team leave --force"):
 			t.Errorf("%s leaves: %+v, want %q and how to leave all the same", name, e, c.want)
 		}
 		if state, err := m.team.State(t.Context(), service.None{}); err != nil || (state.Member == name) != (c.want != "") {
 			t.Errorf("%s is in the team as %q, %v", name, state.Member, err)
+		}
+		if c.want == "" {
+			continue
+		}
+		if state, err := m.team.Leave(t.Context(), memory.TeamLeaveRequest{Force: true}); err != nil || state.Member != "" {
+			t.Errorf("%s leaves by force: %+v, %v", name, state, err)
+		}
+		if n, err := p.Exec("super", "team", `select from recalld.lesson where body is not null and member = '`+name+`'`); err != nil || n != 1 {
+			t.Errorf("the server has %d lessons of %s, %v, want the one that was shared", n, name, err)
 		}
 	}
 }

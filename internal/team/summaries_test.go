@@ -230,7 +230,7 @@ func TestTeamSummariesOfAnotherServer(t *testing.T) {
 	bob.join(p.URL("bob", "team"))
 	ann.compact("sess-1", "Totals are rounded once now.")
 	bob.until("bob has it", func() bool { return len(bob.summaries()) == 1 })
-	if _, err := bob.team.Leave(t.Context(), service.None{}); err != nil {
+	if _, err := bob.team.Leave(t.Context(), memory.TeamLeaveRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(bob.summaries()); n != 1 {
@@ -239,7 +239,7 @@ func TestTeamSummariesOfAnotherServer(t *testing.T) {
 	other := newTeam(t, map[string][]string{"bob": {"*"}})
 	bob.join(other.URL("bob", "team"))
 	bob.until("bob has none", func() bool { return len(bob.summaries()) == 0 })
-	if _, err := ann.team.Leave(t.Context(), service.None{}); err != nil {
+	if _, err := ann.team.Leave(t.Context(), memory.TeamLeaveRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := p.Exec("super", "team", `select from recalld.lesson where body is not null`); err != nil || n != 0 {

@@ -237,7 +237,7 @@ func TestTeamShares(t *testing.T) {
 		r, err := bob.Store.Record(got.ID)
 		return memory.CodeOf(err) == memory.CodeNotFound || len(r.Event.Team) == 0
 	})
-	if _, err := bob.team.Leave(t.Context(), service.None{}); err != nil {
+	if _, err := bob.team.Leave(t.Context(), memory.TeamLeaveRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	ann.until("bob's shares are gone", func() bool {
@@ -478,7 +478,7 @@ func TestTeamPooler(t *testing.T) {
 			})
 			ann.remember(memory.RememberRequest{Lesson: "not so", Retracts: []string{id}})
 			bob.until("bob has it retracted", func() bool { _, ok := bob.lessons()[last.Event.Lesson]; return !ok })
-			if _, err := bob.team.Leave(t.Context(), service.None{}); err != nil {
+			if _, err := bob.team.Leave(t.Context(), memory.TeamLeaveRequest{}); err != nil {
 				t.Fatal(err)
 			}
 			ann.until("bob's outcome is gone", func() bool {
@@ -552,7 +552,7 @@ func TestTeamTakesBackWithoutAccess(t *testing.T) {
 	if _, err := ann.team.Share(t.Context(), memory.TeamShareRequest{Project: ann.project.ID, Stop: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bob.team.Leave(t.Context(), service.None{}); err != nil {
+	if _, err := bob.team.Leave(t.Context(), memory.TeamLeaveRequest{}); err != nil {
 		t.Errorf("bob leaves: %v", err)
 	}
 	if n := left("bob"); n != 0 {

@@ -123,6 +123,15 @@ func TestCodexResult(t *testing.T) {
 	}
 }
 
+// TestCodexLongResult: a long output is shortened, and its exit code is still read.
+func TestCodexLongResult(t *testing.T) {
+	var c Call
+	c.codexResult(steptext.Encode(string(steptext.Encode(map[string]any{"output": "begin" + strings.Repeat("x", maxText) + "end", "metadata": map[string]any{"exit_code": 2}}))))
+	if !c.Failed || !strings.HasPrefix(c.Error, "Exit code 2\nbegin") || !strings.HasSuffix(c.Error, "end") || len(c.Error) > maxText+100 {
+		t.Errorf("failed %v with %d bytes: %.40q, want exit code 2 and at most %d bytes of the output", c.Failed, len(c.Error), c.Error, maxText)
+	}
+}
+
 // TestReadDamaged: what cannot be read is named by its line, and the rest is read.
 func TestReadDamaged(t *testing.T) {
 	lines := strings.SplitAfter(fixture(t, Claude), "\n")

@@ -95,11 +95,14 @@ func claudeBlocks(content json.RawMessage) (blocks []claudeBlock, text string) {
 	return blocks, ""
 }
 
-// textOf joins the texts of a value: a string, or a list of objects with texts.
-func textOf(raw json.RawMessage) string {
+// textOf is what is looked at of wholeText.
+func textOf(raw json.RawMessage) string { return head(wholeText(raw)) }
+
+// wholeText joins the texts of a value: a string, or a list of objects with texts.
+func wholeText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return head(text)
+		return text
 	}
 	var list []struct {
 		Text string `json:"text"`
@@ -111,7 +114,7 @@ func textOf(raw json.RawMessage) string {
 	for _, x := range list {
 		parts = append(parts, x.Text)
 	}
-	return head(strings.Join(parts, "\n"))
+	return strings.Join(parts, "\n")
 }
 
 // titleOf is a prompt, or empty for what the client itself has written: commands and

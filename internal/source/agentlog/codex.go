@@ -103,7 +103,7 @@ func codexCall(id, tool string, input json.RawMessage) Call {
 // codexResult reads an output: an object with the exit code, or a text that says it. Any other
 // object is what the command or tool itself wrote.
 func (c *Call) codexResult(raw json.RawMessage) {
-	text := textOf(raw)
+	text := wholeText(raw) // an object that was cut could not be read
 	var out struct {
 		Output   *string `json:"output"`
 		Metadata *struct {
@@ -125,10 +125,10 @@ func (c *Call) codexResult(raw json.RawMessage) {
 		}
 		text = output
 	case strings.HasPrefix(text, "execution error:"), strings.HasPrefix(text, "failed to "), strings.HasPrefix(text, "apply_patch verification failed"):
-		c.Failed, c.Error = true, text
+		c.Failed, c.Error = true, head(text)
 		return
 	}
-	c.command(text, code)
+	c.command(head(text), code)
 }
 
 // command fills in the result of a command as the tool Bash has it.

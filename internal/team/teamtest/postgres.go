@@ -137,7 +137,8 @@ func (p *Postgres) URL(role, database string) string {
 	return fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", role, p.Port, database)
 }
 
-// Rule puts a line before the rules that let everybody in (pg_hba.conf).
+// Rule puts a line before the rules that let everybody in (pg_hba.conf), and returns when it
+// is in force.
 func (p *Postgres) Rule(line string) {
 	p.t.Helper()
 	file := filepath.Join(p.data(), "pg_hba.conf")
@@ -148,7 +149,18 @@ func (p *Postgres) Rule(line string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	asked := time.Now().UTC().Format("2006-01-02 15:04:05.000000+00")
 	p.SQL("super", "postgres", `select pg_reload_conf()`)
+	// That only asks. A login is held against the rules that its own time of loading is of.
+	for began := time.Now(); ; {
+		n, err := p.Exec("super", "postgres", `select where pg_conf_load_time() >= '`+asked+`'`)
+		if err == nil && n == 1 {
+			return
+		}
+		if time.Since(began) > time.Minute {
+			p.t.Fatalf("the rule %q is not in force: %v", line, err)
+		}
+	}
 }
 
 // Tablespace makes a tablespace on a disk of its own, of so many MiB, and returns what
