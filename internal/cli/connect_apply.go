@@ -33,8 +33,8 @@ func (a *App) chosenClients(f *connectFlags, args []string) ([]connect.Client, e
 // connectOptions are the options that the flags ask for, for the user's scope.
 func (a *App) connectOptions(f *connectFlags) connect.Options {
 	setup := a.clientSetup()
-	return connect.Options{Scope: connect.User, Server: setup.server(), Program: setup.program, Toolsets: f.toolsets,
-		NoHooks: f.noHooks, Prompts: f.prompts, Instructions: f.instructions}
+	return connect.Options{Scope: connect.User, Server: connect.Server{Command: setup.Command, Args: setup.Args}, Program: setup.program,
+		Toolsets: f.toolsets, NoHooks: f.noHooks, Prompts: f.prompts, Instructions: f.instructions}
 }
 
 // connectTarget is where to connect, and how.

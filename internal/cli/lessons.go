@@ -28,7 +28,6 @@ are listed whose code changed since they were told, or is gone; with --pinned th
   recalld lessons --project demo --limit 100 --json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			r.Caller = a.caller()
 			list, err := ask(c.Context(), a, service.Lessons, r)
 			if err != nil {
 				return err

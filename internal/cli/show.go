@@ -29,7 +29,6 @@ project, name it with --project.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.IDs = args
-			r.Caller = a.caller()
 			answer, err := ask(c.Context(), a, service.Recall, r)
 			if err != nil {
 				return err

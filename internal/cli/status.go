@@ -29,11 +29,7 @@ func statusCommand(a *App) *cobra.Command {
 			if err := a.onlyRunning(c.Context()); err != nil {
 				return err
 			}
-			status, err := ask(c.Context(), a, service.Status, service.None{})
-			if err != nil {
-				return err
-			}
-			return a.answer(status, func(w io.Writer) { writeStatus(w, status, a.opts.Now()) })
+			return answered(c, a, service.Status, service.None{}, func(w io.Writer, status *memory.Status) { writeStatus(w, status, a.opts.Now()) })
 		},
 	}
 }

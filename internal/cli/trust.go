@@ -35,7 +35,7 @@ what is not read yet. The setting sources.trusted names folders to trust without
 			if list && (revoke || len(args) > 0) {
 				return usageError(c, fmt.Errorf("--list takes neither PATH nor --revoke"))
 			}
-			request := memory.TrustRequest{List: list, Revoke: revoke, Caller: a.caller()}
+			request := memory.TrustRequest{List: list, Revoke: revoke}
 			if !list {
 				request.Path = a.pathArgument(args)
 			}
@@ -139,6 +139,6 @@ func (a *App) offerTrust(ctx context.Context, root string) error {
 	if err != nil || !yes {
 		return err
 	}
-	_, err = ask(ctx, a, service.Trust, memory.TrustRequest{Path: root, Caller: a.caller()})
+	_, err = ask(ctx, a, service.Trust, memory.TrustRequest{Path: root})
 	return err
 }
