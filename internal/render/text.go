@@ -16,7 +16,7 @@ func Tokens(text string) int { return TokensOf(len(text)) }
 func TokensOf(bytes int) int { return (2*bytes + 6) / 7 }
 
 // FrameTokens is TokensOf the frame around stored text.
-const FrameTokens = (2*FrameBytes + 6) / 7
+const FrameTokens = (2*frameBytes + 6) / 7
 
 // MaxBytes is the length of the longest text that takes no more than some tokens.
 func MaxBytes(tokens int) int { return 7 * tokens / 2 }
