@@ -133,8 +133,7 @@ func (t tomlTable) Take(text []byte) ([]byte, error) {
 	}
 	// The table, and the user's subtables, env for instance.
 	taken := false
-	for i := len(statements) - 1; i >= 0; i-- {
-		s := statements[i]
+	for i, s := range slices.Backward(statements) {
 		if !s.table || len(s.path) < 2 || s.path[0] != tomlServers || s.path[1] != name {
 			continue
 		}
