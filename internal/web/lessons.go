@@ -82,7 +82,7 @@ func (q *request) lesson(v *view) error {
 
 // outcomes draws the share of attempts that worked, as it was told over time, and verdicts.
 func outcomes(h *memory.LessonHistory) *chart {
-	c := &chart{Unit: "%", Label: "Share of attempts that worked"}
+	c := &chart{}
 	for _, o := range h.Observations {
 		if rate, err := memory.ParseRate(o.SuccessRate); err == nil && rate.Attempts > 0 {
 			c.add(o.At, 100*float64(rate.Successes)/float64(rate.Attempts), o.SuccessRate)
@@ -224,7 +224,7 @@ const maxBulk = 200
 func (q *request) bulk() {
 	project, ids := q.r.PostForm.Get("project"), q.r.PostForm["id"]
 	page := bulkPage{Action: q.choice("action", "retract", "restore", "forget")}
-	err := error(nil)
+	var err error
 	switch {
 	case len(ids) == 0:
 		err = memory.Invalid("id", "1–"+strconv.Itoa(maxBulk)+" lessons", "none is ticked")
