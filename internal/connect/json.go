@@ -355,7 +355,6 @@ func jsonRemove(text []byte, path []string) ([]byte, error) {
 	if _, steps := walk(&root, path); steps < len(path) {
 		return text, nil
 	}
-	parent := &root
 	for {
 		if len(path) == 0 {
 			if len(blankEnd(root.BeforeExtra))+len(blankEnd(root.AfterExtra)) == 0 {
@@ -364,7 +363,7 @@ func jsonRemove(text []byte, path []string) ([]byte, error) {
 			root.Value = &hujson.Object{}
 			break
 		}
-		if parent, _ = walk(&root, path[:len(path)-1]); !holdsOnly(parent) {
+		if parent, _ := walk(&root, path[:len(path)-1]); !holdsOnly(parent) {
 			remove(parent, index(parent, path[len(path)-1]))
 			break
 		}
