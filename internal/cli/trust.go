@@ -95,17 +95,15 @@ func waitingText(x memory.WaitingFiles) string {
 		x.Text(), render.Printable(x.Root), render.CommandWith("recalld trust", x.Root))
 }
 
-// waitingRows are the rows of the table of status.
-func waitingRows(waiting []memory.WaitingFiles) [][]string {
+// addWaiting adds to the table of status what is not read.
+func addWaiting(add func(name, text string), waiting []memory.WaitingFiles) {
 	const most = 5
-	var rows [][]string
 	for _, x := range waiting[:min(len(waiting), most)] {
-		rows = append(rows, []string{"not read", waitingText(x)})
+		add("not read", waitingText(x))
 	}
 	if more := len(waiting) - most; more > 0 {
-		rows = append(rows, []string{"not read", fmt.Sprintf("files of %d more; run 'recalld trust --list' to list them", more)})
+		add("not read", fmt.Sprintf("files of %d more; run 'recalld trust --list' to list them", more))
 	}
-	return rows
 }
 
 // waitingIn returns the files of a repository that are not read, nil for none.
