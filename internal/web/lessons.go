@@ -55,12 +55,12 @@ func (q *request) lessons(v *view) error {
 		}
 		t.Items, t.Total, t.pager = list.Lessons, list.Total, q.pager(perPage, list.Found)
 	}
-	for _, name := range []string{inUse, pinned, changed, withdrawn} {
-		values := url.Values{"project": {v.Project}, "list": {name}, "sort": {t.Sort}}
+	for _, list := range []struct{ word, name string }{{inUse, "In use"}, {pinned, "Pinned"}, {changed, "Code changed since"}, {withdrawn, "Withdrawn"}} {
+		values := url.Values{"project": {v.Project}, "list": {list.word}, "sort": {t.Sort}}
 		if v.Query != "" {
 			values.Set("q", v.Query)
 		}
-		t.Tabs = append(t.Tabs, tab{map[string]string{inUse: "In use", pinned: "Pinned", changed: "Code changed since", withdrawn: "Withdrawn"}[name], Root + "lessons?" + values.Encode(), name == t.List})
+		t.Tabs = append(t.Tabs, tab{list.name, Root + "lessons?" + values.Encode(), list.word == t.List})
 	}
 	return nil
 }
