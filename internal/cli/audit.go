@@ -46,11 +46,7 @@ restore, token. The last 10 to 20 MB are kept, in audit.jsonl beside the log.`,
 			if r.Since, err = parseSince("since", since, a.opts.Now()); err != nil {
 				return err
 			}
-			list, err := ask(c.Context(), a, service.Audit, r)
-			if err != nil {
-				return err
-			}
-			return a.answer(list, func(w io.Writer) {
+			return answered(c, a, service.Audit, r, func(w io.Writer, list *memory.AuditList) {
 				if len(list.Changes) == 0 {
 					fmt.Fprintln(w, "No changes.")
 					return

@@ -37,8 +37,9 @@ A backup contains the texts of lessons and steps. Everything in it has a checksu
 			if len(args) > 0 {
 				r.Path = a.absolute(args[0])
 			}
-			shown := a.newProgress("")
-			b, err := askLong(c.Context(), a, service.Backup, r, shown, func(p memory.BackupProgress) { shown.show("backing up", p.Done, max(p.Done, p.Total)) })
+			b, err := askLong(c.Context(), a, service.Backup, r, "", func(shown *progress, p memory.BackupProgress) {
+				shown.show("backing up", p.Done, max(p.Done, p.Total))
+			})
 			if err != nil {
 				return err
 			}

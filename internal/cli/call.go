@@ -70,8 +70,7 @@ func describedOperations() (names []string) {
 	return names
 }
 
-// callOperation checks a request, before a daemon is started for what it would refuse,
-// and makes it.
+// callOperation decodes a request and makes it.
 func (a *App) callOperation(c *cobra.Command, op *service.Spec, text []byte) error {
 	decoded, err := op.Decode(text, "JSON")
 	if err != nil {
@@ -79,13 +78,7 @@ func (a *App) callOperation(c *cobra.Command, op *service.Spec, text []byte) err
 	}
 	request := reflect.New(op.Request())
 	request.Elem().Set(reflect.ValueOf(decoded))
-	if err := memory.Check(request.Interface()); err != nil {
-		return err
-	}
-	if caller := request.Elem().FieldByName("Caller"); caller.IsValid() && caller.IsZero() {
-		caller.Set(reflect.ValueOf(a.caller()))
-	}
-	daemon, err := a.service(c.Context())
+	daemon, err := a.serviceFor(c.Context(), request.Interface())
 	if err != nil {
 		return err
 	}

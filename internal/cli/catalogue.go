@@ -32,7 +32,6 @@ repository such as .recalld/context.yaml and AGENTS.md.`,
 			for _, t := range types {
 				r.Types = append(r.Types, memory.Kind(t))
 			}
-			r.Caller = a.caller()
 			list, err := ask(c.Context(), a, service.Entries, r)
 			if err != nil {
 				return err

@@ -41,10 +41,6 @@ type Daemon interface {
 	Close() error
 }
 
-// ServeFunc runs a daemon until ctx ends. Autostarted says that a client
-// started it and no service manager.
-type ServeFunc func(ctx context.Context, cfg config.Config, autostarted bool) error
-
 // Options are what the commands work with. Zero values mean the process's own.
 type Options struct {
 	In       io.Reader
@@ -78,8 +74,9 @@ type Options struct {
 	// 150 ms.
 	Poll time.Duration
 
-	// Serve runs the daemon in this process; default: daemon.Serve.
-	Serve ServeFunc
+	// Serve runs the daemon in this process until ctx ends; default: daemon.Serve.
+	// autostarted says that a client started it and no service manager.
+	Serve func(ctx context.Context, cfg config.Config, autostarted bool) error
 	// Connect returns the daemon of a configuration, started if autostart is
 	// set; default: client.Connect.
 	Connect func(ctx context.Context, cfg config.Config, autostart bool) (Daemon, error)
@@ -100,7 +97,7 @@ type App struct {
 	// writes to them; progress bars alone draw on screen.
 	opts   Options
 	screen io.Writer
-	out    io.Writer // what Out makes visible; only writeRaw writes to it
+	out    io.Writer // what Out makes visible; only people writes to it
 
 	colour  string // --color
 	noPager bool

@@ -109,13 +109,7 @@ func fixed(words func() []string) cobra.CompletionFunc {
 
 // completeProjects completes a flag with the projects that the daemon knows.
 func (a *App) completeProjects(c *cobra.Command, flag string) {
-	completeFlag(c, flag, a.listed(func(ctx context.Context, d Daemon, _ string) ([]string, error) {
-		repos, err := service.Repos.Do(ctx, d, service.None{})
-		if err != nil {
-			return nil, err
-		}
-		return projectNames(repos.Repos), nil
-	}))
+	completeFlag(c, flag, listed(a, service.Repos, noRequest, func(list *memory.RepoList) []string { return projectNames(list.Repos) }))
 }
 
 // projectNames are the projects of sandboxes as --project takes them: by their names; of
@@ -140,15 +134,13 @@ func described(id, text string) string {
 
 // completeLessons completes with the newest lessons, each with how it begins.
 func (a *App) completeLessons() cobra.CompletionFunc {
-	return a.listed(func(ctx context.Context, d Daemon, project string) (names []string, err error) {
-		list, err := service.Lessons.Do(ctx, d, memory.LessonsRequest{Limit: completedLessons, Project: project, Caller: a.caller()})
-		if err != nil {
-			return nil, err
-		}
+	return listed(a, service.Lessons, func(project string) memory.LessonsRequest {
+		return memory.LessonsRequest{Limit: completedLessons, Project: project, Caller: a.caller()}
+	}, func(list *memory.LessonList) (names []string) {
 		for _, l := range list.Lessons {
 			names = append(names, described(l.ID, l.Text))
 		}
-		return names, nil
+		return names
 	})
 }
 
@@ -158,15 +150,11 @@ const completedLessons = 100
 // completeFolder completes the one argument of a command with the folders that are
 // indexed, and with any folder where what is typed begins none of them.
 func (a *App) completeFolder() cobra.CompletionFunc {
-	indexed := a.listed(func(ctx context.Context, d Daemon, _ string) (roots []string, err error) {
-		repos, err := service.Repos.Do(ctx, d, service.None{})
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range repos.Repos {
+	indexed := listed(a, service.Repos, noRequest, func(list *memory.RepoList) (roots []string) {
+		for _, r := range list.Repos {
 			roots = append(roots, r.Root)
 		}
-		return roots, nil
+		return roots
 	})
 	return firstArgument(func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if roots, directive := indexed(c, args, typed); len(roots) > 0 {
@@ -181,15 +169,13 @@ var completeAnyFolder = firstArgument(cobra.FixedCompletions(nil, cobra.ShellCom
 
 // completeSessions completes with the newest sessions of the project, each with its goal.
 func (a *App) completeSessions() cobra.CompletionFunc {
-	return a.listed(func(ctx context.Context, d Daemon, project string) (names []string, err error) {
-		list, err := service.Sessions.Do(ctx, d, memory.SessionsRequest{Limit: memory.MaxSessions, Project: project, Caller: a.caller()})
-		if err != nil {
-			return nil, err
-		}
+	return listed(a, service.Sessions, func(project string) memory.SessionsRequest {
+		return memory.SessionsRequest{Limit: memory.MaxSessions, Project: project, Caller: a.caller()}
+	}, func(list *memory.SessionList) (names []string) {
 		for _, s := range list.Sessions {
 			names = append(names, described(s.SessionID, s.Goal))
 		}
-		return names, nil
+		return names
 	})
 }
 
@@ -201,39 +187,37 @@ func (a *App) completeFlowTags(*cobra.Command, []string, string) ([]string, cobr
 
 // completeReceipts completes with the newest receipts, each with what was asked.
 func (a *App) completeReceipts() cobra.CompletionFunc {
-	return a.listed(func(ctx context.Context, d Daemon, project string) (names []string, err error) {
-		list, err := service.Receipts.Do(ctx, d, memory.ReceiptsRequest{Limit: memory.DefaultReceipts, Project: project, Caller: a.caller()})
-		if err != nil {
-			return nil, err
-		}
+	return listed(a, service.Receipts, func(project string) memory.ReceiptsRequest {
+		return memory.ReceiptsRequest{Limit: memory.DefaultReceipts, Project: project, Caller: a.caller()}
+	}, func(list *memory.ReceiptList) (names []string) {
 		for _, r := range list.Receipts {
 			names = append(names, described(r.ID, r.Request.Asked()))
 		}
-		return names, nil
+		return names
 	})
 }
 
 // completeModels completes with the models that are there, or with those that are not, and
 // with more words.
 func (a *App) completeModels(missing bool, more ...string) cobra.CompletionFunc {
-	return a.listed(func(ctx context.Context, d Daemon, _ string) ([]string, error) {
-		models, err := service.Models.Do(ctx, d, service.None{})
-		if err != nil {
-			return nil, err
-		}
+	return listed(a, service.Models, noRequest, func(list *memory.ModelList) []string {
 		names := slices.Clone(more)
-		for _, m := range models.Models {
+		for _, m := range list.Models {
 			if (m.State == "missing") == missing {
 				names = append(names, m.Name)
 			}
 		}
-		return names, nil
+		return names
 	})
 }
 
-// listed completes from a list of the daemon's, of the project that --project names, leaving
-// out the arguments that are there. A completion neither starts a daemon nor complains.
-func (a *App) listed(list func(ctx context.Context, d Daemon, project string) ([]string, error)) cobra.CompletionFunc {
+// noRequest is for operations that are asked nothing.
+func noRequest(string) service.None { return service.None{} }
+
+// listed completes with the names in an answer of the daemon, leaving out the arguments that
+// are there. The request is about the project that --project names, empty for the working
+// folder's. A completion neither starts a daemon nor complains.
+func listed[Request, Answer any](a *App, op service.Operation[Request, Answer], request func(project string) Request, names func(*Answer) []string) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(c.Context(), completionDeadline)
 		defer cancel()
@@ -242,11 +226,15 @@ func (a *App) listed(list func(ctx context.Context, d Daemon, project string) ([
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		defer daemon.Close()
-		project := "" // the working folder's
+		project := ""
 		if flag := c.Flags().Lookup("project"); flag != nil {
 			project = flag.Value.String()
 		}
-		all, _ := list(ctx, daemon, project)
+		answer, err := op.Do(ctx, daemon, request(project))
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		all := names(answer)
 		slices.Sort(all)
 		return slices.DeleteFunc(slices.Compact(all), func(name string) bool {
 			id, _, _ := strings.Cut(name, "\t")

@@ -118,12 +118,16 @@ func (a *App) setting(name string) (config.Setting, error) {
 	if err != nil {
 		return config.Setting{}, err
 	}
-	for _, s := range list {
-		if s.Name == name {
-			return s, nil
-		}
+	i := slices.IndexFunc(list, func(s config.Setting) bool { return s.Name == name })
+	if i < 0 {
+		return config.Setting{}, &memory.Error{Code: memory.CodeInvalidInput, Field: "SETTING", Message: "there is no setting " + memory.Quote(name), Hint: nearSettings(name)}
 	}
-	return config.Setting{}, &memory.Error{Code: memory.CodeInvalidInput, Field: "SETTING", Message: "there is no setting " + memory.Quote(name), Hint: memory.NearNames(name, config.Names()) + "; 'recalld config list' lists all"}
+	return list[i], nil
+}
+
+// nearSettings is the hint for a setting that does not exist.
+func nearSettings(name string) string {
+	return memory.NearNames(name, config.Names()) + "; 'recalld config list' lists all"
 }
 
 // settingChanged is what config set answers.
@@ -154,8 +158,8 @@ checked first; comments and layout of the file stay. Lists are written with comm
 			edited, err := config.Edit(text, args[0], args[1])
 			if err != nil {
 				hint := "run 'recalld config list' to list the settings; configs/recalld.yaml explains them"
-				if near := memory.NearNames(args[0], config.Names()); !slices.Contains(config.Names(), args[0]) && near != "" {
-					hint = near + "; 'recalld config list' lists all"
+				if !slices.Contains(config.Names(), args[0]) {
+					hint = nearSettings(args[0])
 				}
 				return &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: hint, Cause: err}
 			}
@@ -216,9 +220,7 @@ func (a *App) writeSettingsFile(file string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("create folder of settings: %w", err)
 	}
-	if behind, err := filepath.EvalSymlinks(file); err == nil {
-		file = behind // a link to a file that is kept elsewhere stays one
-	}
+	file = resolved(file) // a link to a file that is kept elsewhere stays one
 	mode := fs.FileMode(0o600)
 	if info, err := os.Stat(file); err == nil {
 		mode = info.Mode().Perm()

@@ -164,11 +164,6 @@ func clientNames() []string {
 	return names
 }
 
-// server is the setup as the client's files have it.
-func (s clientSetup) server() connect.Server {
-	return connect.Server{Command: s.Command, Args: s.Args}
-}
-
 // machine is this one.
 func (a *App) machine() (connect.Machine, error) {
 	home := a.opts.Getenv("HOME")

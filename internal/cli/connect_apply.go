@@ -33,8 +33,8 @@ func (a *App) chosenClients(f *connectFlags, args []string) ([]connect.Client, e
 // connectOptions are the options that the flags ask for, for the user's scope.
 func (a *App) connectOptions(f *connectFlags) connect.Options {
 	setup := a.clientSetup()
-	return connect.Options{Scope: connect.User, Server: setup.server(), Program: setup.program, Toolsets: f.toolsets,
-		NoHooks: f.noHooks, Prompts: f.prompts, Instructions: f.instructions}
+	return connect.Options{Scope: connect.User, Server: connect.Server{Command: setup.Command, Args: setup.Args}, Program: setup.program,
+		Toolsets: f.toolsets, NoHooks: f.noHooks, Prompts: f.prompts, Instructions: f.instructions}
 }
 
 // connectTarget is where to connect, and how.
@@ -50,13 +50,6 @@ func (a *App) connectTarget(f *connectFlags) (m connect.Machine, o connect.Optio
 	return m, o, err
 }
 
-// planned is a client with the changes that it needs, or why it cannot have them.
-type planned struct {
-	client  connect.Client
-	changes []connect.Change
-	err     error
-}
-
 // connectClients connects clients, or takes recalld out of them. If one of several cannot
 // be connected, the others are.
 func (a *App) connectClients(ctx context.Context, clients []connect.Client, f *connectFlags) error {
@@ -68,13 +61,10 @@ func (a *App) connectClients(ctx context.Context, clients []connect.Client, f *c
 	if f.remove {
 		plan = connect.Client.Disconnect
 	}
-	var plans []planned
-	for _, c := range clients {
-		changes, err := plan(c, machine, options)
-		if err != nil && !f.all {
+	if !f.all { // what is wrong with its files is said before the server is started
+		if _, err := plan(clients[0], machine, options); err != nil {
 			return err
 		}
-		plans = append(plans, planned{c, changes, err})
 	}
 	tools := 0
 	if !f.remove && !f.dryRun {
@@ -89,18 +79,18 @@ func (a *App) connectClients(ctx context.Context, clients []connect.Client, f *c
 	created := connect.OpenCreated(filepath.Join(cfg.Data, "connect.json"))
 	var results []*connectResult
 	var failed error
-	for _, p := range plans {
-		r := &connectResult{Client: p.client.Name, Scope: options.Scope, DryRun: f.dryRun, Tools: tools, Files: []fileResult{}}
+	for _, c := range clients {
+		changes, err := plan(c, machine, options) // now, because clients share files such as AGENTS.md
+		r := &connectResult{Client: c.Name, Scope: options.Scope, DryRun: f.dryRun, Tools: tools, Files: []fileResult{}}
 		if !f.remove {
 			setup := a.clientSetup()
 			r.Server = &setup
-			if slices.ContainsFunc(p.changes, func(c connect.Change) bool { return !c.None() }) {
-				r.Note = p.client.Note
+			if slices.ContainsFunc(changes, func(c connect.Change) bool { return !c.None() }) {
+				r.Note = c.Note
 			}
 		}
-		err := p.err
 		if err == nil {
-			err = a.applyPlan(ctx, p, machine, options, r, created)
+			err = a.applyChanges(ctx, c, changes, machine, options, r, created)
 		}
 		if err != nil {
 			failed = cmp.Or(failed, err)
@@ -143,14 +133,14 @@ func (a *App) checkServer(ctx context.Context, o connect.Options) (int, error) {
 	return tools, err
 }
 
-// applyPlan carries out the changes of one client, all or none.
-func (a *App) applyPlan(ctx context.Context, p planned, m connect.Machine, o connect.Options, r *connectResult, created *connect.Created) error {
+// applyChanges carries out the changes of one client, all or none.
+func (a *App) applyChanges(ctx context.Context, c connect.Client, changes []connect.Change, m connect.Machine, o connect.Options, r *connectResult, created *connect.Created) error {
 	type step struct {
 		change connect.Change
 		done   connect.Applied
 	}
 	var steps []step
-	for _, change := range p.changes {
+	for _, change := range changes {
 		file := fileResult{What: change.What, Path: change.Path, Result: "unchanged"}
 		switch {
 		case change.None():
@@ -166,7 +156,7 @@ func (a *App) applyPlan(ctx context.Context, p planned, m connect.Machine, o con
 		}
 		var byClient func() bool
 		if r.Server != nil {
-			byClient = p.client.ByClient(ctx, m, o, change)
+			byClient = c.ByClient(ctx, m, o, change)
 		}
 		done, err := connect.Apply(change, a.opts.Now(), created, byClient)
 		if err != nil {

@@ -93,7 +93,7 @@ func (a *App) offerIndex(ctx context.Context, root string, wanted bool) error {
 			return err
 		}
 	}
-	queued, err := ask(ctx, a, service.IndexRepo, memory.IndexRequest{Path: root, Caller: a.caller()})
+	queued, err := ask(ctx, a, service.IndexRepo, memory.IndexRequest{Path: root})
 	if err != nil {
 		return err
 	}

@@ -180,6 +180,30 @@ func TestConnectTemporaryProgram(t *testing.T) {
 	}
 }
 
+// TestConnectAllOfProject: clients with one file of instructions in a project share it.
+func TestConnectAllOfProject(t *testing.T) {
+	b, home, repo := connectBench(t)
+	for _, dir := range []string{".codex", ".gemini", filepath.Join(".config", "zed")} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.ok("connect", "--all", "--project", "--instructions")
+	for _, name := range []string{".codex/config.toml", ".gemini/settings.json", ".zed/settings.json", "GEMINI.md"} {
+		if !exists(filepath.Join(repo, filepath.FromSlash(name))) {
+			t.Errorf("%s is not there", name)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(repo, "AGENTS.md"))
+	if n := strings.Count(string(text), "recalld:begin"); err != nil || n != 1 {
+		t.Errorf("AGENTS.md has the instructions %d times, want once (%v)", n, err)
+	}
+	b.ok("connect", "--all", "--project", "--remove")
+	if left, err := os.ReadDir(repo); err != nil || len(left) != 1 {
+		t.Errorf("the project has %v after the removal, want .git alone (%v)", left, err)
+	}
+}
+
 // TestConnectAll: every client that was found is connected, and one that cannot be does not
 // keep the others from it.
 func TestConnectAll(t *testing.T) {

@@ -43,7 +43,6 @@ run 'recalld receipts' to see it.`,
 			if err := checkSession(c, r.SessionID); err != nil {
 				return err
 			}
-			r.Caller = a.caller()
 			assembled, err := ask(c.Context(), a, service.Assemble, r)
 			if err != nil {
 				return err

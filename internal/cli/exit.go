@@ -60,10 +60,8 @@ var errReported = errors.New("reported")
 func ExitCode(err error) int {
 	code := memory.CodeOf(err)
 	for _, row := range exitCodes {
-		for _, c := range row.codes {
-			if c == code {
-				return row.exit
-			}
+		if slices.Contains(row.codes, code) {
+			return row.exit
 		}
 	}
 	return ExitFailure

@@ -37,7 +37,7 @@ in it: it is indexed again.`,
 			if all {
 				return a.exportAll(c, args[0])
 			}
-			r.Path, r.Caller = a.absolute(args[0]), a.caller()
+			r.Path = a.absolute(args[0])
 			shown := a.newProgress("files")
 			shown.show("exporting", 0, 0)
 			exported, err := ask(c.Context(), a, service.Export, r)
@@ -62,10 +62,7 @@ in it: it is indexed again.`,
 }
 
 func (a *App) exportAll(c *cobra.Command, path string) error {
-	shown := a.newProgress("lines")
-	archive, err := askLong(c.Context(), a, service.ExportAll, memory.ArchiveRequest{Path: a.absolute(path), Caller: a.caller()}, shown, func(p memory.ArchiveProgress) {
-		shown.show(p.Phase, int64(p.Done), int64(p.Total))
-	})
+	archive, err := askLong(c.Context(), a, service.ExportAll, memory.ArchiveRequest{Path: a.absolute(path)}, "lines", showArchive)
 	if err != nil {
 		return err
 	}
@@ -76,10 +73,7 @@ func (a *App) exportAll(c *cobra.Command, path string) error {
 
 // importArchive takes an archive in.
 func (a *App) importArchive(c *cobra.Command, path string, dry bool) error {
-	shown := a.newProgress("lines")
-	archive, err := askLong(c.Context(), a, service.ImportAll, memory.ArchiveRequest{Path: path, DryRun: dry, Caller: a.caller()}, shown, func(p memory.ArchiveProgress) {
-		shown.show(p.Phase, int64(p.Done), int64(p.Total))
-	})
+	archive, err := askLong(c.Context(), a, service.ImportAll, memory.ArchiveRequest{Path: path, DryRun: dry}, "lines", showArchive)
 	if err != nil {
 		return err
 	}
@@ -98,6 +92,10 @@ func (a *App) importArchive(c *cobra.Command, path string, dry bool) error {
 		}
 		fmt.Fprintln(w, "Settings, folders of projects and what was agreed to are not taken over: they belong to the machine.")
 	})
+}
+
+func showArchive(shown *progress, p memory.ArchiveProgress) {
+	shown.show(p.Phase, int64(p.Done), int64(p.Total))
 }
 
 // archiveCounts lists what an archive holds.

@@ -25,7 +25,7 @@ name it; 'recalld receipts' lists them.`,
 		Example: "  recalld feedback 8ab8b9 worked\n  recalld feedback 8ab8b9 outdated --item l-17ab --note \"npm 12 has no such flag\"",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			r.Receipt, r.Verdict, r.Caller = args[0], memory.Verdict(args[1]), a.caller()
+			r.Receipt, r.Verdict = args[0], memory.Verdict(args[1])
 			taken, err := ask(c.Context(), a, service.Feedback, r)
 			if err != nil {
 				return orHint(err, "receipt", "run 'recalld receipts' to list them")

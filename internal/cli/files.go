@@ -29,7 +29,7 @@ The default project is the working folder's.`,
   recalld files Dockerfile --project service --json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			r.Pattern, r.Caller = strings.Join(args, " "), a.caller()
+			r.Pattern = strings.Join(args, " ")
 			list, err := ask(c.Context(), a, service.Files, r)
 			if err != nil {
 				return err

@@ -45,11 +45,7 @@ On a terminal it asks before it removes a project; elsewhere, and with --json, s
 					return err
 				}
 			}
-			gone, err := ask(c.Context(), a, service.Forget, r)
-			if err != nil {
-				return err
-			}
-			return a.answer(gone, func(w io.Writer) {
+			return answered(c, a, service.Forget, r, func(w io.Writer, gone *memory.Forgotten) {
 				fmt.Fprintf(w, "Forgotten: %s, %s, %s", memory.Count(gone.Records, "record"), memory.Count(gone.Files, "file"), memory.Count(gone.Documents, "text"))
 				if gone.Sessions > 0 {
 					fmt.Fprint(w, ", ", memory.Count(gone.Sessions, "session"))

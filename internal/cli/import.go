@@ -40,7 +40,7 @@ verified. An archive speaks with your voice: import your own.`,
 			if err := memory.Text("path", args[0], 1, memory.MaxPathText); err != nil {
 				return err
 			}
-			r.Path, r.Caller = a.absolute(args[0]), a.caller()
+			r.Path = a.absolute(args[0])
 			if dry || archive.Is(r.Path) {
 				if r.Project != "" {
 					return memory.Invalid("project", "no project", "an archive says itself what belongs to which project")

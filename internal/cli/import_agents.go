@@ -61,9 +61,7 @@ where it was. A line that cannot be read is listed and skipped.`,
 
 // importAgents has the daemon read the logs.
 func (a *App) importAgents(c *cobra.Command, r memory.AgentImportRequest, phase string) (*memory.AgentImported, error) {
-	shown := a.newProgress("logs")
-	defer shown.done()
-	return askLong(c.Context(), a, service.ImportAgents, r, shown, func(p memory.AgentImportProgress) {
+	return askLong(c.Context(), a, service.ImportAgents, r, "logs", func(shown *progress, p memory.AgentImportProgress) {
 		shown.show(phase, int64(p.Done), int64(p.Total))
 	})
 }

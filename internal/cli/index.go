@@ -35,7 +35,7 @@ place in the queue. With --wait, show progress until it is done.`,
   recalld index --changed main.go,internal/x.go`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			request := memory.IndexRequest{Path: a.pathArgument(args), ChangedFiles: changed, Caller: a.caller()}
+			request := memory.IndexRequest{Path: a.pathArgument(args), ChangedFiles: changed}
 			asked := a.opts.Now()
 			queued, err := ask(c.Context(), a, service.IndexRepo, request)
 			if err != nil {

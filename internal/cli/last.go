@@ -30,7 +30,6 @@ the project, unless --scope or --session says otherwise.`,
 			if r.Scope, r.Filters, err = n.narrow(); err != nil {
 				return err
 			}
-			r.Caller = a.caller()
 			last, err := orNewest(c.Context(), a, r.Project, &r.Scope, func() (*memory.StepList, error) {
 				return ask(c.Context(), a, service.LastSteps, r)
 			})

@@ -33,7 +33,6 @@ are listed whose code changed since they were told, or is gone; with --pinned th
 			if r.Since, err = parseSince("since", since, a.opts.Now()); err != nil {
 				return err
 			}
-			r.Caller = a.caller()
 			list, err := ask(c.Context(), a, service.Lessons, r)
 			if err != nil {
 				return err

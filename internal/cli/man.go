@@ -30,7 +30,7 @@ func manCommand(a *App) *cobra.Command {
 			}
 			var written []string
 			for _, of := range append([]*cobra.Command{c.Root()}, below(c.Root())...) {
-				name := strings.ReplaceAll(of.CommandPath(), " ", "-") + ".1"
+				name := pageName(of) + ".1"
 				if err := os.WriteFile(filepath.Join(folder, name), []byte(manualPage(of)), 0o644); err != nil {
 					return fmt.Errorf("write manual page: %w", err)
 				}
@@ -43,6 +43,9 @@ func manCommand(a *App) *cobra.Command {
 		ValidArgsFunction: completeAnyFolder,
 	}
 }
+
+// pageName is the name of a command's page.
+func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
 // below lists the commands below one that help lists, and those below them.
 func below(c *cobra.Command) []*cobra.Command {
@@ -59,7 +62,7 @@ func below(c *cobra.Command) []*cobra.Command {
 func manualPage(c *cobra.Command) string {
 	c.InitDefaultHelpFlag()
 	var b strings.Builder
-	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
+	name := pageName(c)
 	// No date: the same program writes the same pages.
 	fmt.Fprintf(&b, ".TH %s 1 \"\" \"recalld %s\" \"recalld\"\n", roff(strings.ToUpper(name)), roff(buildinfo.Version()))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(strings.ToLower(c.Short[:1])+c.Short[1:]))
@@ -83,23 +86,17 @@ func manualPage(c *cobra.Command) string {
 		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(c.Example))
 	}
 	var others []string
+	see := func(other *cobra.Command) { others = append(others, ".BR "+roff(pageName(other))+" (1)") }
 	if c.HasParent() {
-		others = append(others, strings.ReplaceAll(c.Parent().CommandPath(), " ", "-"))
+		see(c.Parent())
 	}
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {
-			others = append(others, strings.ReplaceAll(sub.CommandPath(), " ", "-"))
+			see(sub)
 		}
 	}
 	if len(others) > 0 {
-		b.WriteString(".SH SEE ALSO\n")
-		for i, other := range others {
-			end := ","
-			if i == len(others)-1 {
-				end = ""
-			}
-			fmt.Fprintf(&b, ".BR %s (1)%s\n", roff(other), end)
-		}
+		b.WriteString(".SH SEE ALSO\n" + strings.Join(others, ",\n") + "\n")
 	}
 	return b.String()
 }

@@ -29,13 +29,9 @@ lessons. A flag with =false takes the mark back. ID is printed by lessons and re
   recalld mark l-4f2a9c --pinned=false --private`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			r.ID, r.Caller = args[0], a.caller()
+			r.ID = args[0]
 			r.Pinned, r.Private = given(c, "pinned", pinned), given(c, "private", private)
-			marked, err := ask(c.Context(), a, service.MarkLesson, r)
-			if err != nil {
-				return err
-			}
-			return a.answer(marked, func(w io.Writer) {
+			return answered(c, a, service.MarkLesson, r, func(w io.Writer, marked *memory.MarkedLesson) {
 				marks := []string{"not pinned", "not private"}
 				if marked.Pinned {
 					marks[0] = "pinned"

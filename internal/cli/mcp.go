@@ -91,10 +91,10 @@ func (a *App) withToolsets(toolsets []string) (config.Config, error) {
 		return cfg, err
 	}
 	cfg.MCP.Toolsets = toolsets
-	if err := cfg.Validate(); err != nil {
-		return cfg, &memory.Error{Code: memory.CodeInvalidInput, Field: "--toolsets", Message: err.Error(), Cause: err}
+	if err = cfg.Validate(); err == nil {
+		err = mcp.CheckToolsets(cfg.MCP.Prefix, toolsets) // it alone knows the tools
 	}
-	if err := mcp.CheckToolsets(cfg.MCP.Prefix, toolsets); err != nil { // it alone knows the tools
+	if err != nil {
 		return cfg, &memory.Error{Code: memory.CodeInvalidInput, Field: "--toolsets", Message: err.Error(), Cause: err}
 	}
 	return cfg, nil

@@ -64,8 +64,7 @@ func modelPullCommand(a *App) *cobra.Command {
 		Example: "  recalld model pull nomic-embed-text",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			shown := a.newProgress("")
-			_, err := askLong(c.Context(), a, service.PullModel, memory.PullRequest{Name: args[0]}, shown, func(p memory.PullProgress) {
+			_, err := askLong(c.Context(), a, service.PullModel, memory.PullRequest{Name: args[0]}, "", func(shown *progress, p memory.PullProgress) {
 				shown.show(p.Status, p.Completed, p.Total)
 			})
 			if err != nil {

@@ -34,9 +34,7 @@ seconds to minutes on one core. ^C ends it and changes nothing.
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			req.TimeLimit = memory.Millis(limit)
-			shown := a.newProgress("")
-			shown.unit = "files"
-			out, err := askLong(c.Context(), a, service.AdaptModel, req, shown, func(p memory.AdaptProgress) {
+			out, err := askLong(c.Context(), a, service.AdaptModel, req, "files", func(shown *progress, p memory.AdaptProgress) {
 				if p.Phase != "reading" {
 					shown.unit = "steps"
 				}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -19,11 +20,7 @@ the one inside the program is used, and what is stored is embedded again by it.`
 		Example: "  recalld model reset",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			m, err := ask(c.Context(), a, service.ResetModel, service.None{})
-			if err != nil {
-				return err
-			}
-			return a.answer(m, func(w io.Writer) {
+			return answered(c, a, service.ResetModel, service.None{}, func(w io.Writer, m *memory.BuiltinModel) {
 				if m.InUse == m.Next {
 					fmt.Fprintf(w, "The adapted model is gone; %s was in use already.\n", m.Next)
 					return

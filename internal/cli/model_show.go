@@ -20,11 +20,7 @@ adapted from it, since when, and what it finds.`,
 		Example: "  recalld model show\n  recalld model show --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			m, err := ask(c.Context(), a, service.BuiltinModel, service.None{})
-			if err != nil {
-				return err
-			}
-			return a.answer(m, func(w io.Writer) { writeBuiltin(w, m) })
+			return answered(c, a, service.BuiltinModel, service.None{}, writeBuiltin)
 		},
 	}
 }

@@ -100,7 +100,7 @@ func orNewest[Answer any](ctx context.Context, a *App, project string, scope **m
 	if !ok || none.Code != memory.CodeInvalidInput || none.Field != "scope" || *scope != nil {
 		return answer, err
 	}
-	list, failed := ask(ctx, a, service.Sessions, memory.SessionsRequest{Limit: 1, Project: project, Caller: a.caller()})
+	list, failed := ask(ctx, a, service.Sessions, memory.SessionsRequest{Limit: 1, Project: project})
 	if failed != nil || len(list.Sessions) == 0 {
 		return answer, err
 	}

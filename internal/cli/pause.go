@@ -31,7 +31,7 @@ Existing results stay searchable but may be out of date. Print what is paused no
 // pause pauses or resumes indexing, and prints what is paused then. No path
 // means everything: unlike index, it is not about the folder one is in.
 func (a *App) pause(c *cobra.Command, args []string, resume bool) error {
-	request := memory.PauseRequest{Resume: resume, Caller: a.caller()}
+	request := memory.PauseRequest{Resume: resume}
 	if len(args) > 0 {
 		if args[0] == "" {
 			return memory.Invalid("path", "a folder, or none for everything", "is given and is empty")

@@ -47,7 +47,6 @@ the question from standard input: a log or the output of a test may be long.`,
 				// A log may hold bytes that are no text.
 				r.Query = strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), "\x00", " ")
 			}
-			r.Kinds = nil
 			for _, kind := range kinds {
 				r.Kinds = append(r.Kinds, memory.Kind(kind))
 			}
@@ -63,7 +62,6 @@ the question from standard input: a log or the output of a test may be long.`,
 			if filters != (memory.Filters{}) {
 				r.Filters = &filters
 			}
-			r.Caller = a.caller()
 			answer, err := ask(c.Context(), a, service.Recall, r)
 			if err != nil {
 				return err

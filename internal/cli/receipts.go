@@ -43,7 +43,6 @@ scores and factors, what was withheld and why, the settings, and the feedback.`,
 			if err := checkSession(c, r.SessionID); err != nil {
 				return err
 			}
-			r.Caller = a.caller()
 			list, err := ask(c.Context(), a, service.Receipts, r)
 			if err != nil {
 				return err

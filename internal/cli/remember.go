@@ -43,16 +43,10 @@ recall says when they changed since or are gone.`,
 				r.Lesson = strings.Join(args, " ")
 			}
 			r.Type, r.AlsoType = memory.EventType(eventType), memory.EventType(kind)
-			r.Caller = a.caller()
-			r.Anchors = nil
 			for _, text := range anchors {
-				r.Anchors = append(r.Anchors, anchorOf(text, r.Caller.Dir))
+				r.Anchors = append(r.Anchors, anchorOf(text, a.opts.Dir))
 			}
-			kept, err := ask(c.Context(), a, service.Remember, r)
-			if err != nil {
-				return err
-			}
-			return a.answer(kept, func(w io.Writer) {
+			return answered(c, a, service.Remember, r, func(w io.Writer, kept *memory.Remembered) {
 				verb := "Remembered"
 				if kept.Merged {
 					verb = "Already known, counted again:"

@@ -43,12 +43,11 @@ It changes nothing. Without new settings it shows the effect of new data alone.`
 				return err
 			}
 			// A weight of zero is a value: only a flag that is not given keeps the recorded one.
-			r.VectorWeight, r.Caller = given(c, "weights", weight), a.caller()
+			r.VectorWeight = given(c, "weights", weight)
 			if err := memory.Check(&r); err != nil {
 				return orHint(err, "since", "name a session with --session, or a time with --since 7d")
 			}
-			shown := a.newProgress("questions")
-			replayed, err := askLong(c.Context(), a, service.Replay, r, shown, func(p memory.ReplayProgress) {
+			replayed, err := askLong(c.Context(), a, service.Replay, r, "questions", func(shown *progress, p memory.ReplayProgress) {
 				shown.show("asking again", int64(p.Done), int64(p.Total))
 			})
 			if err != nil {

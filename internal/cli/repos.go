@@ -32,11 +32,7 @@ worktrees share is counted in each. A stale index may lag behind the disk.`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if skipped != "" {
-				list, err := ask(c.Context(), a, service.Skipped, memory.SkippedRequest{Path: a.absolute(skipped), Caller: a.caller()})
-				if err != nil {
-					return err
-				}
-				return a.answer(list, func(w io.Writer) { writeSkipped(w, list) })
+				return answered(c, a, service.Skipped, memory.SkippedRequest{Path: a.absolute(skipped)}, writeSkipped)
 			}
 			return a.listRepos(c.Context(), wide)
 		},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,10 +16,19 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// ask validates a request, so that no daemon is started for one that it would refuse,
-// and asks the daemon.
+// answered asks the daemon and prints what it answers.
+func answered[Request, Answer any](c *cobra.Command, a *App, op service.Operation[Request, Answer], request Request, people func(io.Writer, *Answer)) error {
+	answer, err := ask(c.Context(), a, op, request)
+	if err != nil {
+		return err
+	}
+	return a.answer(answer, func(w io.Writer) { people(w, answer) })
+}
+
+// ask completes and validates a request, so that no daemon is started for one that it
+// would refuse, and asks the daemon.
 func ask[Request, Answer any](ctx context.Context, a *App, op service.Operation[Request, Answer], request Request) (*Answer, error) {
-	svc, err := serviceFor(ctx, a, &request)
+	svc, err := a.serviceFor(ctx, &request)
 	if err != nil {
 		return nil, err
 	}
@@ -26,21 +36,27 @@ func ask[Request, Answer any](ctx context.Context, a *App, op service.Operation[
 	return answer, withCommands(err)
 }
 
-// askLong is ask for an operation that reports its progress. It ends what is shown.
+// askLong is ask for an operation that reports its progress, which show shows; unit is what
+// the progress counts.
 func askLong[Request, Progress, Answer any](
-	ctx context.Context, a *App, op service.Stream[Request, Progress, Answer], request Request, shown *progress, show func(Progress),
+	ctx context.Context, a *App, op service.Stream[Request, Progress, Answer], request Request, unit string, show func(*progress, Progress),
 ) (*Answer, error) {
-	svc, err := serviceFor(ctx, a, &request)
+	shown := a.newProgress(unit)
+	defer shown.done()
+	svc, err := a.serviceFor(ctx, &request)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := op.Do(ctx, svc, request, show)
-	shown.done()
+	answer, err := op.Do(ctx, svc, request, func(p Progress) { show(shown, p) })
 	return answer, withCommands(err)
 }
 
-// serviceFor returns the daemon for a request that is valid.
-func serviceFor(ctx context.Context, a *App, request any) (Daemon, error) {
+// serviceFor returns the daemon for a request that is valid; request points to it. If the
+// request names no caller, it gets this command line as its caller.
+func (a *App) serviceFor(ctx context.Context, request any) (Daemon, error) {
+	if caller := reflect.ValueOf(request).Elem().FieldByName("Caller"); caller.IsValid() && caller.IsZero() {
+		caller.Set(reflect.ValueOf(a.caller()))
+	}
 	if err := memory.Check(request); err != nil {
 		return nil, err
 	}

@@ -140,11 +140,11 @@ func writeBackup(w io.Writer, b *memory.Backup) {
 }
 
 func writeRestored(w io.Writer, r restored) {
+	into := ""
 	if r.To != "" {
-		fmt.Fprintf(w, "Restored %s into %s: %s\n", r.Backup.Name, render.Printable(r.To), countedRecords(r.Kept))
-	} else {
-		fmt.Fprintf(w, "Restored %s: %s\n", r.Backup.Name, countedRecords(r.Kept))
+		into = " into " + render.Printable(r.To)
 	}
+	fmt.Fprintf(w, "Restored %s%s: %s\n", r.Backup.Name, into, countedRecords(r.Kept))
 	if r.Aside != "" {
 		fmt.Fprintf(w, "The former store is kept in %s and can be removed.\n", render.Printable(r.Aside))
 	}

@@ -33,7 +33,6 @@ steps. Filters choose sessions; --screen keeps sessions with a step on that scre
 			if r.Filters, err = n.filters(); err != nil {
 				return err
 			}
-			r.Caller = a.caller()
 			list, err := ask(c.Context(), a, service.Sessions, r)
 			if err != nil {
 				return err

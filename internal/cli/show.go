@@ -31,7 +31,6 @@ stands below the reason.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.IDs = args
-			r.Caller = a.caller()
 			answer, err := ask(c.Context(), a, service.Recall, r)
 			if err != nil {
 				return err

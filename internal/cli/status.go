@@ -29,11 +29,7 @@ func statusCommand(a *App) *cobra.Command {
 			if err := a.onlyRunning(c.Context()); err != nil {
 				return err
 			}
-			status, err := ask(c.Context(), a, service.Status, service.None{})
-			if err != nil {
-				return err
-			}
-			return a.answer(status, func(w io.Writer) { writeStatus(w, status, a.opts.Now()) })
+			return answered(c, a, service.Status, service.None{}, func(w io.Writer, status *memory.Status) { writeStatus(w, status, a.opts.Now()) })
 		},
 	}
 }
@@ -75,7 +71,7 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 		queue += fmt.Sprintf(", %d dropped", s.Queue.Dropped)
 	}
 	add("queue", queue)
-	rows = append(rows, codeRows(&s.Code)...)
+	addCode(add, &s.Code)
 	if h := s.Hooks; h != nil {
 		add("hooks", fmt.Sprintf("%d events wait, %d could not be recorded (see the folder spool), %d found no room", h.Waiting, h.Aside, h.Refused))
 	}
@@ -93,7 +89,7 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 		add("note", note)
 	}
 	add("version", versionNote(buildinfo.Version(), service.Greeting{Version: s.Version, Protocol: service.Protocol}))
-	rows = append(rows, waitingRows(s.Waiting)...)
+	addWaiting(add, s.Waiting)
 	render.Table(w, rows)
 
 	if len(s.Collections) > 0 {
@@ -136,12 +132,11 @@ func savingsText(status *memory.Status) string {
 	return text + ": " + strings.Join(each, ", ")
 }
 
-// codeRows say how code memory is doing: what is indexed, how runs went, and how
+// addCode says how code memory is doing: what is indexed, how runs went, and how
 // many questions it could answer.
-func codeRows(c *memory.CodeState) [][]string {
-	var rows [][]string
+func addCode(add func(name, text string), c *memory.CodeState) {
 	if c.Paused {
-		rows = append(rows, []string{"paused", pausedText})
+		add("paused", pausedText)
 	}
 	text := memory.Count(c.Sandboxes, "folder")
 	if c.Stale > 0 {
@@ -151,7 +146,7 @@ func codeRows(c *memory.CodeState) [][]string {
 	if c.Pruned > 0 {
 		text += fmt.Sprintf(" (%s pruned)", memory.Count(c.Pruned, "file"))
 	}
-	rows = append(rows, []string{"code", text})
+	add("code", text)
 	text = fmt.Sprintf("%d waiting, %d done", c.Waiting, c.Runs)
 	if c.Failed > 0 {
 		text += fmt.Sprintf(" (%d failed)", c.Failed)
@@ -159,12 +154,11 @@ func codeRows(c *memory.CodeState) [][]string {
 	if c.Runs > 0 {
 		text += fmt.Sprintf(", %s on average", c.MeanRun.Duration().Round(time.Millisecond))
 	}
-	rows = append(rows, []string{"runs", text})
+	add("runs", text)
 	if c.Asked > 0 {
-		rows = append(rows, []string{"answers", fmt.Sprintf("%s that code may answer: %s with code, %s where none was near enough; the code index was missing or late for %s",
-			memory.Count(c.Asked, "question"), memory.Percent(c.Hits, c.Asked), memory.Percent(c.Asked-c.Hits, c.Asked), memory.Percent(c.Fallbacks, c.Asked))})
+		add("answers", fmt.Sprintf("%s that code may answer: %s with code, %s where none was near enough; the code index was missing or late for %s",
+			memory.Count(c.Asked, "question"), memory.Percent(c.Hits, c.Asked), memory.Percent(c.Asked-c.Hits, c.Asked), memory.Percent(c.Fallbacks, c.Asked)))
 	}
-	return rows
 }
 
 // countsText lists the records by kind, in the order of answers.

@@ -34,7 +34,6 @@ sessions before any step is ranked.`,
 			if r.Scope, r.Filters, err = n.narrow(); err != nil {
 				return err
 			}
-			r.Caller = a.caller()
 			found, err := ask(c.Context(), a, service.SearchSteps, r)
 			if err != nil {
 				return err

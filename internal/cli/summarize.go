@@ -42,7 +42,6 @@ what recovered it. The same session always gives the same summary; no model is a
 				}
 				r.Scope = &memory.Scope{Session: args[0]}
 			}
-			r.Caller = a.caller()
 			summary, err := orNewest(c.Context(), a, r.Project, &r.Scope, func() (*memory.Summary, error) {
 				return ask(c.Context(), a, service.SummarizeSession, r)
 			})

@@ -22,7 +22,6 @@ every assembled context ends with. Run 'recalld call task_history' for all tasks
 		Example: "  recalld tasks\n  recalld tasks --limit 20\n  recalld tasks --type migration --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			r.Caller = a.caller()
 			window, err := ask(c.Context(), a, service.TaskWindow, r)
 			if err != nil {
 				return err

@@ -76,7 +76,7 @@ team knows the project by the address of its remote; --as names one without a re
 		Example: "  recalld team share\n  recalld team share notes --as acme/notes",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			r.Project, r.Caller = strings.Join(args, ""), a.caller()
+			r.Project = strings.Join(args, "")
 			return answerTeam(c, a, service.TeamShare, r)
 		},
 	}
@@ -90,7 +90,7 @@ func teamUnshare(a *App) *cobra.Command {
 		Example: "  recalld team unshare",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return answerTeam(c, a, service.TeamShare, memory.TeamShareRequest{Project: strings.Join(args, ""), Stop: true, Caller: a.caller()})
+			return answerTeam(c, a, service.TeamShare, memory.TeamShareRequest{Project: strings.Join(args, ""), Stop: true})
 		},
 	}
 }
@@ -105,11 +105,7 @@ the server: that keeps your membership and what you shared.`,
 		Example: "  recalld team leave\n  recalld team leave --force",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			state, err := ask(c.Context(), a, service.TeamLeave, r)
-			if err != nil {
-				return err
-			}
-			return a.answer(state, func(w io.Writer) {
+			return answered(c, a, service.TeamLeave, r, func(w io.Writer, _ *memory.TeamState) {
 				if r.Force {
 					fmt.Fprintln(w, "You left the team on this machine. Its server was not asked: it keeps your membership and what you shared.\nTo take that back, the team's operator runs 'recalld team remove MEMBER --lessons URL'. What you received stays on this machine.")
 					return
@@ -242,16 +238,15 @@ func writeTeam(w io.Writer, s *memory.TeamState) {
 	fmt.Fprintf(w, "You are %s on %s, %s.\n", render.Printable(s.Member), render.Printable(s.Server), render.Printable(exchange))
 	if len(s.Projects) == 0 {
 		fmt.Fprintln(w, "No project is shared. Run 'recalld team share' in a repository to share its lessons.")
-		fmt.Fprintln(w, summariesText(s))
-		return
+	} else {
+		fmt.Fprintln(w)
+		rows := [][]string{{"PROJECT", "IN THE TEAM", "SHARED", "RECEIVED", ""}}
+		for _, p := range s.Projects {
+			rows = append(rows, []string{render.Printable(p.ProjectName), render.Printable(p.TeamName), fmt.Sprint(p.Shared), fmt.Sprint(p.Received), render.Printable(p.Problem)})
+		}
+		render.Table(w, rows)
+		fmt.Fprintln(w, "\nLessons are exchanged in the background, a moment after each change.")
 	}
-	fmt.Fprintln(w)
-	rows := [][]string{{"PROJECT", "IN THE TEAM", "SHARED", "RECEIVED", ""}}
-	for _, p := range s.Projects {
-		rows = append(rows, []string{render.Printable(p.ProjectName), render.Printable(p.TeamName), fmt.Sprint(p.Shared), fmt.Sprint(p.Received), render.Printable(p.Problem)})
-	}
-	render.Table(w, rows)
-	fmt.Fprintln(w, "\nLessons are exchanged in the background, a moment after each change.")
 	fmt.Fprintln(w, summariesText(s))
 }
 

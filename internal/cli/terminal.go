@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"golang.org/x/term"
 
@@ -92,26 +93,16 @@ func (a *App) people(write func(w io.Writer)) error {
 	width, height := a.size()
 	p := &page{width: width}
 	write(p)
-	return a.show(p.String(), height)
-}
-
-// show writes a text for people.
-func (a *App) show(text string, height int) error {
-	if !a.colours() {
-		text = render.Visible(text)
-	} else {
-		text = render.Paint(text)
+	written := render.Visible
+	if a.colours() {
+		written = render.Paint
 	}
-	if height > 0 && bytes.Count([]byte(text), []byte("\n")) >= height {
+	text := written(p.String())
+	if height > 0 && strings.Count(text, "\n") >= height {
 		if shown, err := a.page(text); shown {
 			return err
 		}
 	}
-	return a.writeRaw(text)
-}
-
-// writeRaw writes a text that Visible or Paint made.
-func (a *App) writeRaw(text string) error {
 	a.flush() // what was written before stands before
 	_, err := io.WriteString(a.out, text)
 	return wrapWrite(err)

@@ -103,11 +103,10 @@ func (a *App) projectsOf(ctx context.Context, names []string) ([]access.Project,
 		if strings.TrimSpace(name) == "" {
 			return nil, memory.Invalid("--projects", "names, ids or folders, with commas between", "one is empty")
 		}
-		caller := a.caller()
 		if strings.ContainsRune(name, filepath.Separator) || name == "." {
 			name = a.absolute(name)
 		}
-		window, err := ask(ctx, a, service.TaskWindow, memory.TaskWindowRequest{Project: name, Caller: caller})
+		window, err := ask(ctx, a, service.TaskWindow, memory.TaskWindowRequest{Project: name})
 		if err != nil {
 			return nil, err
 		}

@@ -35,7 +35,7 @@ what is not read yet. The setting sources.trusted names folders to trust without
 			if list && (revoke || len(args) > 0) {
 				return usageError(c, fmt.Errorf("--list takes neither PATH nor --revoke"))
 			}
-			request := memory.TrustRequest{List: list, Revoke: revoke, Caller: a.caller()}
+			request := memory.TrustRequest{List: list, Revoke: revoke}
 			if !list {
 				request.Path = a.pathArgument(args)
 			}
@@ -95,17 +95,15 @@ func waitingText(x memory.WaitingFiles) string {
 		x.Text(), render.Printable(x.Root), render.CommandWith("recalld trust", x.Root))
 }
 
-// waitingRows are the rows of the table of status.
-func waitingRows(waiting []memory.WaitingFiles) [][]string {
+// addWaiting adds to the table of status what is not read.
+func addWaiting(add func(name, text string), waiting []memory.WaitingFiles) {
 	const most = 5
-	var rows [][]string
 	for _, x := range waiting[:min(len(waiting), most)] {
-		rows = append(rows, []string{"not read", waitingText(x)})
+		add("not read", waitingText(x))
 	}
 	if more := len(waiting) - most; more > 0 {
-		rows = append(rows, []string{"not read", fmt.Sprintf("files of %d more; run 'recalld trust --list' to list them", more)})
+		add("not read", fmt.Sprintf("files of %d more; run 'recalld trust --list' to list them", more))
 	}
-	return rows
 }
 
 // waitingIn returns the files of a repository that are not read, nil for none.
@@ -139,6 +137,6 @@ func (a *App) offerTrust(ctx context.Context, root string) error {
 	if err != nil || !yes {
 		return err
 	}
-	_, err = ask(ctx, a, service.Trust, memory.TrustRequest{Path: root, Caller: a.caller()})
+	_, err = ask(ctx, a, service.Trust, memory.TrustRequest{Path: root})
 	return err
 }

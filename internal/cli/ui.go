@@ -24,7 +24,7 @@ one visit, and for two minutes.`,
 		Example: "  recalld ui\n  recalld ui --no-open",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			page, err := ask(c.Context(), a, service.OpenPage, memory.PageRequest{Caller: a.caller()})
+			page, err := ask(c.Context(), a, service.OpenPage, memory.PageRequest{})
 			if err != nil {
 				return err
 			}

@@ -87,7 +87,7 @@ func (a *App) up(ctx context.Context, path string) (*upResult, error) {
 		return nil, err
 	}
 	asked := a.opts.Now()
-	queued, err := ask(ctx, a, service.IndexRepo, memory.IndexRequest{Path: path, Caller: a.caller()})
+	queued, err := ask(ctx, a, service.IndexRepo, memory.IndexRequest{Path: path})
 	if err != nil {
 		return nil, err
 	}

@@ -156,7 +156,7 @@ func declarations(name string, text []byte) []declaration {
 			if at < 0 {
 				continue
 			}
-			sentence := firstSentence(cmp.Or(commentAbove(own[:at]), textBelow(own[at:min(at+maxHeader, len(own))])))
+			sentence := new(doc.Package).Synopsis(cmp.Or(commentAbove(own[:at]), textBelow(own[at:min(at+maxHeader, len(own))]))) // in one line
 			found = append(found, declaration{defined, strings.TrimPrefix(sentence, defined+" ")})
 		}
 		if len(u.Defines) == 0 && strings.HasPrefix(path.Ext(name), ".m") { // the title of a section, below those above it
@@ -215,9 +215,6 @@ func textBelow(lines []string) string {
 }
 
 func isNameRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-
-// firstSentence returns the first sentence of a comment, in one line.
-func firstSentence(text string) string { return new(doc.Package).Synopsis(text) }
 
 // score says how good a question a sentence makes: some 8 to 20 plain words,
 // many of them different and long enough to mean something. 0 is unusable.

@@ -65,12 +65,13 @@ func wrapArgErrors(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
 			err := check(c, args)
+			form := c.CommandPath() + strings.TrimPrefix(c.Use, c.Name())
 			switch {
 			case err == nil || c.HasSubCommands() && !strings.Contains(c.Use, " ") || c.ValidArgs != nil && len(args) == 1:
 			case len(args) < strings.Count(strings.SplitN(c.Use, "[", 2)[0], " "):
-				err = fmt.Errorf("an argument is missing: recalld %s", strings.TrimPrefix(c.CommandPath()+strings.TrimPrefix(c.Use, c.Name()), "recalld "))
+				err = fmt.Errorf("an argument is missing: %s", form)
 			default:
-				err = fmt.Errorf("too many arguments: recalld %s", strings.TrimPrefix(c.CommandPath()+strings.TrimPrefix(c.Use, c.Name()), "recalld "))
+				err = fmt.Errorf("too many arguments: %s", form)
 			}
 			return usageError(c, err)
 		}

@@ -63,10 +63,7 @@ func (a *App) newest(ctx context.Context) (*newestVersion, error) {
 
 // upgradeCommand is how a program is upgraded, by the folder that each way of installing has.
 func upgradeCommand(program, version string) string {
-	if real, err := filepath.EvalSymlinks(program); err == nil {
-		program = real
-	}
-	program = filepath.ToSlash(program)
+	program = filepath.ToSlash(resolved(program))
 	for _, way := range []struct{ place, command string }{
 		{"/node_modules/", "npm install -g recalld@latest"},
 		{"/Caskroom/", "brew upgrade --cask recalld"},

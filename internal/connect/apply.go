@@ -24,7 +24,6 @@ type Applied struct {
 
 	target string // the file that Path leads to
 	mode   fs.FileMode
-	made   []string // folders and the file, if they are new
 }
 
 // Apply carries out a change: it copies the former file beside itself, with the time in the
@@ -56,11 +55,11 @@ func Apply(c Change, now time.Time, created *Created, byClient func() bool) (don
 		}
 	}()
 	if c.Before == nil {
-		if done.made, err = makeFolders(filepath.Dir(done.target)); err != nil {
+		var made []string
+		if made, err = makeFolders(filepath.Dir(done.target)); err != nil {
 			return done, err
 		}
-		done.made = append(done.made, done.target)
-		err = created.add(done.made)
+		err = created.add(append(made, done.target))
 	} else {
 		var info fs.FileInfo
 		if info, err = os.Stat(done.target); err != nil {

@@ -281,8 +281,5 @@ func readFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	if text == nil {
-		text = []byte{}
-	}
-	return text, nil
+	return text, nil // never nil: os.ReadFile returns an empty text for an empty file
 }

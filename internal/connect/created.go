@@ -41,7 +41,7 @@ func (c *Created) has(path string) bool { return slices.Contains(c.paths, path) 
 // add notes what is about to be made.
 func (c *Created) add(paths []string) error {
 	for _, p := range paths {
-		if !slices.Contains(c.paths, p) {
+		if !c.has(p) {
 			c.paths = append(c.paths, p)
 		}
 	}

@@ -217,12 +217,18 @@ func jsonGet(text []byte, path []string) (value any, there bool, err error) {
 	if steps < len(path) {
 		return nil, false, nil
 	}
-	plain := at.Clone()
-	plain.Standardize()
-	if err := json.Unmarshal(plain.Pack(), &value); err != nil {
+	if value, err = decoded(*at); err != nil {
 		return nil, false, fmt.Errorf("decode %s: %w", strings.Join(path, "."), err)
 	}
 	return value, true, nil
+}
+
+// decoded is a value as package json decodes it.
+func decoded(v hujson.Value) (value any, err error) {
+	plain := v.Clone()
+	plain.Standardize()
+	err = json.Unmarshal(plain.Pack(), &value)
+	return value, err
 }
 
 // jsonSet puts a value at a path, making the objects on the way. An equal value, in
@@ -267,15 +273,13 @@ func jsonSet(text []byte, path []string, value any) ([]byte, error) {
 
 // equalJSON says whether a value in a file equals one of ours.
 func equalJSON(at hujson.Value, value any) (bool, error) {
-	plain := at.Clone()
-	plain.Standardize()
 	var is, want any
 	encoded, err := json.Marshal(value)
 	if err == nil {
 		err = json.Unmarshal(encoded, &want)
 	}
 	if err == nil {
-		err = json.Unmarshal(plain.Pack(), &is)
+		is, err = decoded(at)
 	}
 	if err != nil {
 		return false, fmt.Errorf("compare values: %w", err)
@@ -351,7 +355,6 @@ func jsonRemove(text []byte, path []string) ([]byte, error) {
 	if _, steps := walk(&root, path); steps < len(path) {
 		return text, nil
 	}
-	parent := &root
 	for {
 		if len(path) == 0 {
 			if len(blankEnd(root.BeforeExtra))+len(blankEnd(root.AfterExtra)) == 0 {
@@ -360,7 +363,7 @@ func jsonRemove(text []byte, path []string) ([]byte, error) {
 			root.Value = &hujson.Object{}
 			break
 		}
-		if parent, _ = walk(&root, path[:len(path)-1]); !holdsOnly(parent) {
+		if parent, _ := walk(&root, path[:len(path)-1]); !holdsOnly(parent) {
 			remove(parent, index(parent, path[len(path)-1]))
 			break
 		}
@@ -475,8 +478,5 @@ func newlineOf(text []byte) string {
 
 // splice replaces a range of a text, in a copy.
 func splice(text []byte, from, to int, with string) []byte {
-	out := make([]byte, 0, len(text)-(to-from)+len(with))
-	out = append(out, text[:from]...)
-	out = append(out, with...)
-	return append(out, text[to:]...)
+	return slices.Concat(text[:from], []byte(with), text[to:])
 }

@@ -99,24 +99,15 @@ func (t tomlTable) change(text []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		table := slices.IndexFunc(statements, statement.isOurs)
 		key, _, _ := strings.Cut(line, " = ")
-		at := statements[table+i] // after the previous one
-		found := false
-		for _, s := range statements[table+1:] {
-			if s.table {
-				break
-			}
-			if found = slices.Equal(s.path, []string{tomlServers, name, key}); found {
-				at = s
-				break
-			}
+		path := []string{tomlServers, name, key}
+		if k := slices.IndexFunc(statements, func(s statement) bool { return !s.table && slices.Equal(s.path, path) }); k >= 0 {
+			text = splice(text, statements[k].start, statements[k].end, line)
+			continue
 		}
-		if found {
-			text = splice(text, at.start, at.end, line)
-		} else {
-			text = splice(text, at.lineEnd, at.lineEnd, newlineOf(text)+line)
-		}
+		table := slices.IndexFunc(statements, statement.isOurs)
+		end := statements[table+i].lineEnd // of the header, or of the key before
+		text = splice(text, end, end, newlineOf(text)+line)
 	}
 	return text, nil
 }
@@ -133,8 +124,7 @@ func (t tomlTable) Take(text []byte) ([]byte, error) {
 	}
 	// The table, and the user's subtables, env for instance.
 	taken := false
-	for i := len(statements) - 1; i >= 0; i-- {
-		s := statements[i]
+	for i, s := range slices.Backward(statements) {
 		if !s.table || len(s.path) < 2 || s.path[0] != tomlServers || s.path[1] != name {
 			continue
 		}

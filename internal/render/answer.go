@@ -27,7 +27,7 @@ func Answer(a *memory.RecallResponse, req memory.RecallRequest) {
 	}
 	switch req.Format {
 	case memory.FormatMarkdown:
-		a.Text = withReceipt(a, fenced(a, markdown(a)+incompleteLine(a)), req.MaxTokens)
+		a.Text = withReceipt(a, fenced(a, markdown(a.Items)+incompleteLine(a)), req.MaxTokens)
 	case memory.FormatJSON:
 		a.Text = asJSON(a, MaxBytes(req.MaxTokens), req.Explain)
 	default:

@@ -26,7 +26,7 @@ const briefIntro = "recalld, for the start of this session (more: recall):\n\n"
 // room. It fills in how many of each are in the text.
 func Brief(steps []memory.StepView, window *memory.TaskWindow, pinned, lessons []memory.Item, maxTokens int) memory.Brief {
 	var out memory.Brief
-	room := MaxBytes(maxTokens) - len(briefIntro) - FrameBytes
+	room := MaxBytes(maxTokens) - len(briefIntro) - frameBytes
 	var parts []string
 	add := func(title string, lines []string) (n int) {
 		var b strings.Builder

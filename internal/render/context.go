@@ -30,26 +30,15 @@ type ContextEntry struct {
 // hosts and users are instructions, so they are not fenced; entries from a repository's
 // files are marked.
 func (e ContextEntry) Text() string {
-	mark := ""
-	if e.Changed {
-		mark = changedMark
-	}
-	if e.Followed() {
-		mark = " " + memory.FollowedMark + mark
-	}
-	return Escape(Visible(markedEntry(e.EntryState, mark)))
-}
-
-// markedEntry writes an entry with a mark behind its name.
-func markedEntry(e *memory.EntryState, mark string) string {
+	mark := when(e.Followed(), " "+memory.FollowedMark) + when(e.Changed, changedMark)
 	if e.Type != memory.Tool {
-		return "\n### " + e.Name + mark + "\n\n" + strings.TrimSpace(EntryBody(e)) + "\n"
+		return Escape(Visible("\n### " + e.Name + mark + "\n\n" + strings.TrimSpace(EntryBody(e.EntryState)) + "\n"))
 	}
-	line := "- `" + toolName(e) + "`" + mark
+	line := "- `" + toolName(e.EntryState) + "`" + mark
 	if e.Description != "" {
 		line += ": " + strings.ReplaceAll(strings.TrimSpace(e.Description), "\n", "\n  ")
 	}
-	return line + "\n"
+	return Escape(Visible(line + "\n"))
 }
 
 // toolName is the name of a tool with its server, also of an empty one.
@@ -60,11 +49,7 @@ func toolName(e *memory.EntryState) string {
 // Guidance writes the guidance of a tool. Guidance of a host is an instruction; guidance
 // from a repository's files is fenced.
 func Guidance(e *memory.EntryState) string {
-	name := toolName(e)
-	if e.Followed() {
-		name += " " + memory.FollowedMark
-	}
-	head := Separator + name + "\n"
+	head := Separator + toolName(e) + when(e.Followed(), " "+memory.FollowedMark) + "\n"
 	if e.Followed() {
 		return Visible(head) + Fence(e.Guidance)
 	}

@@ -30,15 +30,7 @@ func Task(kind memory.Kind, t *memory.TaskContent) string {
 	if kind == memory.Blocker {
 		return OneLine(t.TaskID + " is blocked: " + t.Reason)
 	}
-	text := t.TaskID
-	if t.Intent != "" {
-		text += ` "` + t.Intent + `"`
-	}
-	text += ", " + TaskOutcome(t.Report)
-	if t.Summary != "" {
-		text += ": " + t.Summary
-	}
-	return OneLine(text)
+	return OneLine(t.TaskID + when(t.Intent != "", ` "`+t.Intent+`"`) + ", " + TaskOutcome(t.Report) + when(t.Summary != "", ": "+t.Summary))
 }
 
 // TaskOutcome returns the outcome in a task's validation report (contract 3).

@@ -27,9 +27,7 @@ var rankParts = []rankPart{
 	{"names", func(f *memory.RankFactors) string {
 		return joined(prefixed("defines ", f.Definition), prefixed("at ", f.Place), prefixed("named by the question: ", f.Named))
 	}, nil},
-	{"file", func(f *memory.RankFactors) string {
-		return f.FileKind
-	}, nil},
+	{"file", func(f *memory.RankFactors) string { return f.FileKind }, nil},
 	{"neighbours", func(f *memory.RankFactors) string { return added(f.Neighbours) }, nil},
 	{"recency", func(f *memory.RankFactors) string { return times(f.Recency) }, nil},
 	{"success", func(f *memory.RankFactors) string { return times(f.Success) }, nil},
@@ -42,18 +40,13 @@ var rankParts = []rankPart{
 
 // words is the relevance that the words of an item have alone, meaning the highest that vectors
 // have; -1 if they did not find it.
-func words(f *memory.RankFactors) float64 {
-	return evidenceOf(f, func(name string) bool { return !strings.HasPrefix(name, "vector/") })
-}
+func words(f *memory.RankFactors) float64   { return evidenceOf(f, false) }
+func meaning(f *memory.RankFactors) float64 { return evidenceOf(f, true) }
 
-func meaning(f *memory.RankFactors) float64 {
-	return evidenceOf(f, func(name string) bool { return strings.HasPrefix(name, "vector/") })
-}
-
-func evidenceOf(f *memory.RankFactors, of func(name string) bool) float64 {
+func evidenceOf(f *memory.RankFactors, vectors bool) float64 {
 	best := -1.0
 	for name, r := range f.Retrievers {
-		if of(name) {
+		if strings.HasPrefix(name, "vector/") == vectors {
 			best = max(best, r.Relevance)
 		}
 	}
@@ -131,13 +124,13 @@ func Explain(w io.Writer, a *memory.RecallResponse) {
 		rows := make([][]string, len(shown)+1)
 		rows[0] = []string{"ITEM", "STRENGTH", "RELEVANCE", "RANK"}
 		for n, i := range shown {
-			rows[n+1] = []string{ShortID(i.ID), string(i.Strength), Bar(i.Relevance), fmt.Sprintf("%.2f", i.RankFactors.Score)}
+			rows[n+1] = []string{ShortID(i.ID), string(i.Strength), bar(i.Relevance), fmt.Sprintf("%.2f", i.RankFactors.Score)}
 		}
 		for _, p := range rankParts {
 			column := make([]string, len(shown))
 			for n, i := range shown {
 				if column[n] = p.text(i.RankFactors); column[n] != "" && p.value != nil {
-					column[n] = Bar(p.value(i.RankFactors))
+					column[n] = bar(p.value(i.RankFactors))
 				}
 			}
 			if !slices.ContainsFunc(column, func(text string) bool { return text != "" }) {
@@ -164,7 +157,7 @@ func Explain(w io.Writer, a *memory.RecallResponse) {
 		if h.Name != "" || h.Path != "" {
 			what = withheldName(h)
 		}
-		rows = append(rows, []string{ShortID(h.ID), Bar(h.NearestScore), string(h.Kind), ReasonText(h.Reason), what})
+		rows = append(rows, []string{ShortID(h.ID), bar(h.NearestScore), string(h.Kind), ReasonText(h.Reason), what})
 	}
 	Table(w, rows)
 	reasons := map[memory.Reason]int{}
@@ -185,20 +178,13 @@ const nearestShown = 8
 // barCells is the width of a bar in characters.
 const barCells = 6
 
-// Bar draws a share from 0 to 1 with its figure, always as wide as another.
-func Bar(x float64) string {
-	const eighths = "▏▎▍▌▋▊▉█"
-	parts := []rune(eighths)
-	left := int(min(max(x, 0), 1)*8*barCells + .5)
-	var b strings.Builder
-	for range barCells {
-		switch n := min(left, 8); {
-		case n == 0:
-			b.WriteByte(' ')
-		default:
-			b.WriteRune(parts[n-1])
-			left -= n
-		}
+// bar draws a share from 0 to 1 with its figure, always as wide as another.
+func bar(x float64) string {
+	parts := []rune("▏▎▍▌▋▊▉") // of a cell
+	eighths := int(min(max(x, 0), 1)*8*barCells + .5)
+	cells := strings.Repeat("█", eighths/8)
+	if part := eighths % 8; part > 0 {
+		cells += string(parts[part-1])
 	}
-	return fmt.Sprintf("%s %.2f", b.String(), x)
+	return fmt.Sprintf("%-*s %.2f", barCells, cells, x)
 }

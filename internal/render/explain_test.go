@@ -96,8 +96,8 @@ func TestBarsAreAligned(t *testing.T) {
 		if x < 0 {
 			figure = 5
 		}
-		if n := utf8.RuneCountInString(Bar(x)); n != barCells+1+figure {
-			t.Errorf("the bar of %v is %q, %d characters wide", x, Bar(x), n)
+		if n := utf8.RuneCountInString(bar(x)); n != barCells+1+figure {
+			t.Errorf("the bar of %v is %q, %d characters wide", x, bar(x), n)
 		}
 	}
 }

@@ -153,12 +153,12 @@ func langOf(p string) string {
 // text answer (contract 2), then code (contract 4). It is empty without items and ends
 // with a line feed otherwise. The text is visible and not fenced.
 func Markdown(items []memory.Item) string {
-	return Visible(markdown(&memory.RecallResponse{Items: items}))
+	return Visible(markdown(items))
 }
 
-// markdown is Markdown for the items of an answer, before it is made visible.
-func markdown(a *memory.RecallResponse) string {
-	lessons, others, code, lines := split(a.Items)
+// markdown is Markdown before it is made visible.
+func markdown(items []memory.Item) string {
+	lessons, others, code, lines := split(items)
 	var b strings.Builder
 	if len(lessons)+len(others) > 0 {
 		b.WriteString(plain(&memory.RecallResponse{Items: append(lessons, others...)}, new(extra)))

@@ -73,20 +73,14 @@ func (p *codePainter) line(line string) string {
 // next returns the length of the next piece of a line, and its colour.
 func (p *codePainter) next(line string) (n int, colour string) {
 	switch {
-	case p.block:
-		end := strings.Index(line, "*/")
-		if end < 0 {
-			return len(line), sgrDim
+	case p.block, p.remark == "//" && strings.HasPrefix(line, "/*"):
+		inside := line
+		if !p.block {
+			inside = line[len("/*"):]
 		}
-		p.block = false
-		return end + 2, sgrDim
-	case p.remark == "//" && strings.HasPrefix(line, "/*"):
-		p.block = true
-		if end := strings.Index(line[2:], "*/"); end >= 0 {
-			p.block = false
-			return end + 4, sgrDim
-		}
-		return len(line), sgrDim
+		_, after, ends := strings.Cut(inside, "*/")
+		p.block = !ends
+		return len(line) - len(after), sgrDim
 	case strings.HasPrefix(line, p.remark):
 		return len(line), sgrDim
 	case strings.IndexByte(p.quotes, line[0]) >= 0:

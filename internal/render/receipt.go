@@ -59,7 +59,7 @@ func Receipt(w io.Writer, r *memory.Receipt) {
 	}
 	if len(r.Withheld) > 0 {
 		fmt.Fprintf(w, "\nWithheld (%d):\n", len(r.Withheld))
-		Table(w, WithheldRows(r.Withheld))
+		Table(w, withheldRows(r.Withheld))
 	}
 	if len(r.Judged) > 0 {
 		fmt.Fprintf(w, "\nVerdicts (%d):\n", len(r.Judged))
@@ -123,8 +123,8 @@ func whyText(item memory.ReceiptItem) string {
 	return joined(parts...)
 }
 
-// WithheldRows are the rows of the table of withheld results.
-func WithheldRows(withheld []memory.Withheld) [][]string {
+// withheldRows are the rows of the table of withheld results.
+func withheldRows(withheld []memory.Withheld) [][]string {
 	rows := [][]string{{"WITHHELD", "WHAT", "BECAUSE", "NEAREST"}}
 	for _, h := range withheld {
 		rows = append(rows, []string{string(h.Kind), withheldName(h), ReasonText(h.Reason), fmt.Sprintf("%.2f", h.NearestScore)})

@@ -107,11 +107,11 @@ func TestFence(t *testing.T) {
 			t.Errorf("Fence(%q) =\n%q\nwant\n%q", in, got, want)
 		}
 	}
-	if n := (2*FrameBytes + 6) / 7; n > 25 {
+	if n := (2*frameBytes + 6) / 7; n > 25 {
 		t.Errorf("the frame takes %d tokens as recall counts them, want 25 at most", n)
 	}
-	if got, want := len(Fence("x"))-len("x"), FrameBytes; got != want {
-		t.Errorf("the frame takes %d bytes, FrameBytes says %d", got, want)
+	if got, want := len(Fence("x"))-len("x"), frameBytes; got != want {
+		t.Errorf("the frame takes %d bytes, frameBytes says %d", got, want)
 	}
 }
 

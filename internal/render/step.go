@@ -22,20 +22,13 @@ func Step(st *memory.StepContent) string { return OneLine(st.Tool.Name) + " " + 
 
 // StepOutline writes the target of a step and how it ended on one line.
 func StepOutline(st *memory.StepContent) string {
-	line := subject(st)
-	if line != "" {
-		line += " "
-	}
-	line += "→ " + StepOutcome(st.Outcome)
-	if st.Outcome.OK {
-		if text := Value(st.Observation); text != "" && st.Screen == "" {
+	line := subject(st) + " → " + StepOutcome(st.Outcome)
+	if st.Outcome.OK && st.Screen == "" {
+		if text := Value(st.Observation); text != "" {
 			line += ": " + text
 		}
 	}
-	if st.Screen != "" {
-		line += " (screen " + st.Screen + ")"
-	}
-	return OneLine(line)
+	return OneLine(line + when(st.Screen != "", " (screen "+st.Screen+")"))
 }
 
 // StepOutcome writes an outcome in words.

@@ -43,13 +43,9 @@ func RecentTasks(tasks []memory.CompletedTask, blockers []memory.BlockedTask) (t
 	for _, x := range blockers[leftOut:] {
 		fmt.Fprintf(&b, "- %s: \"%s\" (blocked: %s)\n", cut(SafeLine(x.TaskID), memory.MaxShownID), cut(quoted(x.Reason), memory.MaxShownText), minute(x.BlockedAt))
 	}
-	switch {
-	case leftOut > 0 && shortened > 0:
-		fmt.Fprintf(&b, "(%s left out, %s shortened; all of it: recalld tasks --json)\n", memory.Count(leftOut, "older blocker"), memory.Count(shortened, "text"))
-	case leftOut > 0:
-		fmt.Fprintf(&b, "(%s left out; all of it: recalld tasks --json)\n", memory.Count(leftOut, "older blocker"))
-	case shortened > 0:
-		fmt.Fprintf(&b, "(%s shortened; all of it: recalld tasks --json)\n", memory.Count(shortened, "text"))
+	if leftOut > 0 || shortened > 0 {
+		fmt.Fprintf(&b, "(%s; all of it: recalld tasks --json)\n", joined(
+			when(leftOut > 0, memory.Count(leftOut, "older blocker")+" left out"), when(shortened > 0, memory.Count(shortened, "text")+" shortened")))
 	}
 	return b.String(), shortened, leftOut
 }
@@ -84,10 +80,7 @@ const maxGaveWay = 3
 
 func eventText(e *memory.TaskEvent) string {
 	said := func(text string) string {
-		if text == "" {
-			return ""
-		}
-		return `: "` + Characters(quoted(text), memory.MaxShownText) + `"`
+		return when(text != "", `: "`+Characters(quoted(text), memory.MaxShownText)+`"`)
 	}
 	var t memory.CompletedTask
 	var x memory.BlockedTask
@@ -99,11 +92,7 @@ func eventText(e *memory.TaskEvent) string {
 	case memory.TaskBlocked:
 		return Characters(SafeLine(x.TaskID), memory.MaxShownID) + " blocked" + said(x.Reason)
 	case memory.TaskUnblocked:
-		text := Characters(SafeLine(x.TaskID), memory.MaxShownID) + " unblocked" + said(e.Resolution)
-		if x.Reason != "" {
-			text += ` (was blocked` + said(x.Reason) + ")"
-		}
-		return text
+		return Characters(SafeLine(x.TaskID), memory.MaxShownID) + " unblocked" + said(e.Resolution) + when(x.Reason != "", " (was blocked"+said(x.Reason)+")")
 	}
 	return "loaded " + memory.Count(len(e.Tasks), "task") + " and " + memory.Count(len(e.Blockers), "blocker")
 }

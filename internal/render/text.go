@@ -16,7 +16,7 @@ func Tokens(text string) int { return TokensOf(len(text)) }
 func TokensOf(bytes int) int { return (2*bytes + 6) / 7 }
 
 // FrameTokens is TokensOf the frame around stored text.
-const FrameTokens = (2*FrameBytes + 6) / 7
+const FrameTokens = (2*frameBytes + 6) / 7
 
 // MaxBytes is the length of the longest text that takes no more than some tokens.
 func MaxBytes(tokens int) int { return 7 * tokens / 2 }
@@ -52,11 +52,11 @@ func Lines(text string, n int) string {
 	if utf8.RuneCountInString(text) <= n {
 		return text
 	}
-	runes := []rune(text)[:n]
-	if i := strings.LastIndexByte(string(runes), '\n'); i > 0 {
-		return string(runes)[:i]
+	text = string([]rune(text)[:n])
+	if i := strings.LastIndexByte(text, '\n'); i > 0 {
+		return text[:i]
 	}
-	return string(runes)
+	return text
 }
 
 // Prefix is the longest beginning of a text that has at most n bytes and ends with a
@@ -95,8 +95,5 @@ func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // Name writes the name of a catalogue entry, a tool with its server: "filesystem:read_file".
 func Name(server, name string) string {
-	if server == "" {
-		return name
-	}
-	return server + ":" + name
+	return when(server != "", server+":") + name
 }

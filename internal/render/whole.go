@@ -36,11 +36,7 @@ func wholes(a *memory.RecallResponse) string {
 func notShown(ws []memory.Withheld) string {
 	var b strings.Builder
 	for _, w := range ws {
-		fmt.Fprintf(&b, "%s is not shown: %s", OneLine(w.ID), ReasonText(w.Reason))
-		if w.Note != "" {
-			b.WriteString(", " + OneLine(w.Note))
-		}
-		b.WriteByte('\n')
+		fmt.Fprintf(&b, "%s is not shown: %s%s\n", OneLine(w.ID), ReasonText(w.Reason), when(w.Note != "", ", "+OneLine(w.Note)))
 	}
 	return b.String()
 }

@@ -56,12 +56,11 @@ func (q *request) folder() (string, error) {
 		return "", err
 	}
 	id := q.r.PathValue("id")
-	for _, r := range repos.Repos {
-		if r.ID == id {
-			return r.Root, nil
-		}
+	i := slices.IndexFunc(repos.Repos, func(r memory.SandboxState) bool { return r.ID == id })
+	if i < 0 {
+		return "", memory.Errorf(memory.CodeNotFound, "no indexed folder has the id %s", memory.Quote(id))
 	}
-	return "", memory.Errorf(memory.CodeNotFound, "no indexed folder has the id %s", memory.Quote(id))
+	return repos.Repos[i].Root, nil
 }
 
 // chunk shows a chunk as it is on disk now, through the gate.

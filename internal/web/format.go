@@ -130,9 +130,8 @@ const (
 
 // chart is values over time, drawn as a line.
 type chart struct {
-	Label, Unit string
-	Points      []dot
-	Line        string // the points of the line
+	Points []dot
+	Line   string // the points of the line
 }
 
 // dot is one value.

@@ -132,10 +132,10 @@ type taskLine struct {
 
 // taskLines are what an event is about.
 func taskLines(e *memory.TaskEvent) (lines []taskLine) {
-	done := func(raw json.RawMessage) {
+	for _, raw := range append(e.Tasks, e.Task) {
 		var t memory.CompletedTask
 		if json.Unmarshal(raw, &t) != nil || t.TaskID == "" {
-			return
+			continue
 		}
 		l := taskLine{ID: t.TaskID, Intent: t.Intent, State: "failed", Bad: true}
 		if render.TaskSucceeded(t.ValidationReport) {
@@ -143,22 +143,16 @@ func taskLines(e *memory.TaskEvent) (lines []taskLine) {
 		}
 		lines = append(lines, l)
 	}
-	blocked := func(raw json.RawMessage) {
+	for _, raw := range append(e.Blockers, e.Blocker) {
 		var b memory.BlockedTask
 		if json.Unmarshal(raw, &b) != nil || b.TaskID == "" {
-			return
+			continue
 		}
 		l := taskLine{ID: b.TaskID, State: "blocked", Bad: true, Why: b.Reason}
 		if e.Event == memory.TaskUnblocked {
 			l.State, l.Bad, l.Good, l.Why = "unblocked", false, true, cmp.Or(e.Resolution, "was blocked: "+b.Reason)
 		}
 		lines = append(lines, l)
-	}
-	for _, raw := range append(e.Tasks, e.Task) {
-		done(raw)
-	}
-	for _, raw := range append(e.Blockers, e.Blocker) {
-		blocked(raw)
 	}
 	return lines
 }

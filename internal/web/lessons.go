@@ -55,12 +55,12 @@ func (q *request) lessons(v *view) error {
 		}
 		t.Items, t.Total, t.pager = list.Lessons, list.Total, q.pager(perPage, list.Found)
 	}
-	for _, name := range []string{inUse, pinned, changed, withdrawn} {
-		values := url.Values{"project": {v.Project}, "list": {name}, "sort": {t.Sort}}
+	for _, list := range []struct{ word, name string }{{inUse, "In use"}, {pinned, "Pinned"}, {changed, "Code changed since"}, {withdrawn, "Withdrawn"}} {
+		values := url.Values{"project": {v.Project}, "list": {list.word}, "sort": {t.Sort}}
 		if v.Query != "" {
 			values.Set("q", v.Query)
 		}
-		t.Tabs = append(t.Tabs, tab{map[string]string{inUse: "In use", pinned: "Pinned", changed: "Code changed since", withdrawn: "Withdrawn"}[name], Root + "lessons?" + values.Encode(), name == t.List})
+		t.Tabs = append(t.Tabs, tab{list.name, Root + "lessons?" + values.Encode(), list.word == t.List})
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (q *request) lesson(v *view) error {
 
 // outcomes draws the share of attempts that worked, as it was told over time, and verdicts.
 func outcomes(h *memory.LessonHistory) *chart {
-	c := &chart{Unit: "%", Label: "Share of attempts that worked"}
+	c := &chart{}
 	for _, o := range h.Observations {
 		if rate, err := memory.ParseRate(o.SuccessRate); err == nil && rate.Attempts > 0 {
 			c.add(o.At, 100*float64(rate.Successes)/float64(rate.Attempts), o.SuccessRate)
@@ -224,7 +224,7 @@ const maxBulk = 200
 func (q *request) bulk() {
 	project, ids := q.r.PostForm.Get("project"), q.r.PostForm["id"]
 	page := bulkPage{Action: q.choice("action", "retract", "restore", "forget")}
-	err := error(nil)
+	var err error
 	switch {
 	case len(ids) == 0:
 		err = memory.Invalid("id", "1–"+strconv.Itoa(maxBulk)+" lessons", "none is ticked")

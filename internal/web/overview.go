@@ -183,7 +183,7 @@ func (q *request) context(v *view) (err error) {
 		of, err := ask(q, service.ContextOf, memory.ContextOfRequest{Turn: page.Turn, Texts: true, SessionRef: memory.SessionRef{SessionID: page.Session, Project: page.Project, Caller: q.caller()}})
 		if err == nil && of.Record != nil {
 			for _, i := range of.Record.Items {
-				name := string(i.Type) + "\x00" + i.ServerName + "\x00" + i.Name
+				name := itemName(memory.ReceiptItem{Kind: i.Type, Server: i.ServerName, Name: i.Name})
 				page.Texts[name], page.States[name] = i.Text, i.State
 			}
 		}

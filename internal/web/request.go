@@ -1,7 +1,6 @@
 package web
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -112,10 +111,7 @@ func (q *request) ok(page string, v view, err error) {
 		q.site.show(q.w, http.StatusOK, page, v)
 		return
 	}
-	e, known := errors.AsType[*memory.Error](err)
-	if !known {
-		e = &memory.Error{Code: memory.CodeInternal, Message: err.Error()}
-	}
+	e := memory.AsError(err)
 	v.Title, v.Error, v.Notice, v.Undo = "Not done", e, "", nil
 	status := http.StatusInternalServerError
 	switch e.Code {

@@ -100,7 +100,7 @@ func (q *request) session(v *view) (err error) {
 // beside adds what happened between the steps of the page, and after them up to the next one.
 // What an imported session lacks is left out.
 func (p *sessionPage) beside(q *request, project string) {
-	in := func(at time.Time) bool { return len(p.Events) == 0 && p.Number == 1 }
+	in := func(time.Time) bool { return p.Number == 1 } // without steps there is one page
 	if n := len(p.Events); n > 0 {
 		first := p.Events[n-1].At
 		in = func(at time.Time) bool {

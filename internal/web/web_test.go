@@ -253,6 +253,27 @@ func TestEventsBetweenPages(t *testing.T) {
 	}
 }
 
+// TestSessionWithoutSteps: a session of a host that records no steps shows all that was
+// handed out.
+func TestSessionWithoutSteps(t *testing.T) {
+	b := newBrowser(t)
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	b.svc.Answers = map[string]any{
+		service.SummarizeSession.Name: &memory.Summary{CreatedAt: at},
+		service.LastSteps.Name:        &memory.StepList{},
+		service.Receipts.Name:         &memory.ReceiptList{Receipts: []memory.Receipt{{ID: "r-second", At: at.Add(time.Hour)}, {ID: "r-first", At: at}}},
+		service.WorkingContext.Name:   &memory.WorkingContext{Compactions: 1, CompactedAt: at.Add(time.Minute), Summary: "what was compacted"},
+		service.TaskHistory.Name:      &memory.TaskHistory{},
+	}
+	b.get(b.site.Link(""))
+	_, text := b.get(Root + "sessions/session-1")
+	for _, want := range []string{"context/r-first", "context/r-second", "what was compacted"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the session does not show %q", want)
+		}
+	}
+}
+
 func TestAgo(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "just now", -time.Hour: "just now", time.Minute: "1 minute ago", 90 * time.Minute: "1 hour ago", 49 * time.Hour: "2 days ago", 400 * 24 * time.Hour: "1 year ago",
