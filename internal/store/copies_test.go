@@ -28,7 +28,7 @@ func TestLeftCopiesAreRemoved(t *testing.T) {
 
 	copied := func() string {
 		t.Helper()
-		to, err := copyElsewhere(dir, 0, func(to string) error { return copyInto(to, dir) })
+		to, err := copyElsewhere(dir, 0, func(to string) error { return copyInto(to, dir, nil) })
 		must(t, err)
 		t.Cleanup(func() { _ = os.RemoveAll(to) })
 		return to
@@ -54,7 +54,9 @@ func TestReadingCopiesLogs(t *testing.T) {
 	opts := Options{Dir: filepath.Join(t.TempDir(), "a [store]")}
 	must(t, opts.validate())
 	must(t, os.CopyFS(opts.Dir, os.DirFS(written.opts.Dir))) // as a kill leaves it
-	h, err := openForReading(opts, &examination{})
+	x, err := examineFirst(&opts)
+	must(t, err)
+	h, err := openForReading(opts, x)
 	must(t, err)
 	if h.folder == "" {
 		t.Error("the store is read where it is, want a copy")

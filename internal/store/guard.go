@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -107,11 +108,8 @@ func (g *guard) need() int64 {
 func (g *guard) check() *memory.Error {
 	trouble := g.there()
 	if trouble == nil {
-		trouble = g.room()
-		if trouble != nil {
-			if gone := g.there(); gone != nil { // meanwhile
-				trouble = gone
-			}
+		if trouble = g.room(); trouble != nil {
+			trouble = cmp.Or(g.there(), trouble) // the folder may have vanished meanwhile
 		}
 	}
 	return g.refuse(trouble)
@@ -336,7 +334,7 @@ func (s *Store) makeRoom(size batchSize) error {
 	if s.preallocator == nil { // sweeping waits
 		return s.Trouble()
 	}
-	_, err := s.preallocator.prepare(size.bytes + size.entries*entryBytes)
+	err := s.preallocator.prepare(size.bytes + size.entries*entryBytes)
 	if err == nil {
 		return nil
 	}

@@ -328,6 +328,7 @@ func newStore(opts Options, db *handle) (*Store, error) {
 		closing: make(chan struct{}), watched: make(chan struct{}),
 		refs: map[memory.DocID]int32{}, chunkSets: map[chunkSetID]int32{}, unread: map[chunkSetID]bool{},
 		logSizes: logSizes{}, sandboxSizes: sandboxSizes{}, totals: totals{},
+		collections: collections{probes: map[string][][]float32{}, widths: map[string]int{}},
 	}
 	err := s.openGuard()
 	if err == nil {
@@ -473,14 +474,19 @@ func sizeOf(dir string) int64 {
 
 func getUint(txn *badger.Txn, key []byte) (uint64, error) {
 	var n uint64
-	err := get(txn, key, func(b []byte) error {
-		if len(b) != 8 {
-			return corrupt(key, "a number has 8 bytes")
-		}
-		n = binary.BigEndian.Uint64(b)
-		return nil
+	err := get(txn, key, func(b []byte) (err error) {
+		n, err = parseUint(key, b)
+		return err
 	})
 	return n, err
+}
+
+// parseUint reads a payload of bigEndian.
+func parseUint(key, payload []byte) (uint64, error) {
+	if len(payload) != 8 {
+		return 0, corrupt(key, "a number has 8 bytes")
+	}
+	return binary.BigEndian.Uint64(payload), nil
 }
 
 func setUint(txn *badger.Txn, key []byte, n uint64) error {

@@ -177,6 +177,17 @@ func scanFrom[T any](v View, prefix, from []byte, read func(key, payload []byte)
 	}
 }
 
+// sound yields the values of a walk without the damaged ones, which it logs.
+func sound[T any](s *Store, all iter.Seq2[T, error]) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for value, err := range all {
+			if !s.damaged(err) && !yield(value) {
+				return
+			}
+		}
+	}
+}
+
 // damagedValues yields the keys of all values that fail their checksum, with the error.
 func (v View) damagedValues() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
