@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/dgraph-io/badger/v4"
 )
 
 // TestLeftCopiesAreRemoved: what a kill has left of a copy of the store, which has all
@@ -61,5 +63,9 @@ func TestReadingCopiesLogs(t *testing.T) {
 	if h.folder == "" {
 		t.Error("the store is read where it is, want a copy")
 	}
+	must(t, h.View(func(txn *badger.Txn) error {
+		_, err := View{txn}.Record("l-1")
+		return err
+	}))
 	must(t, h.close())
 }

@@ -472,16 +472,3 @@ func (s *Store) damaged(err error) bool {
 	s.opts.Logger.Error("stored value is damaged", "part", "store", "error", err)
 	return true
 }
-
-// keys yields the keys under a prefix, each a copy.
-func (v View) keys(prefix []byte) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
-		defer it.Close()
-		for it.Rewind(); it.Valid(); it.Next() {
-			if !yield(it.Item().KeyCopy(nil)) {
-				return
-			}
-		}
-	}
-}

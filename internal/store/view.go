@@ -217,6 +217,17 @@ func (v View) items(prefix, from []byte, since uint64) iter.Seq[*badger.Item] {
 	}
 }
 
+// keys yields the keys under a prefix, each a copy.
+func (v View) keys(prefix []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for item := range v.items(prefix, prefix, 0) {
+			if !yield(item.KeyCopy(nil)) {
+				return
+			}
+		}
+	}
+}
+
 // readItem reads the value of an item.
 func readItem[T any](item *badger.Item, read func(key, payload []byte) (T, error)) (out T, err error) {
 	err = item.Value(func(value []byte) error {
