@@ -60,6 +60,9 @@ type guard struct {
 
 	mu      sync.Mutex // guards the fields below
 	trouble *memory.Error
+	// noticed is the last trouble since watch asked for it: a commit may find the trouble, and the
+	// next one its end, before watch looks.
+	noticed *memory.Error
 	tables  int64 // bytes of the tables, when last measured
 	reserve bool  // the reserve file exists
 }
@@ -119,8 +122,17 @@ func (g *guard) check() *memory.Error {
 func (g *guard) refuse(trouble *memory.Error) *memory.Error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.trouble = trouble
+	g.trouble, g.noticed = trouble, cmp.Or(trouble, g.noticed)
 	return trouble
+}
+
+// news returns what was noticed since the last call.
+func (g *guard) news() *memory.Error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	noticed := g.noticed
+	g.noticed = nil
+	return noticed
 }
 
 // compactable reports whether a compaction has room and a folder, and waits for no request.
@@ -253,9 +265,16 @@ func (s *Store) Trouble() error {
 const watchEvery = 2 * time.Second
 
 // watch checks the disk until the store closes. It keeps the state up to date for
-// Trouble, and opens a read-only store for writing when that becomes possible.
-func (s *Store) watch() {
+// Trouble, and opens a read-only store for writing when that becomes possible. told is the
+// trouble that was logged last, nil while writes are taken.
+func (s *Store) watch(told *memory.Error) {
 	defer close(s.watched)
+	tell := func(trouble *memory.Error) {
+		if told == nil || told.Message != trouble.Message && told.Limit == "" {
+			s.opts.Logger.Error("writes are refused", "part", "store", "error", trouble)
+		}
+		told = trouble
+	}
 	ticks := time.NewTicker(watchEvery)
 	defer ticks.Stop()
 	for {
@@ -264,7 +283,9 @@ func (s *Store) watch() {
 			return
 		case <-ticks.C:
 		}
-		before := s.guard.last()
+		if noticed := s.guard.news(); noticed != nil && told == nil {
+			tell(noticed)
+		}
 		now := s.guard.check()
 		if now == nil && s.reading() {
 			now = s.promote()
@@ -273,9 +294,10 @@ func (s *Store) watch() {
 			s.guard.keepReserve(false)
 		}
 		switch {
-		case now != nil && (before == nil || before.Message != now.Message && before.Limit == ""):
-			s.opts.Logger.Error("writes are refused", "part", "store", "error", now)
-		case now == nil && before != nil:
+		case now != nil:
+			tell(now)
+		case told != nil:
+			told = nil
 			s.opts.Logger.Warn("writes are taken again", "part", "store")
 			s.writeCollections()
 			s.queue.wake()

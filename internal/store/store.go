@@ -253,12 +253,12 @@ func (s *Store) beginWitness(last checkpoint) {
 
 // start starts the background work of an open store.
 func (s *Store) start() {
-	go s.committer()
 	if s.guard == nil {
 		close(s.watched)
-		return
+	} else {
+		go s.watch(s.guard.last()) // which openGuard has logged
 	}
-	go s.watch()
+	go s.committer()
 }
 
 // openBadger opens the database. It turns a panic of this goroutine into an error.
