@@ -413,12 +413,11 @@ func (s *Store) closeDB() error {
 	if s.guard == nil {
 		return closeBadger(db.DB)
 	}
+	defer theGate.remove(s.guard)
 	if db.readOnly {
-		theGate.remove(s.guard)
 		return db.close()
 	}
 	if s.preallocator == nil { // Open has failed
-		theGate.remove(s.guard)
 		return closeBadger(db.DB)
 	}
 	s.preallocator.close()
@@ -436,7 +435,6 @@ func (s *Store) closeDB() error {
 		s.stopCompactions()
 		return nil
 	}
-	defer theGate.remove(s.guard)
 	return closeBadger(db.DB)
 }
 

@@ -232,6 +232,11 @@ func TestFolderGoesAway(t *testing.T) {
 				acked[id], kept = true, dir
 			}
 			must(t, s.Close())
+			theGate.mu.Lock()
+			if theGate.guards[s.guard] {
+				t.Error("the closed store still holds the compactions of others")
+			}
+			theGate.mu.Unlock()
 			if kept == "" {
 				return
 			}
