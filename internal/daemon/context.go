@@ -16,8 +16,6 @@ func (d *Daemon) ready(ctx context.Context, caller memory.Caller) {
 
 // SearchTools carries out service.SearchTools.
 func (d *Daemon) SearchTools(ctx context.Context, req memory.SearchToolsRequest) (*memory.ToolMatches, error) {
-	d.ready(ctx, req.Caller)
-	d.files.TakeContext(ctx, req.Project, req.Caller)
 	if req.Own {
 		d.ownTools.register(ctx, d)
 	}
@@ -45,8 +43,6 @@ func (o *ownTools) register(ctx context.Context, d *Daemon) {
 
 // Assemble carries out service.Assemble.
 func (d *Daemon) Assemble(ctx context.Context, req memory.AssembleRequest) (*memory.Assembled, error) {
-	d.ready(ctx, req.Caller)
-	d.files.TakeContext(ctx, req.Project, req.Caller)
 	a, err := d.core.Session.Assemble(ctx, req)
 	if err != nil {
 		return nil, err
@@ -58,7 +54,6 @@ func (d *Daemon) Assemble(ctx context.Context, req memory.AssembleRequest) (*mem
 
 // Compact carries out service.Compact.
 func (d *Daemon) Compact(ctx context.Context, req memory.CompactRequest) (*memory.Compacted, error) {
-	d.ready(ctx, req.Caller)
 	out, err := d.core.Session.Compact(ctx, req)
 	if err == nil {
 		d.team.Compacted(out.Project)

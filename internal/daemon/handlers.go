@@ -19,12 +19,12 @@ func (d *Daemon) bind() (err error) {
 		service.Bind(service.Recall, d.Recall),
 		service.Bind(service.Remember, d.Remember),
 		service.Bind(service.Feedback, d.core.Ledger.Feedback),
-		service.Bind(service.SearchTools, d.SearchTools),
+		service.Bind(service.SearchTools, withContext(d, d.SearchTools)),
 		service.Bind(service.Receipt, func(ctx context.Context, r memory.ReceiptRequest) (*memory.Receipt, error) {
 			return d.core.Recall.Receipt(ctx, r.ID)
 		}),
 		service.Bind(service.Lessons, loaded(d, d.core.Recall.Lessons)),
-		service.Bind(service.Lesson, d.Lesson),
+		service.Bind(service.Lesson, loaded(d, d.Lesson)),
 		service.Bind(service.RestoreLesson, d.core.Ingest.RestoreLesson),
 		service.Bind(service.MarkLesson, d.core.Ingest.MarkLesson),
 		service.Bind(service.Forget, d.Forget),
@@ -51,10 +51,10 @@ func (d *Daemon) bind() (err error) {
 
 		service.Bind(service.SessionContext, withContext(d, d.core.Session.SessionContext)),
 		service.Bind(service.ChangeContext, withContext(d, d.core.Session.ChangeContext)),
-		service.Bind(service.Assemble, d.Assemble),
+		service.Bind(service.Assemble, withContext(d, d.Assemble)),
 		service.Bind(service.WorkingContext, seen(d, d.core.Session.WorkingContext)),
 		service.Bind(service.Report, seen(d, d.core.Session.Report)),
-		service.Bind(service.Compact, d.Compact),
+		service.Bind(service.Compact, loaded(d, d.Compact)),
 
 		service.Bind(service.ContextOf, seen(d, d.core.Ledger.ContextOf)),
 		service.Bind(service.Receipts, seen(d, d.core.Ledger.Receipts)),
