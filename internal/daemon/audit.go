@@ -44,23 +44,33 @@ func (d *Daemon) noteChange(ctx context.Context, op *service.Spec, request, resp
 	if c := access.From(ctx); c != nil && c.Policy != nil {
 		add("policy", c.Policy.Name)
 	}
-	asked := reflect.ValueOf(request)
-	by, _ := field(asked, "Caller").(memory.Caller)
+	by := callerOf(request)
 	by.Client = cmp.Or(by.Client, access.NameOf(ctx))
 	attrs = append(attrs, logging.Caller(by)...)
-	project, _ := field(asked, "Project").(string)
-	add("project", project)
-	id, _ := field(asked, "RequestID").(string)
+	add("project", projectOf(request))
+	id, _ := field(request, "RequestID").(string)
 	add("request", id)
-	ids, _ := field(asked, "IDs").([]string)
-	if made, ok := field(reflect.ValueOf(response), "ID").(string); ok && made != "" {
+	ids, _ := field(request, "IDs").([]string)
+	if made, ok := field(response, "ID").(string); ok && made != "" {
 		ids = []string{made}
 	}
 	d.audit.Info(op.Name, append(attrs, logging.Outcome(ids, err)...)...)
 }
 
+// callerOf and projectOf are who calls, and the project that a request names.
+func callerOf(request any) memory.Caller {
+	caller, _ := field(request, "Caller").(memory.Caller)
+	return caller
+}
+
+func projectOf(request any) string {
+	project, _ := field(request, "Project").(string)
+	return project
+}
+
 // field is the field of a struct, or of one that is pointed to; nil if it has none.
-func field(v reflect.Value, name string) any {
+func field(of any, name string) any {
+	v := reflect.ValueOf(of)
 	for v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}

@@ -19,7 +19,6 @@ import (
 
 // Lesson carries out service.Lesson.
 func (d *Daemon) Lesson(ctx context.Context, req memory.LessonRequest) (*memory.LessonHistory, error) {
-	d.ready(ctx, req.Caller)
 	return d.core.Recall.Lesson(ctx, req, d.core.Store.Receipts)
 }
 

@@ -101,6 +101,9 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	if opts.Builtin == nil {
 		opts.Builtin = builtin.New()
 	}
+	if opts.Committed == nil {
+		opts.Committed = func([]memory.Change) {}
+	}
 	c := &Core{Verifier: code.NewVerifier(), QuoteFilter: ingest.NewQuoteFilter(), Gate: worker.NewGate()}
 	var err error
 	c.Indexer, err = indexer.New(indexer.Options{
@@ -114,11 +117,13 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	}
 	c.Store, err = store.Open(store.Options{
 		Dir: opts.Dir, NoSync: opts.NoSync, ReadDamaged: opts.ReadDamaged, Analyze: analyzeRecord, Logger: opts.Logger,
-		Apply: c.apply(opts.Committed), Follow: c.Indexer.Follow, Asked: c.Gate.Asked,
-		KeepReceipts: cmp.Or(opts.KeepReceipts, time.Duration(opts.Config.Receipts.RetentionDays)*24*time.Hour),
-		Queue: worker.ScheduleOptions{
-			Depth: opts.Config.Queue.Depth, Merge: mergePayloads,
+		Apply: func(changes []memory.Change) {
+			c.Indexer.Apply(changes)
+			opts.Committed(changes)
 		},
+		Follow: c.Indexer.Follow, Asked: c.Gate.Asked,
+		KeepReceipts: cmp.Or(opts.KeepReceipts, time.Duration(opts.Config.Receipts.RetentionDays)*24*time.Hour),
+		Queue:        worker.ScheduleOptions{Depth: opts.Config.Queue.Depth, Merge: mergePayloads},
 	})
 	if err != nil {
 		return nil, err
@@ -135,17 +140,6 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 		return nil, errors.Join(err, c.Store.Close())
 	}
 	return c, nil
-}
-
-// apply returns what gets the changes of a commit.
-func (c *Core) apply(committed func([]memory.Change)) func([]memory.Change) {
-	if committed == nil {
-		return c.Indexer.Apply
-	}
-	return func(changes []memory.Change) {
-		c.Indexer.Apply(changes)
-		committed(changes)
-	}
 }
 
 // builtinFailed is the error of a built-in model that cannot be used.

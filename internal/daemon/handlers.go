@@ -19,12 +19,12 @@ func (d *Daemon) bind() (err error) {
 		service.Bind(service.Recall, d.Recall),
 		service.Bind(service.Remember, d.Remember),
 		service.Bind(service.Feedback, d.core.Ledger.Feedback),
-		service.Bind(service.SearchTools, d.SearchTools),
+		service.Bind(service.SearchTools, withContext(d, d.SearchTools)),
 		service.Bind(service.Receipt, func(ctx context.Context, r memory.ReceiptRequest) (*memory.Receipt, error) {
 			return d.core.Recall.Receipt(ctx, r.ID)
 		}),
-		service.Bind(service.Lessons, d.Lessons),
-		service.Bind(service.Lesson, d.Lesson),
+		service.Bind(service.Lessons, loaded(d, d.core.Recall.Lessons)),
+		service.Bind(service.Lesson, loaded(d, d.Lesson)),
 		service.Bind(service.RestoreLesson, d.core.Ingest.RestoreLesson),
 		service.Bind(service.MarkLesson, d.core.Ingest.MarkLesson),
 		service.Bind(service.Forget, d.Forget),
@@ -32,32 +32,32 @@ func (d *Daemon) bind() (err error) {
 		service.Bind(service.StartSession, d.StartSession),
 		service.Bind(service.RecordStep, d.RecordStep),
 		service.Bind(service.EndSession, d.EndSession),
-		service.Bind(service.SearchSteps, d.SearchSteps),
-		service.Bind(service.LastSteps, d.LastSteps),
-		service.Bind(service.SummarizeSession, d.SummarizeSession),
-		service.Bind(service.Sessions, d.Sessions),
+		service.Bind(service.SearchSteps, loaded(d, d.core.Recall.SearchSteps)),
+		service.Bind(service.LastSteps, loaded(d, d.core.Recall.LastSteps)),
+		service.Bind(service.SummarizeSession, loaded(d, d.core.Recall.SummarizeSession)),
+		service.Bind(service.Sessions, loaded(d, d.core.Recall.Sessions)),
 
-		service.Bind(service.CompleteTask, d.CompleteTask),
-		service.Bind(service.BlockTask, d.BlockTask),
-		service.Bind(service.UnblockTask, d.UnblockTask),
-		service.Bind(service.TaskWindow, d.TaskWindow),
-		service.Bind(service.Brief, d.Brief),
-		service.Bind(service.TaskHistory, d.TaskHistory),
-		service.Bind(service.LoadTasks, d.LoadTasks),
+		service.Bind(service.CompleteTask, seen(d, d.core.Working.CompleteTask)),
+		service.Bind(service.BlockTask, seen(d, d.core.Working.BlockTask)),
+		service.Bind(service.UnblockTask, seen(d, d.core.Working.UnblockTask)),
+		service.Bind(service.TaskWindow, seen(d, d.core.Working.TaskWindow)),
+		service.Bind(service.Brief, loaded(d, d.core.Session.Brief)),
+		service.Bind(service.TaskHistory, seen(d, d.core.Working.TaskHistory)),
+		service.Bind(service.LoadTasks, seen(d, d.core.Working.LoadTasks)),
 
-		service.Bind(service.Register, d.Register),
-		service.Bind(service.Unregister, d.Unregister),
-		service.Bind(service.Entries, d.Entries),
+		service.Bind(service.Register, loaded(d, d.core.Catalogue.Register)),
+		service.Bind(service.Unregister, loaded(d, d.core.Catalogue.Unregister)),
+		service.Bind(service.Entries, withContext(d, d.core.Catalogue.Entries)),
 
-		service.Bind(service.SessionContext, d.SessionContext),
-		service.Bind(service.ChangeContext, d.ChangeContext),
-		service.Bind(service.Assemble, d.Assemble),
-		service.Bind(service.WorkingContext, d.WorkingContext),
-		service.Bind(service.Report, d.Report),
-		service.Bind(service.Compact, d.Compact),
+		service.Bind(service.SessionContext, withContext(d, d.core.Session.SessionContext)),
+		service.Bind(service.ChangeContext, withContext(d, d.core.Session.ChangeContext)),
+		service.Bind(service.Assemble, withContext(d, d.Assemble)),
+		service.Bind(service.WorkingContext, seen(d, d.core.Session.WorkingContext)),
+		service.Bind(service.Report, seen(d, d.core.Session.Report)),
+		service.Bind(service.Compact, loaded(d, d.Compact)),
 
-		service.Bind(service.ContextOf, d.ContextOf),
-		service.Bind(service.Receipts, d.Receipts),
+		service.Bind(service.ContextOf, seen(d, d.core.Ledger.ContextOf)),
+		service.Bind(service.Receipts, seen(d, d.core.Ledger.Receipts)),
 		service.BindStream(service.Replay, d.Replay),
 
 		service.BindReporting(service.IndexRepo, d.IndexRepo),
@@ -112,13 +112,40 @@ func (d *Daemon) Stop(context.Context) (*service.None, error) {
 	return &service.None{}, nil
 }
 
+// handler carries out an operation.
+type handler[Request, Response any] = func(context.Context, Request) (*Response, error)
+
+// seen is a handler that first takes notice of where its caller is.
+func seen[Request, Response any](d *Daemon, do handler[Request, Response]) handler[Request, Response] {
+	return func(ctx context.Context, req Request) (*Response, error) {
+		d.files.See(callerOf(req).Dir)
+		return do(ctx, req)
+	}
+}
+
+// loaded is a handler that first waits for the indexes and takes notice of where its caller is.
+func loaded[Request, Response any](d *Daemon, do handler[Request, Response]) handler[Request, Response] {
+	return func(ctx context.Context, req Request) (*Response, error) {
+		d.ready(ctx, callerOf(req))
+		return do(ctx, req)
+	}
+}
+
+// withContext is loaded for a handler that needs the context files of its caller's repository.
+func withContext[Request, Response any](d *Daemon, do handler[Request, Response]) handler[Request, Response] {
+	return loaded(d, func(ctx context.Context, req Request) (*Response, error) {
+		d.files.TakeContext(ctx, projectOf(req), callerOf(req))
+		return do(ctx, req)
+	})
+}
+
 // noRequest is a handler without request.
-func noRequest[Response any](do func(context.Context) (*Response, error)) func(context.Context, service.None) (*Response, error) {
+func noRequest[Response any](do func(context.Context) (*Response, error)) handler[service.None, Response] {
 	return func(ctx context.Context, _ service.None) (*Response, error) { return do(ctx) }
 }
 
 // inList is a handler whose response is a list in an object; an absent list is empty.
-func inList[Item, Response any](do func(context.Context) ([]Item, error), list func([]Item) Response) func(context.Context, service.None) (*Response, error) {
+func inList[Item, Response any](do func(context.Context) ([]Item, error), list func([]Item) Response) handler[service.None, Response] {
 	return func(ctx context.Context, _ service.None) (*Response, error) {
 		items, err := do(ctx)
 		if err != nil {

@@ -117,33 +117,3 @@ func (d *Daemon) advise(ctx context.Context, req memory.RecordStepRequest, step 
 	}
 	return answer
 }
-
-// SearchSteps carries out service.SearchSteps.
-func (d *Daemon) SearchSteps(ctx context.Context, req memory.SearchStepsRequest) (*memory.StepMatches, error) {
-	d.ready(ctx, req.Caller)
-	return d.core.Recall.SearchSteps(ctx, req)
-}
-
-// LastSteps carries out service.LastSteps.
-func (d *Daemon) LastSteps(ctx context.Context, req memory.LastStepsRequest) (*memory.StepList, error) {
-	d.ready(ctx, req.Caller)
-	return d.core.Recall.LastSteps(ctx, req)
-}
-
-// SummarizeSession carries out service.SummarizeSession.
-func (d *Daemon) SummarizeSession(ctx context.Context, req memory.SummarizeRequest) (*memory.Summary, error) {
-	d.ready(ctx, req.Caller)
-	return d.core.Recall.SummarizeSession(ctx, req)
-}
-
-// Sessions carries out service.Sessions.
-func (d *Daemon) Sessions(ctx context.Context, req memory.SessionsRequest) (*memory.SessionList, error) {
-	d.ready(ctx, req.Caller)
-	return d.core.Recall.Sessions(ctx, req)
-}
-
-// Lessons carries out service.Lessons.
-func (d *Daemon) Lessons(ctx context.Context, req memory.LessonsRequest) (*memory.LessonList, error) {
-	d.ready(ctx, req.Caller)
-	return d.core.Recall.Lessons(ctx, req)
-}

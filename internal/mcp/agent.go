@@ -55,7 +55,7 @@ func (s *Server) agent(ctx context.Context, header http.Header) agent {
 func (s *Server) setAgent(ctx context.Context, agent agent) {
 	id := connectionOf(ctx)
 	if id == "" {
-		if w, ok := ctx.Value(answerWriterKey{}).(*answerWriter); ok {
+		if w := writerOf(ctx); w != nil {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.agent = formatAgent(agent)
@@ -71,7 +71,7 @@ func (s *Server) setAgent(ctx context.Context, agent agent) {
 // one that ended it need not be the one that started it. So does the bridge of a client
 // without sessions, if it named that one.
 func (s *Server) endAgent(ctx context.Context, ended memory.SessionKey) {
-	if w, ok := ctx.Value(answerWriterKey{}).(*answerWriter); ok {
+	if w := writerOf(ctx); w != nil {
 		if named, ok := parseAgent(w.request.Header.Get(HeaderAgent)); ok && named.SessionKey == ended {
 			w.mu.Lock()
 			w.ended = true

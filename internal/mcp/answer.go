@@ -39,10 +39,16 @@ var _ http.Flusher = (*answerWriter)(nil)
 
 type answerWriterKey struct{}
 
+// writerOf is the writer of the answer to a call; nil if it did not come over HTTP.
+func writerOf(ctx context.Context) *answerWriter {
+	w, _ := ctx.Value(answerWriterKey{}).(*answerWriter)
+	return w
+}
+
 // tell sends a notification to the client of the calling session, ahead of the
 // answer to the call.
 func tell(ctx context.Context, notification string) {
-	if w, ok := ctx.Value(answerWriterKey{}).(*answerWriter); ok {
+	if w := writerOf(ctx); w != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.events = append(w.events, notification)
@@ -52,8 +58,8 @@ func tell(ctx context.Context, notification string) {
 // send sends a notification to the client of a call at once. A client that takes no stream
 // of events does not get it.
 func send(ctx context.Context, method string, params any) {
-	w, ok := ctx.Value(answerWriterKey{}).(*answerWriter)
-	if !ok || !strings.Contains(w.request.Header.Get("Accept"), eventStream) {
+	w := writerOf(ctx)
+	if w == nil || !strings.Contains(w.request.Header.Get("Accept"), eventStream) {
 		return
 	}
 	w.mu.Lock()

@@ -86,7 +86,7 @@ func RunBridge(ctx context.Context, opts BridgeOptions) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	b := &bridge{opts: opts, log: opts.Logger, fail: cancel, slots: make(slots, maxInFlight), out: opts.Out}
+	b := &bridge{log: opts.Logger, fail: cancel, slots: make(slots, maxInFlight), out: opts.Out}
 	b.link = newLink(opts, b.send)
 
 	lines := make(chan line)
@@ -103,7 +103,6 @@ func RunBridge(ctx context.Context, opts BridgeOptions) error {
 
 // bridge takes lines apart and sees to it that every request is answered.
 type bridge struct {
-	opts BridgeOptions
 	log  *slog.Logger
 	link *link
 	fail context.CancelCauseFunc // ends the bridge

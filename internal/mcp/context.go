@@ -53,11 +53,11 @@ func schemaLines(text *strings.Builder, r *memory.Assembled) {
 
 // reportText takes the tools that were found out of the list again where they are
 // cleared.
-func reportText(ctx context.Context, s *Server, c call, request, response any) string {
-	if r := request.(memory.ReportRequest); r.ClearDiscovered && c.isOwn(r.SessionID) {
+func reportText(ctx context.Context, s *Server, c call, request memory.ReportRequest, r *memory.WorkingContext) string {
+	if request.ClearDiscovered && c.isOwn(request.SessionID) {
 		s.unlist(ctx)
 	}
-	return jsonText(ctx, s, c, request, response)
+	return noticed(r)
 }
 
 // isOwn says that an id is of the connection's session. So is none.

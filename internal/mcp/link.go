@@ -48,15 +48,9 @@ type outgoing struct {
 // session is lost it makes another: it connects again, replays initialize and
 // opens the stream of what the server sends by itself.
 type link struct {
-	connect  func(context.Context) (*http.Client, error)
-	log      *slog.Logger
-	dir      string
-	window   string       // HeaderWindow
-	toolsets string       // HeaderToolsets
-	readOnly bool         // HeaderReadOnly
-	client   string       // access.Header
-	push     func([]byte) // takes what the server sends by itself
-	streams  sync.WaitGroup
+	opts    BridgeOptions
+	push    func([]byte) // takes what the server sends by itself
+	streams sync.WaitGroup
 	// agent is the HeaderAgent of the last answer to a call that opens or ends a
 	// session, to be handed back when the session with the daemon is lost. Answers
 	// to other calls may come late and tell of what was before.
@@ -94,10 +88,7 @@ func newConnection(ctx context.Context, client *http.Client, found *latestFound)
 }
 
 func newLink(opts BridgeOptions, push func([]byte)) *link {
-	return &link{
-		connect: opts.Connect, log: opts.Logger, dir: url.PathEscape(opts.Dir), window: opts.Window,
-		toolsets: strings.Join(opts.Toolsets, ","), readOnly: opts.ReadOnly, client: opts.Client, push: push, turn: make(chan struct{}, 1), found: new(latestFound),
-	}
+	return &link{opts: opts, push: push, turn: make(chan struct{}, 1), found: new(latestFound)}
 }
 
 // deliver sends a message and gives its answer to out.reply.
@@ -195,7 +186,7 @@ func (l *link) session(ctx context.Context) (*connection, error) {
 		return l.current, nil
 	}
 	if l.initialize == nil {
-		client, err := l.connect(ctx)
+		client, err := l.opts.Connect(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("connect to daemon: %w", err)
 		}
@@ -225,7 +216,7 @@ func (l *link) session(ctx context.Context) (*connection, error) {
 		return nil, err
 	}
 	response.Body.Close()
-	l.log.Info("session replayed", slog.String("session", s.id))
+	l.opts.Logger.Info("session replayed", slog.String("session", s.id))
 	l.current = s
 	l.listen(s)
 	if !bytes.Equal(l.server, serverInfo(answer)) {
@@ -237,16 +228,15 @@ func (l *link) session(ctx context.Context) (*connection, error) {
 
 // handshake connects and initializes; it returns the daemon's answer. The
 // session has no id when the daemon refused it.
-func (l *link) handshake(ctx context.Context, out outgoing) (s *connection, answer []byte, err error) {
-	client, err := l.connect(ctx)
+func (l *link) handshake(ctx context.Context, out outgoing) (_ *connection, answer []byte, err error) {
+	client, err := l.opts.Connect(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to daemon: %w", err)
 	}
-	made := newConnection(ctx, client, l.found)
-	s = made
+	s := newConnection(ctx, client, l.found)
 	defer func() {
 		if err != nil {
-			made.end() // s is nil then
+			s.end()
 		}
 	}()
 	response, err := l.post(ctx, s, out)
@@ -283,14 +273,14 @@ func (l *link) post(ctx context.Context, s *connection, out outgoing) (*http.Res
 		out.agent = *agent
 	}
 	for name, value := range map[string]string{
-		HeaderDir: l.dir, HeaderWindow: l.window, HeaderRequestID: out.requestID,
-		HeaderAgent: out.agent, HeaderFound: out.found, HeaderToolsets: l.toolsets,
+		HeaderDir: url.PathEscape(l.opts.Dir), HeaderWindow: l.opts.Window, HeaderRequestID: out.requestID,
+		HeaderAgent: out.agent, HeaderFound: out.found, HeaderToolsets: strings.Join(l.opts.Toolsets, ","),
 	} {
 		if value != "" {
 			request.Header.Set(name, value)
 		}
 	}
-	if l.readOnly {
+	if l.opts.ReadOnly {
 		request.Header.Set(HeaderReadOnly, "true")
 	}
 	l.identify(request, s, out.env)
@@ -301,8 +291,8 @@ func (l *link) post(ctx context.Context, s *connection, out outgoing) (*http.Res
 // wants. A message that names its own protocol version, as in the stateless revision of MCP,
 // is sent under that one.
 func (l *link) identify(request *http.Request, s *connection, env envelope) {
-	if l.client != "" {
-		request.Header.Set(access.Header, l.client)
+	if l.opts.Client != "" {
+		request.Header.Set(access.Header, l.opts.Client)
 	}
 	if version := env.version(); mcpgo.IsModernProtocol(version) {
 		request.Header.Set(mcpgo.HeaderProtocolVersion, version)
@@ -426,7 +416,7 @@ func (l *link) stream(s *connection) (again bool) {
 		return response.StatusCode != http.StatusMethodNotAllowed
 	}
 	if err := readEvents(response.Body, maxLine, l.push); err != nil && s.ctx.Err() == nil {
-		l.log.Debug("stream ended", slog.Any("err", err))
+		l.opts.Logger.Debug("stream ended", slog.Any("err", err))
 	}
 	return true
 }

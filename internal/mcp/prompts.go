@@ -14,8 +14,8 @@ import (
 // mcp-go has its code only where it knows no prompt by a name, so the name becomes such a one.
 func (s *Server) requireArguments(ctx context.Context, _ any, request *mcpgo.GetPromptRequest) {
 	prompt := s.mcp.ListPrompts()[request.Params.Name]
-	w, ok := ctx.Value(answerWriterKey{}).(*answerWriter)
-	if prompt == nil || !ok {
+	w := writerOf(ctx)
+	if prompt == nil || w == nil {
 		return
 	}
 	for _, a := range prompt.Prompt.Arguments {

@@ -2,16 +2,13 @@ package mcp
 
 import (
 	"cmp"
-	"context"
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 )
 
-func recallText(_ context.Context, _ *Server, _ call, request memory.RecallRequest, r *memory.RecallResponse) string {
-	return strings.TrimRight(r.Text, "\n")
-}
+func recallText(r *memory.RecallResponse) string { return strings.TrimRight(r.Text, "\n") }
 
 // recallContent bounds an answer as recall bounds its text.
 func recallContent(request memory.RecallRequest, r *memory.RecallResponse) *memory.RecallResponse {

@@ -31,8 +31,8 @@ const maxCompletions = 100
 func (s *Server) addResources() {
 	const kind = "text/markdown"
 	read := func(ctx context.Context, _ mcpgo.ReadResourceRequest) ([]mcpgo.ResourceContents, error) {
-		w, ok := ctx.Value(answerWriterKey{}).(*answerWriter)
-		if !ok {
+		w := writerOf(ctx)
+		if w == nil {
 			return nil, memory.Errorf(memory.CodeInternal, "a resource is read over HTTP only")
 		}
 		return w.resource, w.wrong
@@ -55,8 +55,8 @@ func (s *Server) addResources() {
 // onRead reads a resource before mcp-go does: it answers with the protocol's own code only
 // where no resource is known by an address, so one that does not exist gets another.
 func (s *Server) onRead(ctx context.Context, _ any, request *mcpgo.ReadResourceRequest) {
-	w, ok := ctx.Value(answerWriterKey{}).(*answerWriter)
-	if !ok || !strings.HasPrefix(request.Params.URI, resourceScheme) {
+	w := writerOf(ctx)
+	if w == nil || !strings.HasPrefix(request.Params.URI, resourceScheme) {
 		return
 	}
 	text, err := s.readResource(ctx, request.Params.URI, request.Header)
@@ -127,7 +127,7 @@ var _ server.ResourceCompletionProvider = completions{}
 // cannot be listed has no completions.
 func (c completions) CompleteResourceArgument(ctx context.Context, uri string, argument mcpgo.CompleteArgument, _ mcpgo.CompleteContext) (*mcpgo.Completion, error) {
 	header := http.Header{}
-	if w, ok := ctx.Value(answerWriterKey{}).(*answerWriter); ok {
+	if w := writerOf(ctx); w != nil {
 		header = w.request.Header
 	}
 	by := c.s.call(ctx, header)

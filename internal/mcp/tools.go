@@ -46,7 +46,10 @@ func ownTools(prefix string, flowTags []string) []ownTool {
 		}
 		t := ownTool{op: op, name: op.Name, handling: handlings[op], in: schema.Input(op.Form())}
 		if t.text == nil {
-			t.text = jsonText
+			t.text = func(_ context.Context, _ *Server, _ call, _, response any) string { return t.json(response) }
+		}
+		if t.content == nil {
+			t.content = func(_, response any) any { return response }
 		}
 		if op.Group == service.Knowledge {
 			t.name = prefix + op.Name
@@ -77,7 +80,7 @@ type handling struct {
 
 // handlings holds the tools that are more than their operation.
 var handlings = map[*service.Spec]handling{
-	service.Recall.Spec:         bounded(service.Recall, answering(service.Recall, recallText), recallContent),
+	service.Recall.Spec:         bounded(service.Recall, writing(service.Recall, recallText), recallContent),
 	service.Remember.Spec:       writing(service.Remember, rememberedText),
 	service.Feedback.Spec:       writing(service.Feedback, feedbackText),
 	service.SearchTools.Spec:    completing(alsoOwn, answering(service.SearchTools, searchToolsText)),
@@ -96,7 +99,7 @@ var handlings = map[*service.Spec]handling{
 	service.SessionContext.Spec: writing(service.SessionContext, contextText),
 	service.ChangeContext.Spec:  writing(service.ChangeContext, contextText),
 	service.Assemble.Spec:       answering(service.Assemble, assembledText),
-	service.Report.Spec:         {text: reportText},
+	service.Report.Spec:         answering(service.Report, reportText),
 	service.Compact.Spec:        answering(service.Compact, compactedText),
 	service.ContextOf.Spec:      writing(service.ContextOf, turnText),
 	service.Receipts.Spec:       completing(ofTurn, writing(service.Receipts, receiptsText)),
@@ -132,9 +135,6 @@ func completing[Request any](complete func(context.Context, call, *Request) erro
 	return h
 }
 
-// jsonText is a response as JSON. It holds stored text.
-func jsonText(_ context.Context, _ *Server, _ call, _, response any) string { return noticed(response) }
-
 // noticed is a value as JSON that says of itself that it holds stored text.
 func noticed(value any) string {
 	return string(render.WithNotice([]byte(plainJSON(whole(value)))))
@@ -166,33 +166,26 @@ func (t ownTool) call(ctx context.Context, s *Server, c call, arguments json.Raw
 	if a, ok := response.(*memory.RecallResponse); ok && len(a.Degraded) > 0 {
 		warn(ctx, render.Degraded(a.Degraded))
 	}
-	if t.op.Group == service.Knowledge {
-		text = plainJSON(knowledgeAnswer{OK: true, Notice: render.Notice, Result: whole(response)})
-	} else {
-		text = t.text(ctx, s, c, request, response)
-	}
+	text = t.text(ctx, s, c, request, response)
 	r, isRecall := request.(memory.RecallRequest)
 	switch {
 	case s.opts.StructuredContent:
-		content = t.structured(request, response)
+		content = json.RawMessage(t.json(t.content(request, response)))
 	case isRecall && r.Format == memory.FormatJSON && json.Valid([]byte(text)):
 		content = json.RawMessage(text)
 	}
 	return text, content, assumed, nil
 }
 
-// structured is an answer as structured content.
-func (t ownTool) structured(request, response any) json.RawMessage {
-	if t.content != nil {
-		response = t.content(request, response)
-	}
+// json is a response as JSON of the form that outputSchema describes.
+func (t ownTool) json(response any) string {
 	switch {
 	case t.op.Group == service.Knowledge:
-		return json.RawMessage(plainJSON(knowledgeAnswer{OK: true, Notice: render.Notice, Result: whole(response)}))
+		return plainJSON(knowledgeAnswer{OK: true, Notice: render.Notice, Result: whole(response)})
 	case t.op.Stored:
-		return json.RawMessage(noticed(response))
+		return noticed(response)
 	}
-	return json.RawMessage(plainJSON(whole(response)))
+	return plainJSON(whole(response))
 }
 
 // fill says in a request who calls, with which id, and in which project: that of the

@@ -87,10 +87,6 @@ func (s *Server) redirect(_ context.Context, _ any, request *mcpgo.CallToolReque
 	if _, known := s.handlers[name]; known || name == CallTool || s.mcp.GetTool(name) != nil { // which may have others than ownTools
 		return
 	}
-	arguments := request.Params.RawArguments
-	if len(arguments) == 0 {
-		arguments = []byte("{}")
-	}
+	request.Params.RawArguments = []byte(plainJSON(callToolArguments{Name: name, Arguments: request.Params.RawArguments}))
 	request.Params.Name, request.Params.Arguments = CallTool, nil
-	request.Params.RawArguments = []byte(plainJSON(callToolArguments{Name: name, Arguments: arguments}))
 }

@@ -136,4 +136,9 @@ func TestUnknownTool(t *testing.T) {
 	if r := callTool(t, c, "recalld__task_window", `{}`); r.IsError || !strings.Contains(textOf(r), "task-1") {
 		t.Errorf("recalld__task_window: %s", textOf(r))
 	}
+	var bare mcpgo.CallToolRequest
+	bare.Params.Name = "recalld__task_window"
+	if r, err := c.CallTool(t.Context(), bare); err != nil || r.IsError {
+		t.Errorf("recalld__task_window without arguments: %v, %v", r, err)
+	}
 }

@@ -69,8 +69,8 @@ func (s *Store) linesAbout(ids []string) (*about, error) {
 		a.ids[id] = true
 	}
 	return a, s.View(func(v View) error {
-		for lines, err := range v.Audit() {
-			if s.damaged(err) || len(lines) == 0 {
+		for lines := range sound(s, v.Audit()) {
+			if len(lines) == 0 {
 				continue
 			}
 			a.next = lines[0].Seq + 1
@@ -113,10 +113,7 @@ func (tx *Tx) eraseDetails(a *about) error {
 			return err
 		}
 	}
-	for lines, err := range tx.View.auditFrom(a.next) {
-		if tx.s.damaged(err) {
-			continue
-		}
+	for lines := range sound(tx.s, tx.View.auditFrom(a.next)) {
 		if err := erase(lines); err != nil {
 			return err
 		}

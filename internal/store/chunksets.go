@@ -145,17 +145,15 @@ func (s *Store) loadChunkSets(v View) map[chunkSetID]chunkSet {
 		chunkSet
 	}
 	all := map[chunkSetID]chunkSet{}
-	for c, err := range scan(v, prefixChunkSet, func(k, b []byte) (named, error) {
+	for c := range sound(s, scan(v, prefixChunkSet, func(k, b []byte) (named, error) {
 		id, err := parseChunkSet(k)
 		if err != nil {
 			return named{}, err
 		}
 		c, err := decodeChunkSet(b)
 		return named{id, c}, err
-	}) {
-		if !s.damaged(err) {
-			all[c.id] = c.chunkSet
-		}
+	})) {
+		all[c.id] = c.chunkSet
 	}
 	return all
 }

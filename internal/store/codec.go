@@ -46,8 +46,13 @@ func unseal(key, value []byte) ([]byte, error) {
 	return body[1:], nil
 }
 
-func checksum(key, body []byte) uint32 {
-	return crc32.Update(crc32.Checksum(key, castagnoli()), castagnoli(), body)
+// checksum is the CRC-32C of bytes that follow each other.
+func checksum(parts ...[]byte) uint32 {
+	sum := uint32(0)
+	for _, b := range parts {
+		sum = crc32.Update(sum, castagnoli(), b)
+	}
+	return sum
 }
 
 func corrupt(key []byte, what string) error {

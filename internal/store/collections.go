@@ -34,9 +34,6 @@ func (s *collections) saw(name string, bytes int) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.widths == nil {
-		s.widths = map[string]int{}
-	}
 	s.widths[name] = bytes
 }
 
@@ -162,9 +159,6 @@ func (s *collections) add(value []byte) error {
 		if probes[i], err = decodeVector(c); err != nil {
 			return err
 		}
-	}
-	if s.probes == nil {
-		s.probes = map[string][][]float32{}
 	}
 	s.probes[name] = probes
 	return nil

@@ -45,7 +45,6 @@ type group struct {
 	checked   bool // the guard has found room
 	written   bool // new documents of an update may be committed already
 	planned   bool // the queue's schedule is locked until the outcome is certain
-	hooks     []func(committed bool)
 	// after is written once the group is committed, in transactions of its own.
 	after []write
 }
@@ -295,9 +294,7 @@ func (s *Store) end(g *group) error {
 	if len(g.changes) > 0 {
 		s.writeWitness()
 	}
-	for _, hook := range g.hooks {
-		hook(true)
-	}
+	s.queue.settle(g, true)
 	if len(g.changes) > 0 {
 		s.opts.Apply(g.changes)
 	}
@@ -313,9 +310,7 @@ func (s *Store) fail(g *group, err error) {
 	if g.written {
 		s.leftUnswept(err)
 	}
-	for _, hook := range g.hooks {
-		hook(false)
-	}
+	s.queue.settle(g, false)
 	for _, u := range g.ran {
 		u.end(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/dgraph-io/badger/v4"
 )
 
 // TestLeftCopiesAreRemoved: what a kill has left of a copy of the store, which has all
@@ -28,7 +30,7 @@ func TestLeftCopiesAreRemoved(t *testing.T) {
 
 	copied := func() string {
 		t.Helper()
-		to, err := copyElsewhere(dir, 0, func(to string) error { return copyInto(to, dir) })
+		to, err := copyElsewhere(dir, 0, func(to string) error { return copyInto(to, dir, nil) })
 		must(t, err)
 		t.Cleanup(func() { _ = os.RemoveAll(to) })
 		return to
@@ -54,10 +56,16 @@ func TestReadingCopiesLogs(t *testing.T) {
 	opts := Options{Dir: filepath.Join(t.TempDir(), "a [store]")}
 	must(t, opts.validate())
 	must(t, os.CopyFS(opts.Dir, os.DirFS(written.opts.Dir))) // as a kill leaves it
-	h, err := openForReading(opts, &examination{})
+	x, err := examineFirst(&opts)
+	must(t, err)
+	h, err := openForReading(opts, x)
 	must(t, err)
 	if h.folder == "" {
 		t.Error("the store is read where it is, want a copy")
 	}
+	must(t, h.View(func(txn *badger.Txn) error {
+		_, err := View{txn}.Record("l-1")
+		return err
+	}))
 	must(t, h.close())
 }

@@ -55,10 +55,8 @@ func (s *Store) keptOpen() (openSessions, error) {
 	s.mu.Unlock()
 	open, err := read(s, func(v View) (openSessions, error) {
 		open := openSessions{}
-		for x, err := range v.Sessions("") {
-			if !s.damaged(err) {
-				open.add(&x)
-			}
+		for x := range sound(s, v.Sessions("")) {
+			open.add(&x)
 		}
 		return open, nil
 	})

@@ -34,6 +34,7 @@ type examination struct {
 	last   checkpoint          // of the witness
 	seq    uint64              // of the last complete update
 	schema uint64              // the version of the layout, 0 if it was not found
+	logs   []lsm.Log           // which Badger would replay
 	notes  []string            // faults that lose nothing
 	empty  bool                // there is no database
 }
@@ -77,10 +78,10 @@ func examine(dir string) (*examination, error) {
 		if fact == nil {
 			return
 		}
-		n, ok := numberIn(e)
+		n, err := numberIn(e)
 		mu.Lock()
 		defer mu.Unlock()
-		if ok && e.Version >= fact.version {
+		if err == nil && e.Version >= fact.version {
 			*fact = newest{e.Version, n}
 		}
 	}
@@ -91,8 +92,8 @@ func examine(dir string) (*examination, error) {
 			take(e)
 			return
 		}
-		n, ok := numberIn(e)
-		if !ok {
+		n, err := numberIn(e)
+		if err != nil {
 			return
 		}
 		at := inLogs[e.Version]
@@ -109,7 +110,7 @@ func examine(dir string) (*examination, error) {
 	if err != nil {
 		return nil, fmt.Errorf("examine store: %w", err)
 	}
-	x.empty, x.schema = r.Empty, schema.n
+	x.empty, x.schema, x.logs = r.Empty, schema.n, r.Logs
 	d := memory.StoreDamage{Acknowledged: x.last.Seq}
 	for _, f := range r.Faults {
 		d.Files = append(d.Files, memory.DamagedFile{Name: f.File, What: f.What})
@@ -181,12 +182,12 @@ func unnamedTables(r *lsm.Report, listed map[uint64]lsm.Table) (out []memory.Dam
 }
 
 // numberIn reads a number written by setUint.
-func numberIn(e *lsm.Entry) (uint64, bool) {
+func numberIn(e *lsm.Entry) (uint64, error) {
 	payload, err := unseal(e.Key, e.Value)
-	if err != nil || len(payload) != 8 {
-		return 0, false
+	if err != nil {
+		return 0, err
 	}
-	return binary.BigEndian.Uint64(payload), true
+	return parseUint(e.Key, payload)
 }
 
 // The files of Badger without data that we use: keys (there is no encryption), statistics

@@ -30,15 +30,14 @@ func (s *Store) FileMetadata(sandbox string) (map[string]memory.FileMetadata, er
 		s.mu.Lock()
 		unread := maps.Clone(s.unread)
 		s.mu.Unlock()
-		for f, err := range scan(v, prefix, func(k, b []byte) (brief, error) {
+		for f := range sound(s, scan(v, prefix, func(k, b []byte) (brief, error) {
 			f, id, err := decodeMetadata(b)
 			return brief{string(k[len(prefix):]), id, f}, err
-		}) {
-			if s.damaged(err) || unread[f.chunkSet] {
-				continue
+		})) {
+			if !unread[f.chunkSet] {
+				f.Project, f.Lang = same(f.Project), same(f.Lang)
+				files[f.path] = f.FileMetadata
 			}
-			f.Project, f.Lang = same(f.Project), same(f.Lang)
-			files[f.path] = f.FileMetadata
 		}
 		return files, nil
 	})

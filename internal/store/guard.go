@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,6 +60,9 @@ type guard struct {
 
 	mu      sync.Mutex // guards the fields below
 	trouble *memory.Error
+	// noticed is the last trouble since watch asked for it: a commit may find the trouble, and the
+	// next one its end, before watch looks.
+	noticed *memory.Error
 	tables  int64 // bytes of the tables, when last measured
 	reserve bool  // the reserve file exists
 }
@@ -107,11 +111,8 @@ func (g *guard) need() int64 {
 func (g *guard) check() *memory.Error {
 	trouble := g.there()
 	if trouble == nil {
-		trouble = g.room()
-		if trouble != nil {
-			if gone := g.there(); gone != nil { // meanwhile
-				trouble = gone
-			}
+		if trouble = g.room(); trouble != nil {
+			trouble = cmp.Or(g.there(), trouble) // the folder may have vanished meanwhile
 		}
 	}
 	return g.refuse(trouble)
@@ -121,8 +122,17 @@ func (g *guard) check() *memory.Error {
 func (g *guard) refuse(trouble *memory.Error) *memory.Error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.trouble = trouble
+	g.trouble, g.noticed = trouble, cmp.Or(trouble, g.noticed)
 	return trouble
+}
+
+// news returns what was noticed since the last call.
+func (g *guard) news() *memory.Error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	noticed := g.noticed
+	g.noticed = nil
+	return noticed
 }
 
 // compactable reports whether a compaction has room and a folder, and waits for no request.
@@ -255,9 +265,16 @@ func (s *Store) Trouble() error {
 const watchEvery = 2 * time.Second
 
 // watch checks the disk until the store closes. It keeps the state up to date for
-// Trouble, and opens a read-only store for writing when that becomes possible.
-func (s *Store) watch() {
+// Trouble, and opens a read-only store for writing when that becomes possible. told is the
+// trouble that was logged last, nil while writes are taken.
+func (s *Store) watch(told *memory.Error) {
 	defer close(s.watched)
+	tell := func(trouble *memory.Error) {
+		if told == nil || told.Message != trouble.Message && told.Limit == "" {
+			s.opts.Logger.Error("writes are refused", "part", "store", "error", trouble)
+		}
+		told = trouble
+	}
 	ticks := time.NewTicker(watchEvery)
 	defer ticks.Stop()
 	for {
@@ -266,7 +283,9 @@ func (s *Store) watch() {
 			return
 		case <-ticks.C:
 		}
-		before := s.guard.last()
+		if noticed := s.guard.news(); noticed != nil && told == nil {
+			tell(noticed)
+		}
 		now := s.guard.check()
 		if now == nil && s.reading() {
 			now = s.promote()
@@ -275,9 +294,10 @@ func (s *Store) watch() {
 			s.guard.keepReserve(false)
 		}
 		switch {
-		case now != nil && (before == nil || before.Message != now.Message && before.Limit == ""):
-			s.opts.Logger.Error("writes are refused", "part", "store", "error", now)
-		case now == nil && before != nil:
+		case now != nil:
+			tell(now)
+		case told != nil:
+			told = nil
 			s.opts.Logger.Warn("writes are taken again", "part", "store")
 			s.writeCollections()
 			s.queue.wake()
@@ -336,7 +356,7 @@ func (s *Store) makeRoom(size batchSize) error {
 	if s.preallocator == nil { // sweeping waits
 		return s.Trouble()
 	}
-	_, err := s.preallocator.prepare(size.bytes + size.entries*entryBytes)
+	err := s.preallocator.prepare(size.bytes + size.entries*entryBytes)
 	if err == nil {
 		return nil
 	}
@@ -393,12 +413,11 @@ func (s *Store) closeDB() error {
 	if s.guard == nil {
 		return closeBadger(db.DB)
 	}
+	defer theGate.remove(s.guard)
 	if db.readOnly {
-		theGate.remove(s.guard)
 		return db.close()
 	}
 	if s.preallocator == nil { // Open has failed
-		theGate.remove(s.guard)
 		return closeBadger(db.DB)
 	}
 	s.preallocator.close()
@@ -416,7 +435,6 @@ func (s *Store) closeDB() error {
 		s.stopCompactions()
 		return nil
 	}
-	defer theGate.remove(s.guard)
 	return closeBadger(db.DB)
 }
 

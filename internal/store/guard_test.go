@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -82,6 +84,56 @@ func TestFullDiskRefusesWrites(t *testing.T) {
 		t.Errorf("the refused lesson gives %v, want %s", err, memory.CodeNotFound)
 	}
 }
+
+// TestWriteNoticesFullDisk: a full disk that a write notices, and room that the next write
+// finds, are logged, and wake the jobs that were not handed out meanwhile. The store looks at
+// the disk every two seconds, so it has seen neither.
+func TestWriteNoticesFullDisk(t *testing.T) {
+	logged := make(chan string, 100)
+	s := open(t, Options{Logger: slog.New(toChannel{slog.DiscardHandler, logged})})
+	var free atomic.Int64
+	s.guard.disk = func(string) (diskState, error) { return diskState{free: free.Load()}, nil }
+	if _, err := remember(s, "refused"); memory.CodeOf(err) != memory.CodeReadOnly {
+		t.Fatalf("a write on a full disk gives %v", err)
+	}
+	changed, due := s.Queue().Changed()
+	if due >= 0 {
+		t.Errorf("on a full disk a job is due in %s, want none", due)
+	}
+	free.Store(10 << 30)
+	if _, err := remember(s, "after"); err != nil {
+		t.Fatal(err)
+	}
+	late := time.After(20 * watchEvery)
+	for _, want := range []string{"writes are refused", "writes are taken again"} {
+		select {
+		case got := <-logged:
+			if got != want {
+				t.Errorf("%q is logged, want %q", got, want)
+			}
+		case <-late:
+			t.Fatalf("%q is not logged", want)
+		}
+	}
+	select {
+	case <-changed:
+	case <-late:
+		t.Error("waiting jobs are not looked at again")
+	}
+}
+
+// toChannel sends the messages that are logged.
+type toChannel struct {
+	slog.Handler
+	messages chan<- string
+}
+
+func (h toChannel) Handle(_ context.Context, r slog.Record) error {
+	h.messages <- r.Message
+	return nil
+}
+
+func (toChannel) Enabled(context.Context, slog.Level) bool { return true }
 
 // When the store's folder goes away between writes, nothing that was acknowledged is
 // lost: writes are refused, questions answered, and the folder may come back.
@@ -180,6 +232,11 @@ func TestFolderGoesAway(t *testing.T) {
 				acked[id], kept = true, dir
 			}
 			must(t, s.Close())
+			theGate.mu.Lock()
+			if theGate.guards[s.guard] {
+				t.Error("the closed store still holds the compactions of others")
+			}
+			theGate.mu.Unlock()
 			if kept == "" {
 				return
 			}

@@ -101,7 +101,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := errors.Join(s.sweep(ctx, c.orphans.all()), s.sweepOrphanChunkSets(ctx, c.orphans.chunkSets)); err != nil {
+	if err := s.sweep(ctx, &c.orphans); err != nil {
 		s.leftUnswept(err)
 	}
 	return seq, nil
@@ -135,10 +135,7 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 		open: openSessions{}, refs: make(map[memory.DocID]int32, saved), chunkSets: map[chunkSetID]int32{}, unread: map[chunkSetID]bool{},
 		logSizes: logSizes{}, sandboxSizes: sandboxSizes{}, totals: totals{},
 	}
-	for x, err := range v.Sessions("") {
-		if s.damaged(err) {
-			continue
-		}
+	for x := range sound(s, v.Sessions("")) {
 		c.open.add(&x)
 		c.totals[totalSessions]++
 		if err := l.Session(x); err != nil {
@@ -255,12 +252,9 @@ type orphans struct {
 	chunkSets      []chunkSetID
 }
 
-func (o *orphans) all() iter.Seq[memory.DocID] {
-	if o.terms == nil {
-		o.terms = map[memory.DocID]struct{}{}
-	}
+func (o *orphans) documents() []memory.DocID {
 	maps.Copy(o.terms, o.vectors)
-	return maps.Keys(o.terms)
+	return slices.Collect(maps.Keys(o.terms))
 }
 
 func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[memory.DocID]int32, o *orphans) error {
@@ -444,35 +438,27 @@ func (s *Store) each(ctx context.Context, v View, prefix []byte, since uint64, f
 // sweepBatch is how many documents are swept in one commit.
 const sweepBatch = 1000
 
-// sweep removes documents that a crash left without a reference.
-func (s *Store) sweep(ctx context.Context, docs iter.Seq[memory.DocID]) error {
-	for part := range slices.Chunk(slices.Collect(docs), sweepBatch) {
-		_, err := s.Update(ctx, func(tx *Tx) error {
-			for _, doc := range part {
-				tx.refs[doc] += 0 // touched: finish sweeps it when nothing refers to it
-			}
-			tx.Audit("sweep", map[string]any{"documents": len(part)})
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("sweep documents: %w", err)
-		}
-	}
-	return nil
+// sweep removes documents and chunk sets that a crash left without a reference. It touches
+// their counts, and finish sweeps what nothing refers to.
+func (s *Store) sweep(ctx context.Context, o *orphans) error {
+	return errors.Join(
+		sweepAll(ctx, s, "documents", "documents", o.documents(), func(tx *Tx, doc memory.DocID) { tx.refs[doc] += 0 }),
+		sweepAll(ctx, s, "chunk sets", "cuts", o.chunkSets, func(tx *Tx, id chunkSetID) { tx.chunkSets[id] += 0 }),
+	)
 }
 
-// sweepOrphanChunkSets removes chunk sets that a crash left without a file.
-func (s *Store) sweepOrphanChunkSets(ctx context.Context, ids []chunkSetID) error {
+// sweepAll calls touch for every id, in several commits. audited is what the audit log calls them.
+func sweepAll[ID any](ctx context.Context, s *Store, what, audited string, ids []ID, touch func(*Tx, ID)) error {
 	for part := range slices.Chunk(ids, sweepBatch) {
 		_, err := s.Update(ctx, func(tx *Tx) error {
 			for _, id := range part {
-				tx.chunkSets[id] += 0 // touched: finish sweeps it when no file names it
+				touch(tx, id)
 			}
-			tx.Audit("sweep", map[string]any{"cuts": len(part)})
+			tx.Audit("sweep", map[string]any{audited: len(part)})
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("sweep chunk sets: %w", err)
+			return fmt.Errorf("sweep %s: %w", what, err)
 		}
 	}
 	return nil
@@ -485,17 +471,4 @@ func (s *Store) damaged(err error) bool {
 	}
 	s.opts.Logger.Error("stored value is damaged", "part", "store", "error", err)
 	return true
-}
-
-// keys yields the keys under a prefix, each a copy.
-func (v View) keys(prefix []byte) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
-		defer it.Close()
-		for it.Rewind(); it.Valid(); it.Next() {
-			if !yield(it.Item().KeyCopy(nil)) {
-				return
-			}
-		}
-	}
 }

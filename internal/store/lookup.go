@@ -67,10 +67,8 @@ func (s *Store) File(sandbox, path string) (memory.File, error) {
 func (s *Store) Files(sandbox string) (map[string]memory.File, error) {
 	return read(s, func(v View) (map[string]memory.File, error) {
 		files := map[string]memory.File{}
-		for f, err := range v.Files(sandbox) {
-			if !s.damaged(err) {
-				files[f.Path] = f
-			}
+		for f := range sound(s, v.Files(sandbox)) {
+			files[f.Path] = f
 		}
 		return files, nil
 	})
@@ -149,14 +147,7 @@ func (s *Store) Projects() ([]memory.Project, error) {
 	if kept != nil {
 		return slices.Clone(kept), nil
 	}
-	all, err := read(s, func(v View) (all []memory.Project, _ error) {
-		for p, err := range v.Projects() {
-			if !s.damaged(err) {
-				all = append(all, p)
-			}
-		}
-		return all, nil
-	})
+	all, err := read(s, func(v View) ([]memory.Project, error) { return slices.Collect(sound(s, v.Projects())), nil })
 	if err != nil {
 		return nil, err
 	}
@@ -231,28 +222,24 @@ func read[T any](s *Store, fn func(View) (T, error)) (T, error) {
 func (s *Store) ProjectHoldings(ctx context.Context, project string) (memory.Holdings, error) {
 	var h memory.Holdings
 	err := s.View(func(v View) error {
-		for r, err := range v.Records() {
+		for r := range sound(s, v.Records()) {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if !s.damaged(err) && r.Project == project {
+			if r.Project == project {
 				h.Records = append(h.Records, r.ID)
 			}
 		}
-		for x, err := range v.Sessions(project) {
-			if !s.damaged(err) {
-				h.Sessions = append(h.Sessions, x.ID)
-			}
+		for x := range sound(s, v.Sessions(project)) {
+			h.Sessions = append(h.Sessions, x.ID)
 		}
-		for b, err := range v.Sandboxes() {
-			if s.damaged(err) || b.Project != project {
+		for b := range sound(s, v.Sandboxes()) {
+			if b.Project != project {
 				continue
 			}
 			h.Sandboxes = append(h.Sandboxes, b.ID)
-			for f, err := range v.Files(b.ID) {
-				if !s.damaged(err) {
-					h.Files = append(h.Files, memory.FileKey{Sandbox: f.Sandbox, Path: f.Path})
-				}
+			for f := range sound(s, v.Files(b.ID)) {
+				h.Files = append(h.Files, memory.FileKey{Sandbox: f.Sandbox, Path: f.Path})
 			}
 		}
 		return nil
@@ -272,11 +259,11 @@ func (s *Store) ProjectReceipts(ctx context.Context, project string) ([]string, 
 	}
 	s.mu.Unlock()
 	err := s.View(func(v View) error {
-		for r, err := range v.Receipts() {
+		for r := range sound(s, v.Receipts()) {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if !s.damaged(err) && r.Project == project {
+			if r.Project == project {
 				ids = append(ids, r.ID)
 			}
 		}
@@ -291,8 +278,8 @@ func (s *Store) ProjectReceipts(ctx context.Context, project string) ([]string, 
 func (s *Store) SessionHoldings(ctx context.Context, id string) ([]memory.SessionHoldings, error) {
 	return read(s, func(v View) (found []memory.SessionHoldings, _ error) {
 		index := map[memory.SessionKey]int{}
-		for x, err := range v.Sessions("") {
-			if !s.damaged(err) && x.ID == id {
+		for x := range sound(s, v.Sessions("")) {
+			if x.ID == id {
 				index[x.Key()] = len(found)
 				found = append(found, memory.SessionHoldings{Session: x})
 			}
@@ -300,14 +287,11 @@ func (s *Store) SessionHoldings(ctx context.Context, id string) ([]memory.Sessio
 		if len(found) == 0 { // do not read all records
 			return nil, nil
 		}
-		for r, err := range v.Records() {
+		for r := range sound(s, v.Records()) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			if s.damaged(err) || r.Step == nil {
-				continue
-			}
-			if i, ok := index[memory.SessionKey{Project: r.Project, ID: r.Session}]; ok {
+			if i, ok := index[memory.SessionKey{Project: r.Project, ID: r.Session}]; ok && r.Step != nil {
 				found[i].Steps = append(found[i].Steps, r.ID)
 			}
 		}

@@ -67,13 +67,12 @@ func newPreallocator(dir string) (*preallocator, error) {
 	return a, nil
 }
 
-// prepare allocates blocks for a commit of at most size bytes. turned is set if Badger
-// has started another log since the last call.
-func (a *preallocator) prepare(size int64) (turned bool, err error) {
+// prepare allocates blocks for a commit of at most size bytes.
+func (a *preallocator) prepare(size int64) error {
 	if a.next != nil {
 		info, err := a.next.Stat()
 		if err != nil {
-			return false, err
+			return err
 		}
 		if info.Size() > 0 {
 			_ = a.live.Close()
@@ -81,16 +80,15 @@ func (a *preallocator) prepare(size int64) (turned bool, err error) {
 			a.number++
 			// The size of the commit that started it is not known; it fitted.
 			a.used, a.allocated = logStep, logStep
-			turned = true
 		}
 	}
 	if a.next == nil {
 		f, err := os.OpenFile(filepath.Join(a.dir, logName(a.number+1)), os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
-			return turned, err
+			return err
 		}
 		if err := allocate(f, 0, logStep); err != nil {
-			return turned, errors.Join(err, f.Close(), os.Remove(f.Name()))
+			return errors.Join(err, f.Close(), os.Remove(f.Name()))
 		}
 		syncFolder(a.dir) // or a commit in the new log could be lost with its name
 		a.next = f
@@ -98,12 +96,12 @@ func (a *preallocator) prepare(size int64) (turned bool, err error) {
 	if a.used+size > a.allocated {
 		more := max(logStep, size)
 		if err := allocate(a.live, a.allocated, more); err != nil {
-			return turned, err
+			return err
 		}
 		a.allocated += more
 	}
 	a.used += size
-	return turned, nil
+	return nil
 }
 
 // there reports whether the current log is still in its folder.

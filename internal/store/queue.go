@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,16 +32,8 @@ func openQueue(s *Store) (*Queue, error) {
 	q := &Queue{store: s, schedule: schedule, changed: make(chan struct{}, 1)}
 	var jobs, dead []worker.Job
 	err = s.View(func(v View) error {
-		for job, err := range scan(v, prefixJob, decodeValue[worker.Job]) {
-			if !s.damaged(err) {
-				jobs = append(jobs, job)
-			}
-		}
-		for job, err := range scan(v, prefixDead, decodeValue[worker.Job]) {
-			if !s.damaged(err) {
-				dead = append(dead, job)
-			}
-		}
+		jobs = slices.Collect(sound(s, scan(v, prefixJob, decodeValue[worker.Job])))
+		dead = slices.Collect(sound(s, scan(v, prefixDead, decodeValue[worker.Job])))
 		return nil
 	})
 	if err != nil {
@@ -66,7 +59,6 @@ func (q *Queue) plan(g *group, tx *Tx) {
 	if !g.planned {
 		g.planned = true
 		q.mu.Lock()
-		g.hooks = append(g.hooks, q.settle)
 	}
 	for _, fn := range tx.jobs {
 		fn(q.schedule)
@@ -100,8 +92,11 @@ func (q *Queue) put(tx *Tx, key []byte, job worker.Job) {
 	}
 }
 
-// settle accepts or reverts what plan changed.
-func (q *Queue) settle(committed bool) {
+// settle accepts or reverts what plan changed for a group.
+func (q *Queue) settle(g *group, committed bool) {
+	if !g.planned {
+		return
+	}
 	if committed {
 		q.schedule.Accept()
 	} else {

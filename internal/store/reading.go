@@ -1,24 +1,20 @@
 package store
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/store/lsm"
 )
 
 // handle is an open database with its number of readers. A store that was opened
@@ -128,7 +124,7 @@ func renameEmptyLogs(o Options) error {
 // Then a folder in memory gets shortened copies of the logs, and links to the other files.
 // A store with an older layout is copied as a whole, and the copy is migrated.
 func openForReading(o Options, x *examination) (*handle, error) {
-	h, err := openAsItIs(o)
+	h, err := openAsItIs(o, x.logs)
 	if err != nil {
 		return nil, err
 	}
@@ -157,14 +153,14 @@ func openForReading(o Options, x *examination) (*handle, error) {
 }
 
 // openAsItIs opens the database read-only, in any layout.
-func openAsItIs(o Options) (*handle, error) {
+func openAsItIs(o Options, logs []lsm.Log) (*handle, error) {
 	readable, err := readableAsItIs(o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	h := &handle{readOnly: true}
 	if !readable {
-		h.folder, err = copyElsewhere(o.Dir, 0, func(to string) error { return copyInto(to, o.Dir) })
+		h.folder, err = copyElsewhere(o.Dir, 0, func(to string) error { return copyInto(to, o.Dir, logs) })
 		if err != nil {
 			return nil, fmt.Errorf("copy the logs of the store: %w", err)
 		}
@@ -233,7 +229,7 @@ func copyElsewhere(dir string, need int64, fill func(to string) error) (to strin
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err
 	}
-	name := fmt.Sprintf("recalld-%08x-", crc32.Checksum([]byte(dir), castagnoli()))
+	name := fmt.Sprintf("recalld-%08x-", checksum([]byte(dir)))
 	var failed error
 	for _, parent := range memoryFolders() {
 		others, _ := os.ReadDir(parent)
@@ -262,7 +258,9 @@ func copyElsewhere(dir string, need int64, fill func(to string) error) (to strin
 	return "", failed
 }
 
-func copyInto(to, dir string) error {
+// copyInto copies the logs of a database, each up to the end of its last complete transaction,
+// where Badger would truncate it, and links the other files.
+func copyInto(to, dir string, logs []lsm.Log) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -270,6 +268,10 @@ func copyInto(to, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
+	}
+	ends := map[string]int{}
+	for _, l := range logs {
+		ends[logName(int(l.ID))] = l.End
 	}
 	for _, e := range entries {
 		path, ext := filepath.Join(dir, e.Name()), filepath.Ext(e.Name())
@@ -280,7 +282,11 @@ func copyInto(to, dir string) error {
 		switch {
 		case !info.Mode().IsRegular() || (ext == ".mem" || ext == ".vlog") && info.Size() == 0:
 		case ext == ".mem":
-			err = copyLog(filepath.Join(to, e.Name()), path)
+			end, examined := ends[e.Name()]
+			if !examined {
+				return fmt.Errorf("log %s has appeared since the examination", e.Name())
+			}
+			err = copyStart(filepath.Join(to, e.Name()), path, int64(end))
 		default:
 			err = os.Symlink(path, filepath.Join(to, e.Name()))
 		}
@@ -291,129 +297,19 @@ func copyInto(to, dir string) error {
 	return nil
 }
 
-// copyLog copies a log up to the end of its last complete transaction.
-func copyLog(to, path string) error {
+// copyStart copies the first bytes of a file.
+func copyStart(to, path string, size int64) error {
 	in, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	end, err := logEnd(in)
-	if err != nil {
-		return err
-	}
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, io.NewSectionReader(in, 0, end))
+	_, err = io.CopyN(out, in, size)
 	return errors.Join(err, out.Close())
-}
-
-// Badger's log format: a header, then entries. An entry is meta, user meta, the lengths of
-// key and value and the expiry time (three varints), key, value, and a CRC-32C of all this.
-const (
-	logHeader    = 20
-	logInTxn     = 1 << 6
-	logEndsTxn   = 1 << 7
-	logMaxKey    = 1 << 16
-	versionBytes = 8
-)
-
-// logEnd returns where the last complete transaction of a log ends. Badger truncates there.
-func logEnd(log io.ReaderAt) (int64, error) {
-	end, at := int64(logHeader), int64(logHeader)
-	r := &summed{r: bufio.NewReader(io.NewSectionReader(log, logHeader, 1<<32))}
-	var version []byte // of the current transaction
-	for {
-		meta, key, value, err := r.entry()
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errLogEnds) {
-			return end, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-		at += r.n
-		of := bytes.Clone(key[len(key)-versionBytes:])
-		switch {
-		case meta&logInTxn != 0:
-			if version == nil {
-				version = of
-			}
-			if !bytes.Equal(version, of) {
-				return end, nil
-			}
-		case meta&logEndsTxn != 0:
-			number := ^binary.BigEndian.Uint64(of) // versions are stored inverted
-			if version == nil || !bytes.Equal(version, of) || string(value) != strconv.FormatUint(number, 10) {
-				return end, nil
-			}
-			version, end = nil, at
-		case version != nil:
-			return end, nil
-		default:
-			end = at
-		}
-	}
-}
-
-// errLogEnds is returned if there is no complete entry.
-var errLogEnds = errors.New("no entry")
-
-// summed reads log entries and computes their checksums.
-type summed struct {
-	r   *bufio.Reader
-	sum uint32
-	n   int64 // of the entry so far
-}
-
-func (s *summed) took(b ...byte) {
-	s.sum = crc32.Update(s.sum, castagnoli(), b)
-	s.n += int64(len(b))
-}
-
-// ReadByte implements io.ByteReader, for varints.
-func (s *summed) ReadByte() (byte, error) {
-	b, err := s.r.ReadByte()
-	if err == nil {
-		s.took(b)
-	}
-	return b, err
-}
-
-// entry reads the next entry and verifies its checksum.
-func (s *summed) entry() (meta byte, key, value []byte, err error) {
-	s.sum, s.n = 0, 0
-	if meta, err = s.ReadByte(); err != nil {
-		return 0, nil, nil, err
-	}
-	if _, err = s.ReadByte(); err != nil {
-		return 0, nil, nil, err
-	}
-	var lens [3]uint64
-	for i := range lens {
-		if lens[i], err = binary.ReadUvarint(s); err != nil {
-			return 0, nil, nil, errLogEnds
-		}
-	}
-	if lens[0] < versionBytes || lens[0] > logMaxKey || lens[1] > 2*maxValue {
-		return 0, nil, nil, errLogEnds
-	}
-	body := make([]byte, lens[0]+lens[1])
-	if _, err = io.ReadFull(s.r, body); err != nil {
-		return 0, nil, nil, err
-	}
-	s.took(body...)
-	want := s.sum
-	var sum [4]byte
-	if _, err = io.ReadFull(s.r, sum[:]); err != nil {
-		return 0, nil, nil, err
-	}
-	s.n += int64(len(sum))
-	if binary.BigEndian.Uint32(sum[:]) != want {
-		return 0, nil, nil, errLogEnds
-	}
-	return meta, body[:lens[0]], body[lens[0]:], nil
 }
 
 // promote opens a read-only store for writing. Running readers keep the old database;

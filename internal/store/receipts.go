@@ -325,9 +325,8 @@ func before(f *memory.ReceiptFilter, at time.Time) bool {
 func checkReceipts(v View, bad func(string, ...any)) {
 	turns := map[string]turn{}
 	brief := map[string]bool{}
-	it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefixTurn})
-	for it.Rewind(); it.Valid(); it.Next() {
-		k := it.Item().KeyCopy(nil)
+	for item := range v.items(prefixTurn, prefixTurn, 0) {
+		k := item.KeyCopy(nil)
 		t, ok := parseTurn(k)
 		if !ok {
 			bad("stored value %q: the key names no turn", k)
@@ -336,9 +335,8 @@ func checkReceipts(v View, bad func(string, ...any)) {
 		if _, twice := turns[t.receipt]; twice {
 			bad("receipt %s: it has two turns", t.receipt)
 		}
-		turns[t.receipt], brief[t.receipt] = t, it.Item().ExpiresAt() > 0
+		turns[t.receipt], brief[t.receipt] = t, item.ExpiresAt() > 0
 	}
-	it.Close()
 	for r, err := range v.Receipts() {
 		if err != nil {
 			bad("%w", err)

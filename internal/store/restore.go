@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -104,11 +103,9 @@ func fillBatch(ctx context.Context, batch *badger.WriteBatch, from Restoring, le
 			return err
 		}
 		if string(e.Key) == string(keySeq) {
-			if len(payload) != 8 {
-				return corrupt(e.Key, "a number has 8 bytes")
-			}
-			seq = max(seq, binary.BigEndian.Uint64(payload))
-			return nil
+			n, err := parseUint(e.Key, payload)
+			seq = max(seq, n)
+			return err
 		}
 		if string(e.Key) == string(keySaved) {
 			return nil // versions are others in the new database

@@ -79,10 +79,8 @@ func (s *Store) keptSandboxes() (*sandboxes, error) {
 	s.mu.Unlock()
 	stored, err := read(s, func(v View) (*sandboxes, error) {
 		all := &sandboxes{of: map[string][]memory.Sandbox{}, project: map[string]string{}}
-		for b, err := range v.Sandboxes() {
-			if !s.damaged(err) {
-				all.put(b)
-			}
+		for b := range sound(s, v.Sandboxes()) {
+			all.put(b)
 		}
 		return all, nil
 	})

@@ -81,7 +81,7 @@ func (s *Store) mapSaved() (*memory.SavedIndexes, error) {
 				continue
 			}
 			b, err := file.Bytes(at, int64(part.Size))
-			if err == nil && sumOf(b) != part.Sum {
+			if err == nil && uint64(checksum(b)) != part.Sum {
 				err = errDamagedSaved
 			}
 			return b, err
@@ -124,7 +124,7 @@ func headAndTable(file *fsx.Mapped) (head []byte, table []savedPart, err error) 
 		}
 		left -= part.Size
 	}
-	if err != nil || left != 0 || sumOf(head, b) != binary.LittleEndian.Uint64(end[8:]) {
+	if err != nil || left != 0 || uint64(checksum(head, b)) != binary.LittleEndian.Uint64(end[8:]) {
 		return nil, nil, errDamagedSaved
 	}
 	return head, table, nil
@@ -207,7 +207,7 @@ func writeSaved(ctx context.Context, w io.Writer, nonce []byte, since uint64, wr
 		return err
 	}
 	end := binary.LittleEndian.AppendUint64(nil, uint64(len(parts.table)))
-	_, err = w.Write(append(b, binary.LittleEndian.AppendUint64(end, sumOf(head, b))...))
+	_, err = w.Write(append(b, binary.LittleEndian.AppendUint64(end, uint64(checksum(head, b)))...))
 	return err
 }
 
@@ -227,15 +227,6 @@ func (p *partWriter) Write(b []byte) (int, error) {
 	part.Size += uint64(len(b))
 	part.Sum = uint64(crc32.Update(uint32(part.Sum), castagnoli(), b))
 	return p.w.Write(b)
-}
-
-// sumOf is a checksum of bytes that follow each other.
-func sumOf(all ...[]byte) uint64 {
-	sum := uint32(0)
-	for _, b := range all {
-		sum = crc32.Update(sum, castagnoli(), b)
-	}
-	return uint64(sum)
 }
 
 // inPast reports whether the database has a state in its past that saved indexes name by their

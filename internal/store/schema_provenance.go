@@ -58,10 +58,10 @@ func recordsWithProvenance(db *badger.DB) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("add provenance: %w", err)
+	if err == nil {
+		err = batch.Flush()
 	}
-	if err := batch.Flush(); err != nil {
+	if err != nil {
 		return fmt.Errorf("add provenance: %w", err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/dgraph-io/badger/v4"
@@ -112,14 +113,7 @@ func (s *Store) ProjectSessions(project string) ([]memory.Session, error) {
 	if project == "" { // View.Sessions would return the sessions of all projects
 		return nil, nil
 	}
-	return read(s, func(v View) (all []memory.Session, _ error) {
-		for x, err := range v.Sessions(project) {
-			if !s.damaged(err) {
-				all = append(all, x)
-			}
-		}
-		return all, nil
-	})
+	return read(s, func(v View) ([]memory.Session, error) { return slices.Collect(sound(s, v.Sessions(project))), nil })
 }
 
 // checkSessions collects the sessions, and reports sessions that cannot be read.

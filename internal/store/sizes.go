@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"maps"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -69,14 +70,11 @@ func (b *sandboxSize) documents(vectors int) int64 {
 type sandboxSizes map[string]sandboxSize
 
 func (s sandboxSizes) change(c memory.FileChange) {
-	f := c.New
-	if f == nil {
-		f = c.Old
-	}
-	b := s[f.Sandbox]
+	sandbox := cmp.Or(c.New, c.Old).Sandbox
+	b := s[sandbox]
 	b.count(c.Old, -1)
 	b.count(c.New, 1)
-	s.set(f.Sandbox, b)
+	s.set(sandbox, b)
 }
 
 func (s sandboxSizes) add(other sandboxSizes) {

@@ -257,12 +257,12 @@ func (s *Store) beginWitness(last checkpoint) {
 
 // start starts the background work of an open store.
 func (s *Store) start() {
-	go s.committer()
 	if s.guard == nil {
 		close(s.watched)
-		return
+	} else {
+		go s.watch(s.guard.last()) // which openGuard has logged
 	}
-	go s.watch()
+	go s.committer()
 }
 
 // openBadger opens the database. It turns a panic of this goroutine into an error.
@@ -332,6 +332,7 @@ func newStore(opts Options, db *handle) (*Store, error) {
 		closing: make(chan struct{}), watched: make(chan struct{}),
 		refs: map[memory.DocID]int32{}, chunkSets: map[chunkSetID]int32{}, unread: map[chunkSetID]bool{},
 		logSizes: logSizes{}, sandboxSizes: sandboxSizes{}, totals: totals{},
+		collections: collections{probes: map[string][][]float32{}, widths: map[string]int{}},
 	}
 	err := s.openGuard()
 	if err == nil {
@@ -486,14 +487,19 @@ func sizeOf(dir string) int64 {
 
 func getUint(txn *badger.Txn, key []byte) (uint64, error) {
 	var n uint64
-	err := get(txn, key, func(b []byte) error {
-		if len(b) != 8 {
-			return corrupt(key, "a number has 8 bytes")
-		}
-		n = binary.BigEndian.Uint64(b)
-		return nil
+	err := get(txn, key, func(b []byte) (err error) {
+		n, err = parseUint(key, b)
+		return err
 	})
 	return n, err
+}
+
+// parseUint reads a payload of bigEndian.
+func parseUint(key, payload []byte) (uint64, error) {
+	if len(payload) != 8 {
+		return 0, corrupt(key, "a number has 8 bytes")
+	}
+	return binary.BigEndian.Uint64(payload), nil
 }
 
 func setUint(txn *badger.Txn, key []byte, n uint64) error {

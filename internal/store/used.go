@@ -57,16 +57,14 @@ func (s *Store) openUsed() error {
 		at  time.Time
 	}
 	return s.View(func(v View) error {
-		for u, err := range scan(v, prefixUsed, func(k, b []byte) (use, error) {
+		for u := range sound(s, scan(v, prefixUsed, func(k, b []byte) (use, error) {
 			if len(b) != 8 {
 				return use{}, corrupt(k, "a time has 8 bytes")
 			}
 			at := time.UnixMilli(int64(binary.BigEndian.Uint64(b))).UTC()
 			return use{fileKeyOf(k[len(prefixUsed):]), at}, nil
-		}) {
-			if !s.damaged(err) { // damaged: counts as never shown
-				s.used.at[u.key] = u.at
-			}
+		})) { // a damaged one counts as never shown
+			s.used.at[u.key] = u.at
 		}
 		return nil
 	})
@@ -107,7 +105,7 @@ func (tx *Tx) putUsed(keys []memory.FileKey) error {
 		}
 		tx.s.mu.Unlock()
 		if there && known {
-			tx.put(keyUsed(k), binary.BigEndian.AppendUint64(nil, uint64(at.UnixMilli())))
+			tx.put(keyUsed(k), bigEndian(uint64(at.UnixMilli())))
 		}
 	}
 	return nil

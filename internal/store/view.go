@@ -177,6 +177,17 @@ func scanFrom[T any](v View, prefix, from []byte, read func(key, payload []byte)
 	}
 }
 
+// sound yields the values of a walk without the damaged ones, which it logs.
+func sound[T any](s *Store, all iter.Seq2[T, error]) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for value, err := range all {
+			if !s.damaged(err) && !yield(value) {
+				return
+			}
+		}
+	}
+}
+
 // damagedValues yields the keys of all values that fail their checksum, with the error.
 func (v View) damagedValues() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
@@ -202,6 +213,17 @@ func (v View) items(prefix, from []byte, since uint64) iter.Seq[*badger.Item] {
 		it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, SinceTs: since})
 		defer it.Close()
 		for it.Seek(from); it.Valid() && yield(it.Item()); it.Next() {
+		}
+	}
+}
+
+// keys yields the keys under a prefix, each a copy.
+func (v View) keys(prefix []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for item := range v.items(prefix, prefix, 0) {
+			if !yield(item.KeyCopy(nil)) {
+				return
+			}
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"maps"
 	"os"
@@ -158,7 +157,7 @@ func parseSlot(b []byte) (t checkpoint, ok bool) {
 	}
 	b = b[:slotSize]
 	size := int(binary.BigEndian.Uint16(b[4:]))
-	if crc32.Checksum(b[4:], castagnoli()) != binary.BigEndian.Uint32(b) || size > slotSize-slotHead {
+	if checksum(b[4:]) != binary.BigEndian.Uint32(b) || size > slotSize-slotHead {
 		return t, false
 	}
 	err := json.Unmarshal(b[slotHead:slotHead+size], &t)
@@ -176,7 +175,7 @@ func formatSlot(t checkpoint) []byte {
 	}
 	binary.BigEndian.PutUint16(b[4:], uint16(len(text)))
 	copy(b[slotHead:], text)
-	binary.BigEndian.PutUint32(b, crc32.Checksum(b[4:], castagnoli()))
+	binary.BigEndian.PutUint32(b, checksum(b[4:]))
 	return b
 }
 
@@ -261,7 +260,7 @@ func writeTables(dir string, tables map[uint64]lsm.Table) error {
 	if err != nil {
 		return err
 	}
-	b, err := json.Marshal(tableList{text, crc32.Checksum(text, castagnoli())})
+	b, err := json.Marshal(tableList{text, checksum(text)})
 	if err != nil {
 		return err
 	}
@@ -283,7 +282,7 @@ func readTables(dir string) (map[uint64]lsm.Table, error) {
 	if err := json.Unmarshal(b, &file); err != nil {
 		return nil, err
 	}
-	if crc32.Checksum(file.Tables, castagnoli()) != file.Sum {
+	if checksum(file.Tables) != file.Sum {
 		return nil, errors.New("the checksum does not match")
 	}
 	if err := json.Unmarshal(file.Tables, &list); err != nil {

@@ -211,7 +211,7 @@ func sketch(text []byte) []byte {
 func eachLine(text []byte, yield func(hash uint32)) {
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimSpace(line)
-		if n := bytes.IndexFunc(line, letterAfter(telling)); n < 0 {
+		if bytes.IndexFunc(line, letterAfter(telling)) < 0 {
 			continue
 		}
 		h := fnv.New32a()

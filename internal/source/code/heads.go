@@ -51,10 +51,9 @@ func (r *run) putHeads(ctx context.Context, entries []Entry) error {
 		if src == nil || r.opts.skipText(src) != "" {
 			continue
 		}
-		f := memory.File{
+		files = append(files, memory.File{
 			Project: r.sandbox.Project, Sandbox: r.sandbox.ID, Path: e.Path, Size: e.Size, Lang: e.language(src), Head: head(src),
-		}
-		files = append(files, f)
+		})
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

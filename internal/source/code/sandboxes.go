@@ -15,7 +15,7 @@ import (
 	"github.com/recalld/recalld/internal/source/watch"
 )
 
-// Store reads what is stored of sandboxes. Lookups of a missing thing return
+// Store reads what is stored of sandboxes and their files. Lookups of a missing thing return
 // CodeNotFound.
 type Store interface {
 	Projects() ([]memory.Project, error)
@@ -24,11 +24,6 @@ type Store interface {
 	// calls it.
 	ProjectSandboxes(project string) ([]memory.Sandbox, error)
 	Sandbox(id string) (memory.Sandbox, error)
-	Files
-}
-
-// Files reads the stored files of a sandbox.
-type Files interface {
 	File(sandbox, path string) (memory.File, error)
 	// ChunksOf returns the chunks of a text, in any sandbox, by the hash of its bytes, or
 	// CodeNotFound.
@@ -37,11 +32,8 @@ type Files interface {
 	FileMetadata(sandbox string) (map[string]memory.FileMetadata, error)
 	// PathsBelow returns the stored files that are among the paths or below one of them.
 	PathsBelow(sandbox string, paths []string) ([]string, error)
-	Sizes
-}
-
-// Sizes returns the sizes of indexes and when they were used. It reads counters only.
-type Sizes interface {
+	// IndexSize returns the size of what is indexed of a sandbox. It, IndexSizes and UsedAt
+	// read counters only.
 	IndexSize(sandbox string) memory.IndexSize
 	// IndexSizes returns the sizes by sandbox, and the approximate size on disk of all
 	// together, in which shared chunks count once.

@@ -144,7 +144,7 @@ func (f *structured) members(head, last int, base lineInfo, in string) []unit {
 		from++
 	}
 	to := last
-	for to >= from && f.lines[to].brace <= f.lines[min(from, last)].brace && f.onlyCloses(to) {
+	for to >= from && f.lines[to].brace <= f.lines[from].brace && f.onlyCloses(to) {
 		to--
 	}
 	if from > to {

@@ -2,6 +2,7 @@ package chunk
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -107,7 +108,7 @@ func (c *chunker) addMembers(u unit, name string) {
 	}
 	members := u.inner
 	if tail := (unit{first: members[len(members)-1].last + 1, last: u.last}); tail.first <= tail.last && c.onlyCloses(tail) {
-		members = append(members[:len(members)-1:len(members)-1], members[len(members)-1])
+		members = slices.Clone(members)
 		members[len(members)-1].last = u.last
 	}
 	c.addAll(members, first, u.last, name)

@@ -11,10 +11,10 @@ import (
 // line, the lines below it that are indented more, and the words that close it.
 func (f *structured) indented(from, to, base int) []unit {
 	lead := func(i int) int {
-		if !f.isIndentedLead(i) {
+		begin := f.lines[i]
+		if !begin.comment && (begin.first != '@' || begin.literal) { // @ begins a decorator, or Elixir's @doc
 			return i
 		}
-		begin := f.lines[i]
 		for i++; i <= to && (f.lines[i].paren > begin.paren || f.lines[i].literal); i++ {
 		}
 		return i
@@ -33,12 +33,6 @@ func (f *structured) indented(from, to, base int) []unit {
 		}
 		return u
 	})
-}
-
-// isIndentedLead reports whether a line belongs to the declaration below it.
-func (f *structured) isIndentedLead(i int) bool {
-	l := f.lines[i]
-	return l.comment || l.first == '@' && !l.literal // a decorator, Elixir's @doc
 }
 
 // indentedEnd returns the last line of the unit whose head is at a line.
@@ -125,10 +119,7 @@ var (
 
 // indentedName returns what the line at head declares.
 func (f *structured) indentedName(head int) signature {
-	line := string(f.t.line(head))
-	if len(line) > maxHead {
-		line = Truncate(line, maxHead)
-	}
+	line := Truncate(string(f.t.line(head)), maxHead)
 	switch f.lang {
 	case "python", "starlark":
 		return pythonName(line)

@@ -55,8 +55,7 @@ func declaration(lang, in, head string, body bool) signature {
 		return wordedHead(lang, in, lexemes(head, hash), body)
 	}
 	if directive, ok := strings.CutPrefix(strings.TrimSpace(head), "#"); ok && (lang == "c" || lang == "cpp" || lang == "objc") {
-		name := macroName(directive)
-		return signature{name: name, kind: function}
+		return signature{name: macroName(directive), kind: function}
 	}
 	return typed(lang, in, lexemes(head, hash), body)
 }

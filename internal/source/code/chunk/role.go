@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // statementWords begin statements in the languages with bodies, whichever of them has them.
@@ -37,7 +38,7 @@ func onlyDeclares(lang string, code []byte) bool {
 		if isCommentLine(string(line), comments) {
 			continue
 		}
-		for word := range bytes.FieldsFuncSeq(line, func(r rune) bool { return !isWordRune(r) }) {
+		for word := range bytes.FieldsFuncSeq(line, func(r rune) bool { return r < utf8.RuneSelf && !isNameByte(byte(r)) }) {
 			if statementWords[string(word)] || expressions && functionWords[string(word)] {
 				return false
 			}
@@ -49,10 +50,6 @@ func onlyDeclares(lang string, code []byte) bool {
 func isCommentLine(line string, comments []string) bool {
 	return strings.HasPrefix(line, "*") || strings.HasPrefix(line, "/*") ||
 		slices.ContainsFunc(comments, func(start string) bool { return strings.HasPrefix(line, start) })
-}
-
-func isWordRune(r rune) bool {
-	return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80
 }
 
 // isInnerTest says that all that a symbol names is in a module of tests, as Rust has them

@@ -24,8 +24,8 @@ type lineInfo struct {
 type scanner struct {
 	*syntax
 	src   []byte
-	lines []lineInfo
-	stop  [256]bool // bytes that mean something in code
+	lines []lineInfo // and one more, which begins at the end of the text
+	stop  [256]bool  // bytes that mean something in code
 
 	at, line     int
 	brace, paren int
@@ -37,7 +37,7 @@ type scanner struct {
 }
 
 func (s *syntax) scan(t *text) []lineInfo {
-	sc := &scanner{syntax: s, src: t.src, lines: make([]lineInfo, t.lines())}
+	sc := &scanner{syntax: s, src: t.src, lines: make([]lineInfo, t.lines()+1)}
 	for _, c := range "{}()[]\n" {
 		sc.stop[c] = true
 	}
@@ -63,7 +63,7 @@ func (s *syntax) scan(t *text) []lineInfo {
 	sc.stop['\\'] = sc.stop['\\'] || s.escapes
 	sc.stop['%'] = sc.stop['%'] || s.percent
 	sc.run()
-	return sc.lines
+	return sc.lines[:t.lines()]
 }
 
 func (s *scanner) run() {
@@ -107,9 +107,6 @@ func (s *scanner) run() {
 
 // code records a byte of code.
 func (s *scanner) code(c byte) {
-	if s.line >= len(s.lines) {
-		return
-	}
 	l := &s.lines[s.line]
 	if l.first == 0 {
 		l.first = c
@@ -126,9 +123,6 @@ func (s *scanner) newline(literal bool) {
 }
 
 func (s *scanner) beginLine(literal bool) {
-	if s.line >= len(s.lines) {
-		return
-	}
 	if !literal && len(s.anchors) > 0 {
 		for _, a := range s.anchors {
 			if hasPrefix(s.src[s.at:], a) {
@@ -202,8 +196,8 @@ func (s *scanner) comment() bool {
 
 // markComment records that a line has a comment; code on it undoes that.
 func (s *scanner) markComment() {
-	if s.line < len(s.lines) && s.lines[s.line].first == 0 {
-		s.lines[s.line].comment = true
+	if l := &s.lines[s.line]; l.first == 0 {
+		l.comment = true
 	}
 }
 
@@ -278,9 +272,7 @@ func (s *scanner) until(end string, escapes, comment bool) bool {
 			s.interpolation(false)
 		case c == '\n':
 			s.newline(true)
-			if comment && s.line < len(s.lines) {
-				s.lines[s.line].comment = true
-			}
+			s.lines[s.line].comment = comment
 		case c == '\\' && escapes && s.at+1 < len(s.src) && s.src[s.at+1] != '\n':
 			s.at += 2
 		default:
@@ -296,9 +288,7 @@ func (s *scanner) untilNested(begin, end string) {
 		switch rest := s.src[s.at:]; {
 		case rest[0] == '\n':
 			s.newline(true)
-			if s.line < len(s.lines) {
-				s.lines[s.line].comment = true
-			}
+			s.lines[s.line].comment = true
 		case hasPrefix(rest, begin):
 			depth++
 			s.at += len(begin)
@@ -435,9 +425,7 @@ func (s *scanner) hereDoc() bool {
 func (s *scanner) hereDocs() {
 	for _, word := range s.docs {
 		for s.at < len(s.src) {
-			if s.line < len(s.lines) {
-				s.lines[s.line].literal = true
-			}
+			s.lines[s.line].literal = true
 			start := s.at
 			s.toLineEnd()
 			line := bytes.TrimSpace(s.src[start:s.at])

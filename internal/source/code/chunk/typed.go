@@ -15,6 +15,8 @@ var (
 	// noNames are words before an argument list that are not function names.
 	noNames = words("__attribute__ __declspec alignas decltype noexcept throw requires _Alignas typeof __typeof__ explicit if for while switch " +
 		"return catch else do new delete await yield assert sizeof static_assert _Static_assert using lock synchronized foreach when case defined super this")
+	// sectionWords begin a part of a class: "public:".
+	sectionWords = words("public private protected signals slots Q_SIGNALS")
 	// typeEndings end the name in the head of a type.
 	typeEndings = words("extends implements permits with on where is final sealed non-sealed")
 )
@@ -69,7 +71,7 @@ func (r *typedReader) skipFront() {
 			}
 		case t.kind == '[', t.kind == 'w' && t.text == "template", t.kind == '<':
 			r.i++
-		case t.kind == 'w' && r.at(r.i+1).kind == ':' && words("public private protected signals slots Q_SIGNALS")[t.text]:
+		case t.kind == 'w' && r.at(r.i+1).kind == ':' && sectionWords[t.text]:
 			r.i += 2
 		default:
 			return

@@ -123,7 +123,7 @@ func (r *wordedReader) word(i int) (signature, bool) {
 	switch {
 	case name == "" && w == "object": // companion object
 		s.name, s.defines = "Companion", nil
-	case notDefining[w] || r.quoted(i+1) || w == "type" && r.at(i-1).text == "extend":
+	case notDefining[w] || next.kind == '"' || w == "type" && r.at(i-1).text == "extend": // a quoted name is of a test, or of another module
 		s.defines = nil
 	case w == "typealias" || w == "type" && (script(r.lang) || r.lang == "scala"):
 		s.kind = statement
@@ -142,9 +142,6 @@ func (r *wordedReader) word(i int) (signature, bool) {
 	return s, true
 }
 
-// quoted reports whether a name is quoted: of a test, or of another module.
-func (r *wordedReader) quoted(i int) bool { return r.at(i).kind == '"' }
-
 // name returns the name after a word.
 func (r *wordedReader) name(i int, word string) string {
 	name := ""
@@ -155,8 +152,7 @@ func (r *wordedReader) name(i int, word string) string {
 		case t.kind == '(' && name == "" && (r.lang == "go" || word == "extension" || r.lang == "kotlin" && word == "fun"):
 		case t.kind == '*' || t.kind == '&' || t.kind == '!' || t.kind == '?':
 		case t.kind == '"' && name == "":
-			name = Truncate(t.text, maxSymbol/2)
-			return name
+			return Truncate(t.text, maxSymbol/2)
 		case t.kind == 'w' && word == "impl" && t.text == "for":
 			name = "" // "impl Trait for Type" is of the type
 		case t.kind == 'w' && word == "impl":
@@ -281,8 +277,7 @@ func (r *wordedReader) unworded(i int) signature {
 	switch sign.kind {
 	case '<':
 		if r.lang == "r" && r.at(i+1).kind == '-' {
-			s := signature{name: name, kind: r.valueKind(i + 2), defines: one(name)}
-			return s
+			return signature{name: name, kind: r.valueKind(i + 2), defines: one(name)}
 		}
 	case '(':
 		s := signature{name: name, kind: function}
