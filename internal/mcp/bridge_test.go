@@ -23,7 +23,6 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
-	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 // daemon is a real MCP server on a real unix socket that can be stopped and
@@ -356,7 +355,7 @@ func TestBridgeBadInput(t *testing.T) {
 		{"not UTF-8", toolCall(5, "remember", "{\"lesson\":\"\xff\"}"), "5", "-32700"},
 		{"16 MB", toolCall(6, "remember", `{"lesson":"`+strings.Repeat("0123456789abcdef", 1<<20)+`"}`), "6", "longer than 8388608 bytes"},
 		{"1 MB", toolCall(7, "remember", `{"lesson":"`+strings.Repeat("0123456789abcdef", 1<<16)+`"}`), "7", "1–4000 characters"},
-		{"70 MB", `{"jsonrpc":"2.0","id":8,"method":"` + strings.Repeat("0123456789abcdef", underrace.Steps(70, 9)<<16) + `"}`, "null", "longer than 8388608 bytes"},
+		{"70 MB", `{"jsonrpc":"2.0","id":8,"method":"` + strings.Repeat("0123456789abcdef", 70<<16) + `"}`, "null", "longer than 8388608 bytes"},
 		{"an unknown method", `{"jsonrpc":"2.0","id":9,"method":"no/such"}`, "9", "-32601"},
 		{"an unknown tool", toolCall(10, "no_such_tool", `{}`), "10", "no_such_tool"},
 		{"arguments of a wrong type", toolCall(11, "recall", `"text"`), "11", "must be an object"},
