@@ -20,9 +20,14 @@ CLIENTS     ?= 64
 MINUTES     ?= 10
 SIZES       ?= 1000 10000 100000 1000000
 # The packages that start goroutines, in their code or their tests: the race detector would
-# only slow the rest down.
+# only slow the rest down. Tests of these packages that have no concurrency leave themselves
+# out, by testkit/underrace.
 STARTS       = '[.]Go[(]|\<go (func|[a-z][A-Za-z.]*)[(]'
 RACE        ?= $(sort $(dir $(shell grep -rlE --include='*.go' $(STARTS) ./index ./embedder ./worker ./internal | grep -v /training/)))
+# Some packages, those that take longest first: go test starts them in this order, and whichever
+# begins last leaves a processor idle until it ends.
+LONGEST      = ./internal/store/ ./internal/daemon/ ./internal/source/code/
+longest      = $(filter $(1),$(LONGEST)) $(filter-out $(LONGEST),$(1))
 # The packages with files for some systems only, in their code or their tests.
 SYSTEMS      = $(sort $(dir $(shell find . \( -name '*_linux*.go' -o -name '*_darwin*.go' -o -name '*_windows*.go' -o -name '*.go' -exec grep -qE '^//go:build.*(darwin|linux|unix|windows)' {} ';' \) -print)))
 # The trainer of the built-in model, a module of its own.
@@ -67,10 +72,10 @@ trainer: ## build, check and test the module of the trainer, which go test ./...
 	cd $(TRAINER) && $(GO) build ./... && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./... && $(GO) mod tidy -diff && $(GO) test ./...
 
 race: ## run the tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -skip '^Fuzz' -timeout 45m $(RACE)
+	CGO_ENABLED=1 $(GO) test -race -skip '^Fuzz' -timeout 45m $(call longest,$(RACE))
 
 long: ## run the long tests: kills, full disks, random steps, and all of e2e
-	RECALLD_TEST_LONG=1 $(GO) test -count 1 -timeout 45m -run "$(call tests,testlong[.]|newMachine,$(LONG))" $(if $(SKIP),-skip '$(SKIP)') $(sort $(dir $(LONG)))
+	RECALLD_TEST_LONG=1 $(GO) test -count 1 -timeout 45m -run "$(call tests,testlong[.]|newMachine,$(LONG))" $(if $(SKIP),-skip '$(SKIP)') $(call longest,$(sort $(dir $(LONG))))
 
 lint: ## gofmt, go vet, staticcheck
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w them):"; gofmt -l .; exit 1; }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/recalld/recalld/internal/hook"
 	"github.com/recalld/recalld/internal/testkit/badfile"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 // fileReader is a command that reads a file.
@@ -57,6 +58,7 @@ func fileReaders() map[string]fileReader {
 // TestHostileFiles: a file that is not what a command expects is refused in words that name it,
 // soon, without reading all of what has no end, and it stays as it is.
 func TestHostileFiles(t *testing.T) {
+	underrace.Skip(t, "one command after the other, and a bound on memory")
 	cases := 0
 	for name, r := range fileReaders() {
 		for bad, put := range badfile.All {
@@ -103,6 +105,7 @@ func TestHostileFiles(t *testing.T) {
 
 // TestHostilePayloads: a hook takes any payload in silence, and stores nothing of it.
 func TestHostilePayloads(t *testing.T) {
+	underrace.Skip(t, "one command after the other, and a bound on memory")
 	whole := `{"session_id":"s-1","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"make"},"tool_response":{"stdout":"ok"}}`
 	for name, payload := range map[string]string{
 		"nothing": "", "cut off": whole[:len(whole)*2/3], "a list": "[1]", "a number": "17", "null": "null", "a text": `"x"`, "two texts as one": whole[:20] + "\x00" + whole[20:],

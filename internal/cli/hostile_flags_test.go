@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 // hostileFlag is a value that a flag must not have, by what is wrong with it.
@@ -78,6 +79,7 @@ func flagCases(c *cobra.Command, f *pflag.Flag) (cases []hostileFlag) {
 // TestHostileFlags: a value that a flag must not have is refused as wrong usage, in words that
 // name the flag; the daemon is asked nothing, and nothing is printed as an answer.
 func TestHostileFlags(t *testing.T) {
+	underrace.Skip(t, "one command after the other")
 	families := map[string]int{}
 	try := func(family string, named string, args ...string) {
 		t.Helper()

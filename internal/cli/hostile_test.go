@@ -19,6 +19,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/service/servicetest"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 // hostile is a text that takes over a terminal which acts on it: it writes to the
@@ -78,6 +79,7 @@ func examples(c *cobra.Command) [][]string {
 // TestTerminalIsSafe runs every example of every command against a daemon whose every
 // text is hostile, with answers and with errors, for people and as JSON.
 func TestTerminalIsSafe(t *testing.T) {
+	underrace.Skip(t, "one command after the other")
 	shown := map[string]bool{}
 	for _, c := range append(commands(t), completions(t)...) {
 		name := strings.TrimPrefix(c.CommandPath(), "recalld ")

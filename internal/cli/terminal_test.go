@@ -19,6 +19,7 @@ import (
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/service/servicetest"
 	"github.com/recalld/recalld/internal/testkit/golden"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 // onTerminal makes a bench's output a terminal of some size.
@@ -69,6 +70,7 @@ func TestColour(t *testing.T) {
 
 // TestPaintedIsSafe: a terminal gets no control sequences but colours, whatever was stored.
 func TestPaintedIsSafe(t *testing.T) {
+	underrace.Skip(t, "one command after the other")
 	for _, c := range commands(t) {
 		if operator[strings.TrimPrefix(c.CommandPath(), "recalld ")] {
 			continue

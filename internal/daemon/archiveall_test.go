@@ -23,6 +23,7 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 // everything stores one of each kind of memory, and forgets some.
@@ -330,6 +331,7 @@ func TestArchiveHostile(t *testing.T) {
 // TestArchiveDamaged: an archive with any damage is refused before anything of it is taken,
 // or says the same as before.
 func TestArchiveDamaged(t *testing.T) {
+	underrace.Skip(t, "one import after the other")
 	from := serve(t, newConfig(t))
 	everything(t, from, t.TempDir())
 	path, _ := exportAll(t, from)
@@ -405,6 +407,7 @@ func (f *failing) Write(ctx context.Context, p memory.Project, b memory.Batch) (
 // TestArchiveInterrupted: an import that ends after any batch goes on when it is repeated,
 // and an export that is given up leaves no file.
 func TestArchiveInterrupted(t *testing.T) {
+	underrace.Skip(t, "one import after the other")
 	dir := t.TempDir()
 	from := serve(t, newConfig(t))
 	everything(t, from, dir)

@@ -16,6 +16,7 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/eval"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 const lessonSet = "../eval/testdata/lessons"
@@ -23,6 +24,7 @@ const lessonSet = "../eval/testdata/lessons"
 // TestGoldenLessons holds what questions in other words find of 170 lessons: by
 // each retriever bare, and by recall as agents use it. Run with -update to accept a change.
 func TestGoldenLessons(t *testing.T) {
+	underrace.Skip(t, "ranks, of one question after the other")
 	set, err := eval.OpenSet(lessonSet)
 	if err != nil {
 		t.Fatalf("open set: %v", err)

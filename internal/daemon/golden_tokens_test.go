@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 // TestGoldenTokens holds what five memories cost an agent against reading the
 // log of 1,000 lessons that they come from. Tokens are estimated for both as
 // answers count them: one for every 3.5 bytes.
 func TestGoldenTokens(t *testing.T) {
+	underrace.Skip(t, "sizes of answers")
 	const lessons, every = 1000, 50
 	core := openQuiet(t)
 	about := t.TempDir()

@@ -11,6 +11,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/testkit/badfile"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 // TestHostileArchives: what is no archive of a file is refused soon, in words that name it, and
@@ -41,6 +42,7 @@ func TestHostileArchives(t *testing.T) {
 // TestHostileFilesOfRepository: whatever lies where a repository's files are expected, its code
 // is indexed, and the daemon stays within its memory.
 func TestHostileFilesOfRepository(t *testing.T) {
+	underrace.Skip(t, "one repository after the other, and a bound on memory")
 	s := serve(t, newConfig(t))
 	for name, whole := range map[string]string{
 		".gitignore": "*.log\n", ".recalldignore": "*.log\n", ".recalld/context.yaml": "rules:\n  - id: r1\n    text: Use npm ci\n",
@@ -71,6 +73,7 @@ func TestHostileFilesOfRepository(t *testing.T) {
 
 // TestHostileAgentLogs: a log of an agent that is none is left out, and the others are imported.
 func TestHostileAgentLogs(t *testing.T) {
+	underrace.Skip(t, "one import after the other, and a bound on memory")
 	for bad, put := range badfile.All {
 		repo := t.TempDir()
 		home := agentHome(t, repo)

@@ -18,6 +18,7 @@ import (
 	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 // hostileRequest is a request that must be refused, with the field that the refusal names.
@@ -197,6 +198,7 @@ func hostileRequests(t *testing.T) []hostileRequest {
 // TestHostileRequests: what no request may say is refused, over the API and over MCP, in words
 // that name the field and the limit; nothing is stored, and the daemon goes on.
 func TestHostileRequests(t *testing.T) {
+	underrace.Skip(t, "one request after the other")
 	s := serve(t, newConfig(t))
 	s.keep(shop(t), "The shop counts articles before the discount")
 	before, err := service.Status.Do(t.Context(), s, service.None{})

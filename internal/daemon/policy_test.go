@@ -21,6 +21,7 @@ import (
 	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 // face is one way by which a client of a policy calls.
@@ -163,6 +164,7 @@ func addClient(t *testing.T, s *served, p access.Policy) string {
 // TestPolicies: every operation under every policy, by every way to call. The golden file has
 // what is refused; a new operation is a new line in it.
 func TestPolicies(t *testing.T) {
+	underrace.Skip(t, "one request after the other")
 	s, address, _ := serveTCP(t)
 	dir := shop(t)
 	own := s.keep(dir, "The shop counts articles before the discount")
@@ -235,6 +237,7 @@ const canary, hidden = "zebracanary", "quokkafeather"
 // TestProjectsAreKeptApart: a client of one project learns nothing of another, and changes
 // nothing there, whatever it asks and however it names that.
 func TestProjectsAreKeptApart(t *testing.T) {
+	underrace.Skip(t, "one request after the other")
 	s, address, _ := serveTCP(t)
 	dir, other := shop(t), large(t, 1)
 	place(t, other, "secret.go", "package secret\n\n// Open opens the "+canary+" of the "+hidden+".\nfunc Open() {}\n")

@@ -68,10 +68,9 @@ func TestCompactionsYield(t *testing.T) {
 		}
 	}
 	w := newFiller(s)
-	for range 1000 {
-		if w.commit(t); tables() > compactAt {
-			break
-		}
+	waiting := 0 // commits for the tables that wait
+	for ; waiting < 1000 && tables() <= compactAt; waiting++ {
+		w.commit(t)
 	}
 	await("a compaction waits", func() bool { return looks.Load() > 20 })
 	if n := tables(); n <= compactAt {
@@ -80,7 +79,7 @@ func TestCompactionsYield(t *testing.T) {
 	asked.Store(false)
 	await("tables are compacted after the last request", func() bool { return tables() < compactAt })
 	asked.Store(true)
-	for range 1200 { // the writer would wait for ever
+	for range 5 * waiting { // twice the tables at which the writer would wait for ever
 		w.commit(t)
 	}
 	await("tables are compacted during requests, too", func() bool { return tables() <= compactAt*yieldUntil })

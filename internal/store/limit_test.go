@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 // openerEnv names the folder of a store that a process of its own opens.
@@ -49,7 +50,7 @@ func TestFewFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused := 0
-	for files := 5; files <= 40; files++ {
+	for files := 5; files <= 40; files += underrace.Steps(1, 5) { // each limit meets another file
 		child := exec.CommandContext(t.Context(), "sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$0" -test.run='^TestOpenerProcess$'`, files), os.Args[0])
 		child.Env = append(os.Environ(), openerEnv+"="+dir)
 		out, _ := child.CombinedOutput() // with very few, the program itself does not start

@@ -58,10 +58,14 @@ func newFiller(s *Store) *filler { return &filler{s: s, chance: rand.New(rand.Ne
 func (f *filler) commit(t *testing.T) {
 	t.Helper()
 	var b memory.Batch
+	var letters uint64
 	for range 20 {
 		text := make([]byte, 2000)
 		for i := range text {
-			text[i] = byte('a' + f.chance.IntN(26))
+			if i%8 == 0 {
+				letters = f.chance.Uint64()
+			}
+			text[i] = 'a' + byte(letters>>(i%8*8)&15)
 		}
 		f.stored++
 		r, d := lesson(fmt.Sprintf("l-%06d", f.stored), string(text))

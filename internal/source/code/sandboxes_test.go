@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 func TestIndexRepoQueues(t *testing.T) {
@@ -71,6 +72,7 @@ func TestIndexRepoNamesFiles(t *testing.T) {
 }
 
 func TestIndexRepoBoundsWhatItQueues(t *testing.T) {
+	underrace.Skip(t, "a limit, met by one caller")
 	r := newRig(t, rigOptions{})
 	root := folder(t, map[string]string{"a.go": "package a\n"})
 	changed := make([]string, memory.MaxChangedFiles)
