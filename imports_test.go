@@ -314,7 +314,7 @@ var homes = []home{
 		"versions are compared in one place, and checked where a release is made"},
 	{"github.com/gofrs/flock", []string{"internal/client", "internal/daemon", "internal/store"},
 		"the daemon locks its folder, and clients lock the right to start one"},
-	{"golang.org/x/sys", []string{"index/vector", "internal/cli", "internal/client", "internal/config", "internal/daemon", "internal/fsx", "internal/httpserver", "internal/project", "internal/store", "internal/testkit/powerdisk"},
+	{"golang.org/x/sys", []string{"embedder/builtin/table", "index/vector", "internal/cli", "internal/client", "internal/config", "internal/daemon", "internal/fsx", "internal/httpserver", "internal/project", "internal/store", "internal/testkit/powerdisk"},
 		"what differs between systems sits beside what needs it, in files named after the system"},
 	{"golang.org/x/time", []string{"internal/access"},
 		"how often a client may call is held in one place"},

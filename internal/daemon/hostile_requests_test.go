@@ -180,10 +180,13 @@ func hostileRequests(t *testing.T) []hostileRequest {
 		whole := with("nosuch", "1")
 		for family, body := range map[string]string{
 			"unknown fields": whole, "case": with("CALLER", "{}"), "deep nesting": strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000),
-			"not an object": `["x"]`, "cut off": `{"query": "x`, "two values": "{} {}", "a comment": "{} // x", "not UTF-8": "{\"a\xff\": 1}", "empty": "",
+			"not an object": `["x"]`, "cut off": `{"query": "x`, "two values": "{} {}", "a comment": "{} // x", "not UTF-8": "{\"a\xff\": 1}",
 			"a text": `"{}"`, "a byte order mark": "\ufeff{}", "a trailing comma": `{"a": 1,}`, "an empty name": with("", "1"),
 		} {
 			all = append(all, hostileRequest{family: family, op: op, body: body})
+		}
+		if !op.BodyOptional {
+			all = append(all, hostileRequest{family: "empty", op: op})
 		}
 		for name := range base {
 			text, err := json.Marshal(base[name])

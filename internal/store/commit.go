@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -128,6 +129,7 @@ func (tx *Tx) putBatch(b memory.Batch, erased *about, out *memory.Committed) err
 		return b.Refused
 	}
 	if b.Import {
+		tx.s.imported.Store(time.Now().UnixNano())
 		var err error
 		if b, err = tx.withoutForgotten(b, out); err != nil {
 			return err

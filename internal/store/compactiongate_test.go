@@ -49,6 +49,7 @@ func TestGateHoldsCompactions(t *testing.T) {
 }
 
 // Compactions wait for requests, unless a level is far too full, and begin when there are none.
+// They wait longer for an import.
 func TestCompactionsYield(t *testing.T) {
 	withoutOtherGuards(t)
 	var asked atomic.Bool
@@ -77,9 +78,15 @@ func TestCompactionsYield(t *testing.T) {
 		t.Errorf("while requests are served, level 0 has %d tables, want the %d that were written", n, compactAt+1)
 	}
 	asked.Store(false)
+	s.imported.Store(time.Now().UnixNano())
+	if !s.yields() {
+		t.Error("compactions do not wait for an import")
+	}
+	s.imported.Store(0)
 	await("tables are compacted after the last request", func() bool { return tables() < compactAt })
 	asked.Store(true)
-	for range 5 * waiting { // twice the tables at which the writer would wait for ever
+	for i := range 5 * waiting { // twice the tables at which the writer would wait for ever
+		w.imports = i < 3*waiting
 		w.commit(t)
 	}
 	await("tables are compacted during requests, too", func() bool { return tables() <= compactAt*yieldUntil })

@@ -47,9 +47,10 @@ func TestCompactionsRest(t *testing.T) {
 
 // filler stores lessons of random letters, which fill tables soon.
 type filler struct {
-	s      *Store
-	chance *rand.Rand
-	stored int
+	s       *Store
+	chance  *rand.Rand
+	stored  int
+	imports bool // commits are of an import
 }
 
 func newFiller(s *Store) *filler { return &filler{s: s, chance: rand.New(rand.NewPCG(1, 71))} }
@@ -71,6 +72,7 @@ func (f *filler) commit(t *testing.T) {
 		r, d := lesson(fmt.Sprintf("l-%06d", f.stored), string(text))
 		b.Records, b.Docs = append(b.Records, r), append(b.Docs, d)
 	}
+	b.Import = f.imports
 	commit(t, f.s, b)
 }
 

@@ -132,6 +132,8 @@ type Store struct {
 	// buried says that there may be tombstones: most stores have none, and an import would look
 	// for one of every line, in vain.
 	buried atomic.Bool
+	// imported is when an import was last committed, in Unix nanoseconds.
+	imported atomic.Int64
 
 	updates chan *update
 	pauses  chan func()   // functions to run between two commits
