@@ -39,7 +39,8 @@ func (s *Store) stopCompactions() {
 // as if it were not due, and stopping would wait for it. It reports whether they are stopped,
 // and is called by the committer.
 func (s *Store) rest() bool {
-	due := s.overdue(0)
+	// A level has a score from its target on, and Badger compacts it.
+	due := slices.ContainsFunc(s.levels(), func(level badger.LevelInfo) bool { return level.Score > 0 })
 	calm := s.calm
 	s.calm = !due
 	if due || !calm {
@@ -57,22 +58,11 @@ func (s *Store) wake() {
 	s.resting, s.calm = false, false
 }
 
-// overdue reports whether a level is fuller than some times its target: Badger compacts one
-// from its target on.
-func (s *Store) overdue(times float64) bool {
-	db, done := s.use()
-	defer done()
-	return slices.ContainsFunc(db.Levels(), func(level badger.LevelInfo) bool { return level.Score > times })
-}
-
-// yieldUntil is how full a level may be, as a multiple of its target, while compactions wait for
-// requests. For level 0 that is 15 tables, of the 25 at which writers wait, too.
-const yieldUntil = 1.5
-
-// importUntil is how many tables level 0 may have while compactions wait for an import. Each
-// compaction of level 0 writes all of the next level: with twice as many tables, an import of
-// 600,000 lessons writes 1.6 GB until it ends instead of 2.9, and takes a tenth less processor.
-const importUntil = 2 * compactAt
+// yieldUntil is how many tables level 0 may have while compactions wait; writers wait at
+// stallAt. Each compaction of level 0 writes all of the next level: an import of a million
+// lessons writes 2.8 GB until it ends when they wait for 20 tables, and 6.4 GB with 10. A lower
+// level that is too full delays nobody.
+const yieldUntil = 2 * compactAt
 
 // importPause is how long after a commit of an import the next one is expected.
 const importPause = 2 * time.Second
@@ -81,18 +71,12 @@ const importPause = 2 * time.Second
 // Go has no priorities and a compaction keeps all processors busy. Those of a database that
 // promote is about to use do not wait.
 func (s *Store) yields() bool {
-	switch {
-	case s.reading():
-		return false
-	case time.Since(time.Unix(0, s.imported.Load())) < importPause:
-		return s.level0() < importUntil
-	}
-	return s.opts.Asked != nil && s.opts.Asked() && !s.overdue(yieldUntil)
+	busy := time.Since(time.Unix(0, s.imported.Load())) < importPause || s.opts.Asked != nil && s.opts.Asked()
+	return busy && !s.reading() && s.levels()[0].NumTables < yieldUntil
 }
 
-// level0 returns the number of tables in level 0.
-func (s *Store) level0() int {
+func (s *Store) levels() []badger.LevelInfo {
 	db, done := s.use()
 	defer done()
-	return db.Levels()[0].NumTables
+	return db.Levels()
 }
