@@ -198,6 +198,10 @@ func TestConnectAllOfProject(t *testing.T) {
 	if n := strings.Count(string(text), "recalld:begin"); err != nil || n != 1 {
 		t.Errorf("AGENTS.md has the instructions %d times, want once (%v)", n, err)
 	}
+	b.ok("connect", "codex", "--project", "--remove")
+	if text, err = os.ReadFile(filepath.Join(repo, "AGENTS.md")); err != nil || !strings.Contains(string(text), "recalld:begin") {
+		t.Errorf("AGENTS.md lost the instructions, which Zed reads, with Codex: %q (%v)", text, err)
+	}
 	b.ok("connect", "--all", "--project", "--remove")
 	if left, err := os.ReadDir(repo); err != nil || len(left) != 1 {
 		t.Errorf("the project has %v after the removal, want .git alone (%v)", left, err)

@@ -198,15 +198,30 @@ func (c Client) keepToolsets(m Machine, o Options) Options {
 	return o
 }
 
-// Disconnect returns the changes that remove everything that Connect can add.
+// Disconnect returns the changes that remove everything that Connect can add. Instructions stay
+// in a file that another connected client reads.
 func (c Client) Disconnect(m Machine, o Options) ([]Change, error) {
 	o.NoHooks = false
-	parts := c.parts(m, o, true)
+	parts := c.parts(m, o, !c.shares(m, o))
 	changes, err := plan(parts, edit.Take)
 	if err != nil {
 		return nil, err
 	}
 	return restoreBackups(parts, changes), nil
+}
+
+// shares reports whether another client is connected that reads the same instructions: AGENTS.md
+// of a project, say.
+func (c Client) shares(m Machine, o Options) bool {
+	instructions := c.files(m, o).instructions
+	return slices.ContainsFunc(Clients(), func(other Client) bool {
+		f := other.files(m, o)
+		if other.Name == c.Name || f.instructions != instructions || len(f.server) == 0 {
+			return false
+		}
+		state, _ := part{whatServer, f.server, other.server(other.started(o))}.state()
+		return state == Connected || state == Differs
+	})
 }
 
 // plan reads the files of parts and edits their texts. Two parts may have the same file.

@@ -108,9 +108,10 @@ func useOllama(cfg *config.Config, url string) {
 	cfg.Embedding.Ollama.Timeout = 5 * time.Second
 }
 
-// impatient looks at the server all the time.
+// impatient looks at the server all the time, and lets it answer slowly on a busy machine.
 func impatient(o *Options) {
 	o.pauses.absent, o.pauses.present, o.pauses.cooldown = time.Millisecond, time.Millisecond, time.Millisecond
+	o.pauses.query = patience
 }
 
 // collectionOf returns the state of the model's collection, if it is there.

@@ -36,7 +36,7 @@ func (d *Daemon) endSessions(ctx context.Context) {
 func (d *Daemon) endSessionsOnce(ctx context.Context, now time.Time, gone func(window string) bool) {
 	open, err := d.core.Store.OpenSessions()
 	if err != nil {
-		d.log.WarnContext(ctx, "open sessions cannot be read", "error", err)
+		d.log.WarnContext(ctx, "open sessions cannot be read", attrPart, "daemon", attrError, err)
 		return
 	}
 	for _, s := range open {
@@ -47,7 +47,7 @@ func (d *Daemon) endSessionsOnce(ctx context.Context, now time.Time, gone func(w
 			SessionID: s.ID, Project: s.Project, Caller: memory.Caller{Client: s.Client, Session: s.ID, Hook: true},
 		})
 		if err != nil && ctx.Err() == nil {
-			d.log.WarnContext(ctx, "a session whose client is gone cannot be ended", "session", s.ID, "error", err)
+			d.log.WarnContext(ctx, "a session whose client is gone cannot be ended", attrPart, "daemon", "session", s.ID, attrError, err)
 		}
 	}
 }

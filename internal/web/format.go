@@ -89,7 +89,7 @@ var skips = map[string]string{
 
 func skipText(reason string) string { return cmp.Or(skips[reason], reason) }
 
-// cutTo returns a text of at most n characters, in one line.
+// cutTo returns the first n characters of a text, in one line, with an ellipsis where it is cut.
 func cutTo(text string, n int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > n {
