@@ -25,7 +25,7 @@ func showCommand(a *App) *cobra.Command {
 unique beginning. An answer of recall names the ids of what it shortened; recall --ids
 and --json print all ids. Code is read from disk again. For steps and code of another
 project, name it with --project. Of a lesson that was superseded or retracted, the text
-stands below the reason.`,
+stands below the reason, but not with --json.`,
 		Example: `  recalld show l-4f2a9c
   recalld show s-91a0bb c-77d0e1f2 --project shop`,
 		Args: cobra.MinimumNArgs(1),

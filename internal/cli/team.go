@@ -101,7 +101,8 @@ func teamLeave(a *App) *cobra.Command {
 		Use: "leave", Short: "Take back what you shared, and leave the team",
 		Long: `Take back what you shared, and leave the team. If the server does not answer or does not
 let you in, you stay in the team. With --force you leave it on this machine alone, without
-the server: that keeps your membership and what you shared.`,
+the server: that keeps your membership and what you shared. An exchange with the server
+that has begun is awaited first, for 40 seconds at most.`,
 		Example: "  recalld team leave\n  recalld team leave --force",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

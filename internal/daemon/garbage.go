@@ -52,9 +52,10 @@ func (g *garbage) add(n int) {
 // during does work that may take long.
 func (g *garbage) during(work func() error) error {
 	timer := time.AfterFunc(longWork, g.begin)
-	err := work()
-	if !timer.Stop() {
-		g.end()
-	}
-	return err
+	defer func() { // after a panic, too, which ends a job or a request alone
+		if !timer.Stop() {
+			g.end()
+		}
+	}()
+	return work()
 }

@@ -34,6 +34,13 @@ func TestGarbage(t *testing.T) {
 		}); !errors.Is(err, fault) {
 			t.Errorf("the error of work: %v", err)
 		}
+		func() {
+			defer func() { _ = recover() }()
+			_ = g.during(func() error { time.Sleep(2 * longWork); panic("a fault") })
+		}()
+		if got := percent(); got != gcPercent {
+			t.Errorf("after a panic: %d %%, want %d", got, gcPercent)
+		}
 		for _, took := range []time.Duration{2 * longWork, 4 * longWork} {
 			go func() { _ = g.during(func() error { time.Sleep(took); return nil }) }()
 		}

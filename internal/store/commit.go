@@ -129,7 +129,7 @@ func (tx *Tx) putBatch(b memory.Batch, erased *about, out *memory.Committed) err
 		return b.Refused
 	}
 	if b.Import {
-		tx.s.imported.Store(time.Now().UnixNano())
+		tx.s.imported.Store(new(time.Now()))
 		var err error
 		if b, err = tx.withoutForgotten(b, out); err != nil {
 			return err

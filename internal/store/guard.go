@@ -34,10 +34,10 @@ import (
 const (
 	// lowRoom is what must be free on the disk for a write to be accepted, in bytes.
 	lowRoom = 64 << 20
-	// maxTableRoom bounds the room for compactions. The largest writes level 0, of up to 15
-	// tables of 10 MB (see yieldUntil), and the level that they go to, of some 110 MB with a
-	// million lessons. Only a larger store rewrites more at once.
-	maxTableRoom = 256 << 20
+	// maxTableRoom bounds the room for compactions. The largest writes level 0, of up to 25
+	// tables of 10 MB (see stallAt), and the level that they go to, which has as much when it
+	// waited, too (see yields). Only a larger store rewrites more at once.
+	maxTableRoom = 512 << 20
 	// reserveSize is room for the tables of two full logs.
 	reserveSize = 32 << 20
 	// tight is the free room, in bytes, at which the reserve is released.
@@ -55,7 +55,7 @@ type guard struct {
 	disk func(dir string) (diskState, error)
 	// own identifies the store's folder as it was opened.
 	own fs.FileInfo
-	// yields, if set, reports whether compactions wait for requests.
+	// yields, if set, reports whether compactions wait for requests or an import.
 	yields func() bool
 
 	mu      sync.Mutex // guards the fields below
@@ -135,7 +135,7 @@ func (g *guard) news() *memory.Error {
 	return noticed
 }
 
-// compactable reports whether a compaction has room and a folder, and waits for no request.
+// compactable reports whether a compaction has room and a folder, and need not wait.
 func (g *guard) compactable() bool {
 	return (g.yields == nil || !g.yields()) && g.there() == nil && g.room() == nil
 }

@@ -71,7 +71,8 @@ const importPause = 2 * time.Second
 // Go has no priorities and a compaction keeps all processors busy. Those of a database that
 // promote is about to use do not wait.
 func (s *Store) yields() bool {
-	busy := time.Since(time.Unix(0, s.imported.Load())) < importPause || s.opts.Asked != nil && s.opts.Asked()
+	imported := s.imported.Load()
+	busy := imported != nil && time.Since(*imported) < importPause || s.opts.Asked != nil && s.opts.Asked()
 	return busy && !s.reading() && s.levels()[0].NumTables < yieldUntil
 }
 

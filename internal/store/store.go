@@ -132,8 +132,8 @@ type Store struct {
 	// buried says that there may be tombstones: most stores have none, and an import would look
 	// for one of every line, in vain.
 	buried atomic.Bool
-	// imported is when an import was last committed, in Unix nanoseconds.
-	imported atomic.Int64
+	// imported is when an import was last committed; nil if none was.
+	imported atomic.Pointer[time.Time]
 
 	updates chan *update
 	pauses  chan func()   // functions to run between two commits
