@@ -342,7 +342,8 @@ func FuzzRestore(f *testing.F) {
 		}
 		var read restoredIndexes
 		if r.readWords(&read) == nil {
-			if _, err := read.words.Retrieve(t.Context(), query("one two three zzz")); err != nil {
+			_, err := read.words.Retrieve(t.Context(), query("one two three zzz"))
+			if err != nil && !errors.Is(err, index.ErrNotReady) { // without a document there is nothing to search
 				t.Error(err)
 			}
 		}
