@@ -59,10 +59,11 @@ func (s *Store) wake() {
 }
 
 // yieldUntil is how many tables level 0 may have while compactions wait; writers wait at
-// stallAt. Each compaction of level 0 writes all of the next level: an import of a million
-// lessons writes 2.8 GB until it ends when they wait for 20 tables, and 6.4 GB with 10. A lower
-// level that is too full delays nobody.
-const yieldUntil = 2 * compactAt
+// stallAt. Each compaction of level 0 writes all of the next level: an import of 600,000 lessons
+// writes 1.9 GB until it ends when they wait for 15 tables, 2.9 GB with 10 and 1.6 GB with 20,
+// but then a question to 100,000 just imported takes a tenth longer. A lower level that is too
+// full delays nobody.
+const yieldUntil = compactAt * 3 / 2
 
 // importPause is how long after a commit of an import the next one is expected.
 const importPause = 2 * time.Second
