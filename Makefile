@@ -24,8 +24,8 @@ SIZES       ?= 1000 10000 100000 1000000
 # out, by testkit/underrace.
 STARTS       = '[.]Go[(]|\<go (func|[a-z][A-Za-z.]*)[(]'
 RACE        ?= $(sort $(dir $(shell grep -rlE --include='*.go' $(STARTS) ./index ./embedder ./worker ./internal | grep -v /training/)))
-# Some packages, those that take longest first: go test starts them in this order, and whichever
-# begins last leaves a processor idle until it ends.
+# The slowest packages. go test starts packages in the order given, so these come first: a slow one
+# that begins last leaves a processor idle.
 LONGEST      = ./internal/store/ ./internal/daemon/ ./internal/source/code/
 longest      = $(filter $(1),$(LONGEST)) $(filter-out $(LONGEST),$(1))
 # The packages with files for some systems only, in their code or their tests.

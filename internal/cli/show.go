@@ -64,7 +64,7 @@ func (a *App) withdrawnLessons(ctx context.Context, project string, withheld []m
 			continue
 		}
 		// One of another project is refused: the reason alone is shown.
-		if h, err := ask(ctx, a, service.Lesson, memory.LessonRequest{ID: w.ID, Project: project, Caller: a.caller()}); err == nil {
+		if h, err := ask(ctx, a, service.Lesson, memory.LessonRequest{ID: w.ID, Project: project}); err == nil {
 			lessons = append(lessons, h.Lesson)
 		}
 	}

@@ -25,10 +25,7 @@ func (d *Daemon) newAgentLogs(paths config.Paths) {
 }
 
 // ImportAgents carries out service.ImportAgents.
-func (d *Daemon) ImportAgents(ctx context.Context, req memory.AgentImportRequest, progress func(memory.AgentImportProgress)) (out *memory.AgentImported, err error) {
-	err = d.garbage.during(func() (err error) {
-		out, err = d.agentLogs.Import(ctx, req, progress)
-		return err
-	})
-	return out, err
+func (d *Daemon) ImportAgents(ctx context.Context, req memory.AgentImportRequest, progress func(memory.AgentImportProgress)) (*memory.AgentImported, error) {
+	defer d.garbage.during()()
+	return d.agentLogs.Import(ctx, req, progress)
 }

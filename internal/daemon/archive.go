@@ -26,25 +26,18 @@ func (d *Daemon) ExportAll(ctx context.Context, req memory.ArchiveRequest, progr
 }
 
 // ImportAll carries out service.ImportAll.
-func (d *Daemon) ImportAll(ctx context.Context, req memory.ArchiveRequest, progress func(memory.ArchiveProgress)) (out *memory.Archive, err error) {
+func (d *Daemon) ImportAll(ctx context.Context, req memory.ArchiveRequest, progress func(memory.ArchiveProgress)) (*memory.Archive, error) {
 	if err := d.whenLoaded(ctx); err != nil {
 		return nil, err
 	}
-	from := archive.Importer{Writer: d.core.Ingest, Store: d.core.Store, CheckState: agentctx.CheckState}
-	err = d.garbage.during(func() (err error) {
-		out, err = from.Import(ctx, req.Path, req.DryRun, progress)
-		return err
-	})
-	return out, err
+	defer d.garbage.during()()
+	return archive.Importer{Writer: d.core.Ingest, Store: d.core.Store, CheckState: agentctx.CheckState}.Import(ctx, req.Path, req.DryRun, progress)
 }
 
 // Import carries out service.Import.
-func (d *Daemon) Import(ctx context.Context, req memory.ImportRequest) (out *memory.Imported, err error) {
-	err = d.garbage.during(func() (err error) {
-		out, err = d.files.Import(ctx, req)
-		return err
-	})
-	return out, err
+func (d *Daemon) Import(ctx context.Context, req memory.ImportRequest) (*memory.Imported, error) {
+	defer d.garbage.during()()
+	return d.files.Import(ctx, req)
 }
 
 // whenLoaded waits until the store is loaded.

@@ -27,7 +27,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -185,9 +184,7 @@ type Daemon struct {
 // data folder or socket vanishes. It returns CodeConflict, naming the owner,
 // while another process holds the data folder.
 func Serve(ctx context.Context, opts Options) (err error) {
-	if os.Getenv("GOGC") == "" {
-		defer debug.SetGCPercent(debug.SetGCPercent(gcPercentLong))
-	}
+	defer setGCPercent(gcPercentLong)()
 	defer applyBudget(opts.Config.Limits)()
 	paths := opts.Config.Paths()
 	if err := paths.Prepare(); err != nil {

@@ -19,7 +19,7 @@ const (
 // longWork is how long work takes that makes much garbage.
 const longWork = time.Second
 
-// garbage says how much garbage there may be, unless the environment does (GOGC).
+// garbage lets there be more of it while long work goes on.
 type garbage struct {
 	mu   sync.Mutex
 	long int // pieces of long work that go on
@@ -39,23 +39,29 @@ func (g *garbage) add(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.long += n
-	if os.Getenv("GOGC") != "" {
-		return
-	}
 	percent := gcPercent
 	if g.long > 0 {
 		percent = gcPercentLong
 	}
-	debug.SetGCPercent(percent)
+	setGCPercent(percent)
 }
 
-// during does work that may take long.
-func (g *garbage) during(work func() error) error {
+// during is for work that may take long: done is called at its end.
+func (g *garbage) during() (done func()) {
 	timer := time.AfterFunc(longWork, g.begin)
-	defer func() { // after a panic, too, which ends a job or a request alone
+	return func() {
 		if !timer.Stop() {
 			g.end()
 		}
-	}()
-	return work()
+	}
+}
+
+// setGCPercent sets how much garbage there may be, unless the environment does (GOGC). Undo
+// ends it.
+func setGCPercent(percent int) (undo func()) {
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	before := debug.SetGCPercent(percent)
+	return func() { debug.SetGCPercent(before) }
 }

@@ -20,12 +20,16 @@ func TestGarbage(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		g := garbage{long: 1} // as while loading
+		during := func(work func() error) error {
+			defer g.during()()
+			return work()
+		}
 		g.end()
 		if got := percent(); got != gcPercent {
 			t.Errorf("after loading: %d %%, want %d", got, gcPercent)
 		}
 		fault := errors.New("a fault")
-		if err := g.during(func() error {
+		if err := during(func() error {
 			time.Sleep(longWork / 2)
 			if got := percent(); got != gcPercent {
 				t.Errorf("short work: %d %%, want %d", got, gcPercent)
@@ -36,13 +40,13 @@ func TestGarbage(t *testing.T) {
 		}
 		func() {
 			defer func() { _ = recover() }()
-			_ = g.during(func() error { time.Sleep(2 * longWork); panic("a fault") })
+			_ = during(func() error { time.Sleep(2 * longWork); panic("a fault") })
 		}()
 		if got := percent(); got != gcPercent {
 			t.Errorf("after a panic: %d %%, want %d", got, gcPercent)
 		}
 		for _, took := range []time.Duration{2 * longWork, 4 * longWork} {
-			go func() { _ = g.during(func() error { time.Sleep(took); return nil }) }()
+			go func() { _ = during(func() error { time.Sleep(took); return nil }) }()
 		}
 		for _, want := range []int{gcPercentLong, gcPercentLong, gcPercent} { // after 1.5, 3 and 4.5
 			time.Sleep(longWork * 3 / 2)

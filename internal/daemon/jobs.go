@@ -24,7 +24,8 @@ func (d *Daemon) jobHandlers() map[string]worker.Handler {
 			continue
 		}
 		all[kind] = func(ctx context.Context, job worker.Job) error {
-			return d.garbage.during(func() error { return handle(ctx, job) })
+			defer d.garbage.during()()
+			return handle(ctx, job)
 		}
 	}
 	return all

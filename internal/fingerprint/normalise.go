@@ -142,8 +142,8 @@ func (m *marker) run() {
 	for i := 0; i < len(s); {
 		n := wordLen(s[i:])
 		// A word between blanks, as most are, is neither an address nor a path.
-		plain := n > 0 && (i+n == len(s) || s[i+n] == ' ')
-		if !plain && (i == 0 || startsToken(s[i-1])) {
+		bare := n > 0 && (i+n == len(s) || s[i+n] == ' ')
+		if !bare && (i == 0 || startsToken(s[i-1])) {
 			if n := urlLen(s[i:]); n > 0 {
 				i += n
 				m.mark(markURL)
@@ -339,7 +339,7 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 // isWord treats all bytes beyond ASCII as letters.
 func isWord(c byte) bool { return kinds[c]&inWord != 0 }
 
-// kinds says of each byte where it may be. Every byte of a line is looked up several times.
+// kinds is where each byte may be: a table, because every byte of a line is looked up several times.
 var kinds = func() (all [256]byte) {
 	for c := range all {
 		b := byte(c)

@@ -129,7 +129,7 @@ func (tx *Tx) putBatch(b memory.Batch, erased *about, out *memory.Committed) err
 		return b.Refused
 	}
 	if b.Import {
-		tx.s.imported.Store(new(time.Now()))
+		tx.s.lastImport.Store(new(time.Now()))
 		var err error
 		if b, err = tx.withoutForgotten(b, out); err != nil {
 			return err
@@ -184,7 +184,7 @@ func (tx *Tx) putBatch(b memory.Batch, erased *about, out *memory.Committed) err
 		}
 	}
 	for _, id := range b.Tombstones {
-		tx.s.buried.Store(true)
+		tx.s.hasTombstones.Store(true)
 		tx.put(key(prefixTomb, id), nil)
 	}
 	for _, x := range b.Sandboxes {

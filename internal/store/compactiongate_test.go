@@ -78,11 +78,11 @@ func TestCompactionsYield(t *testing.T) {
 		t.Errorf("while requests are served, level 0 has %d tables, want the %d that were written", n, compactAt+1)
 	}
 	asked.Store(false)
-	s.imported.Store(new(time.Now()))
+	s.lastImport.Store(new(time.Now()))
 	if !s.yields() {
 		t.Error("compactions do not wait for an import")
 	}
-	s.imported.Store(nil)
+	s.lastImport.Store(nil)
 	await("tables are compacted after the last request", func() bool { return tables() < compactAt })
 	asked.Store(true)
 	for i := range 5 * waiting { // twice the tables at which the writer would wait for ever

@@ -31,7 +31,7 @@ func (s *Store) Known(ids []string) (records map[string]memory.Record, forgotten
 			case err == nil:
 				records[id] = r
 			case memory.CodeOf(err) == memory.CodeNotFound:
-				if err = nil; s.buried.Load() {
+				if err = nil; s.hasTombstones.Load() {
 					forgotten[id], err = v.Tombstoned(id)
 				}
 			}
@@ -195,8 +195,8 @@ func (s *Store) ProjectRecords(ctx context.Context, project string, kind memory.
 }
 
 // damagedRecord reads a record whose checksum does not match, and says whether its project
-// and kind can be believed: damage that hit one of them
-// leaves, almost surely, none that is known.
+// and kind can be believed: damage that hit one of them leaves, almost surely, none that is
+// known.
 func (v View) damagedRecord(item *badger.Item) (r memory.Record, known bool) {
 	err := item.Value(func(value []byte) error {
 		known = len(value) >= valueOverhead && readRecord(value[1:len(value)-4], &r) && slices.Contains(memory.Kinds, r.Kind)

@@ -72,8 +72,8 @@ const importPause = 2 * time.Second
 // Go has no priorities and a compaction keeps all processors busy. Those of a database that
 // promote is about to use do not wait.
 func (s *Store) yields() bool {
-	imported := s.imported.Load()
-	busy := imported != nil && time.Since(*imported) < importPause || s.opts.Asked != nil && s.opts.Asked()
+	last := s.lastImport.Load()
+	busy := last != nil && time.Since(*last) < importPause || s.opts.Asked != nil && s.opts.Asked()
 	return busy && !s.reading() && s.levels()[0].NumTables < yieldUntil
 }
 

@@ -129,11 +129,11 @@ type Store struct {
 
 	collections collections
 
-	// buried says that there may be tombstones: most stores have none, and an import would look
+	// hasTombstones says that there may be some: most stores have none, and an import would look
 	// for one of every line, in vain.
-	buried atomic.Bool
-	// imported is when an import was last committed; nil if none was.
-	imported atomic.Pointer[time.Time]
+	hasTombstones atomic.Bool
+	// lastImport is when an import was last committed; nil if none was.
+	lastImport atomic.Pointer[time.Time]
 
 	updates chan *update
 	pauses  chan func()   // functions to run between two commits
@@ -352,7 +352,7 @@ func newStore(opts Options, db *handle) (*Store, error) {
 	if err == nil {
 		err = s.View(func(v View) error {
 			for range v.keys(prefixTomb) {
-				s.buried.Store(true)
+				s.hasTombstones.Store(true)
 				break
 			}
 			return nil
@@ -374,10 +374,10 @@ const (
 	compactAt = 10
 	// stallAt is the number from which Badger lets writers wait.
 	stallAt = 25
-	// bloomMiss is how often a table is searched for a key that it does not have. An import
+	// falsePositives is how often a table is searched for a key that it does not have. An import
 	// looks for thousands of new keys in every table of level 0; with Badger's default of one in
 	// a hundred it takes a tenth more processor. Filters take five bits more for each key.
-	bloomMiss = .001
+	falsePositives = .001
 )
 
 // badgerOptions keep memory small and every value beside its key: values have some
@@ -395,7 +395,7 @@ func badgerOptions(o Options) badger.Options {
 		WithValueThreshold(min(1<<20, o.MemTableSize/8)).
 		WithValueLogFileSize(maxValue).
 		WithNumVersionsToKeep(1).
-		WithBloomFalsePositive(bloomMiss).
+		WithBloomFalsePositive(falsePositives).
 		WithCompression(options.Snappy).
 		WithNumCompactors(2).
 		WithNumLevelZeroTables(compactAt).

@@ -31,7 +31,7 @@ func (s *Store) Tombstoned(id string) (bool, error) {
 // documents that only these records reference. Tombstones that the batch removes are
 // ignored.
 func (tx *Tx) withoutForgotten(b memory.Batch, out *memory.Committed) (memory.Batch, error) {
-	if !tx.s.buried.Load() {
+	if !tx.s.hasTombstones.Load() {
 		return b, nil
 	}
 	forgotten := map[memory.DocID]bool{}

@@ -2,8 +2,6 @@ package table
 
 import "golang.org/x/sys/cpu"
 
-var hasAVX2 = cpu.X86.HasAVX2
-
 // addHalves adds rows with half a byte per component. Most processors have AVX2, which adds
 // eight components at once.
 func addHalves(lanes []uint64, rows *[rowsAtOnce][]byte, factors *[rowsAtOnce]uint64) {
@@ -11,7 +9,7 @@ func addHalves(lanes []uint64, rows *[rowsAtOnce][]byte, factors *[rowsAtOnce]ui
 	for _, row := range rows {
 		groups = min(groups, len(row)/groupBytes)
 	}
-	if !hasAVX2 || groups == 0 {
+	if !cpu.X86.HasAVX2 || groups == 0 {
 		addHalvesPlain(lanes, rows, factors)
 		return
 	}

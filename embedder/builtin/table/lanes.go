@@ -64,7 +64,7 @@ func addBytes(lanes []uint64, rows *[rowsAtOnce][]byte, factors *[rowsAtOnce]uin
 	}
 }
 
-// addHalvesPlain is addHalves in Go. Its lanes are those of the assembly: two 32-bit sums in a word.
+// addHalvesPlain is addHalves in Go. It gives the same lanes to the bit.
 func addHalvesPlain(lanes []uint64, rows *[rowsAtOnce][]byte, factors *[rowsAtOnce]uint64) {
 	a, b, c, d := rows[0], rows[1], rows[2], rows[3]
 	fa, fb, fc, fd := factors[0], factors[1], factors[2], factors[3]

@@ -5,8 +5,8 @@ package underrace
 
 import "testing"
 
-// Skip skips the test under the race detector, and says why. Another test of the package, or
-// a subtest, must run there whatever of its subject runs concurrently.
+// Skip skips the test under the race detector, and says why. If a part of its subject is
+// concurrent, another test must run that part there.
 func Skip(t testing.TB, why string) {
 	t.Helper()
 	if on {
