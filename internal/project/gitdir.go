@@ -24,7 +24,7 @@ var errNoRepository = errors.New("project: the repository of the worktree is mis
 // and the root of the file system never count, so that dotfiles kept in git do not
 // include every folder below. It returns empty strings if there is no repository.
 func findGit(dir string) (root, gitDir string, err error) {
-	for d := dir; !isWhole(d); d = filepath.Dir(d) {
+	for d := range upwards(dir) {
 		gitDir, err := gitDirOf(d)
 		if err != nil {
 			return "", "", err

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -62,7 +63,7 @@ func Identify(dir string) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	if isWhole(real) {
+	if isWhole(real, realHome()) {
 		return Identity{}, tooWide(real)
 	}
 	id, err := identifyReal(real, newProver(), func(string) bool { return false })
@@ -74,7 +75,7 @@ func Identify(dir string) (Identity, error) {
 
 // refuseBare returns an error for a folder in, or at the top of, a bare repository.
 func refuseBare(real string) error {
-	for d := real; !isWhole(d); d = filepath.Dir(d) {
+	for d := range upwards(real) {
 		if isBare(d) {
 			return &memory.Error{Code: memory.CodeConflict, Field: "path",
 				Message: fmt.Sprintf("%s is a bare repository: it contains only git's own files", d),
@@ -225,17 +226,31 @@ func realFolder(dir string) (string, error) {
 	return real, nil
 }
 
-// isWhole reports whether a folder is the home folder or the root of a file system.
-func isWhole(real string) bool {
-	if filepath.Dir(real) == real {
-		return true
+// upwards yields a folder and those above it, up to the home folder or the root of the
+// file system, which do not count.
+func upwards(real string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		home := realHome() // once: it reads the disk
+		for d := real; !isWhole(d, home) && yield(d); d = filepath.Dir(d) {
+		}
 	}
+}
+
+// isWhole reports whether a folder is the home folder or the root of a file system.
+func isWhole(real, home string) bool {
+	return filepath.Dir(real) == real || home != "" && foldCase(home) == foldCase(real)
+}
+
+// realHome returns the home folder without links in its path, empty if there is none.
+func realHome() string {
 	home, err := os.UserHomeDir()
 	if err != nil || home == "" {
-		return false
+		return ""
 	}
-	home, err = filepath.EvalSymlinks(home)
-	return err == nil && foldCase(home) == foldCase(real)
+	if home, err = filepath.EvalSymlinks(home); err != nil {
+		return ""
+	}
+	return home
 }
 
 func tooWide(real string) error {

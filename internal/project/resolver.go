@@ -142,7 +142,7 @@ func (r *Resolver) ofFolder(dir string, known []memory.Project) (Identity, error
 	if err != nil {
 		return Identity{}, err
 	}
-	if isWhole(real) {
+	if isWhole(real, realHome()) {
 		if below := repositoriesBelow(real, searchRepos); len(below) > 0 {
 			return Identity{}, &AboveError{Dir: real, Repos: below}
 		}

@@ -149,6 +149,9 @@ var qualifiers = strings.NewReplacer("::", ".", "#", ".", `\`, ".")
 // name parses a word as a name with its nearest qualifier. A receiver such as this or
 // self is no qualifier.
 func (w word) name() (memory.Name, bool) {
+	if isPlain(w.text) { // most words of a sentence
+		return memory.Name{Name: w.text}, true
+	}
 	if strings.Contains(w.text, "://") {
 		return memory.Name{}, false
 	}
@@ -169,6 +172,16 @@ func (w word) name() (memory.Name, bool) {
 		}
 	}
 	return n, true
+}
+
+// isPlain says that a word has nothing but ASCII letters.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i] | 0x20; c < 'a' || c > 'z' {
+			return false
+		}
+	}
+	return text != ""
 }
 
 // looksNamed says that a word is not written like an English word.
@@ -309,7 +322,11 @@ func lineBehind(rest string, said bool) (int, bool) {
 
 // number reads the leading digits of a text as a line number, at least 1.
 func number(s string) (int, bool) {
-	n, err := strconv.Atoi(s[:len(s)-len(strings.TrimLeft(s, "0123456789"))])
+	digits := s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
+	if digits == "" { // behind nearly every word; an error would cost more than the rest
+		return 0, false
+	}
+	n, err := strconv.Atoi(digits)
 	if err != nil || n == 0 {
 		return 0, false
 	}
