@@ -1,48 +1,84 @@
 package ingest
 
 import (
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// fixWindow is how long after a failed step a lesson of the same session is taken to be
-// about its error.
-const fixWindow = 30 * time.Minute
+const (
+	// fixWindow is how long after a step a lesson of the same session is taken to be about its
+	// error and its file.
+	fixWindow = 30 * time.Minute
+	// maxSessions bounds the sessions of which something is kept.
+	maxSessions = 1000
 
-// maxSessions bounds the sessions of which something is kept.
-const maxSessions = 1000
+	maxTouchedPaths = 4   // of one session
+	maxTouchedBytes = 500 // of a path
+)
 
-// failures are the last failed steps of sessions. They link a lesson that is recorded soon
-// after an error to that error. They are only in memory: after a restart such a lesson is
-// found by its text only.
-type failures struct {
+// recent are texts of the last steps of sessions: the errors of the last step that failed, or the
+// files that steps worked on. They link a lesson to what was done just before it. They are only
+// in memory: after a restart such a lesson is found by its text only.
+type recent struct {
 	mu sync.Mutex
 	// last is by session. Guarded by mu.
-	last map[memory.SessionKey]failure
+	last map[memory.SessionKey]recentTexts
 }
 
-type failure struct {
-	at           time.Time
-	fingerprints []string
+type recentTexts struct {
+	at    time.Time
+	texts []string
 }
 
-// put notes a failing step, and forgets the oldest when there are too many.
-func (f *failures) put(of memory.SessionKey, at time.Time, fingerprints []string) {
-	if len(fingerprints) == 0 {
+// put puts texts of a step before those of the session, at most so many, and forgets the oldest
+// session when there are too many.
+func (r *recent) put(of memory.SessionKey, at time.Time, texts []string, most int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.last[of]
+	if len(texts) == 0 || before.at.After(at) {
 		return
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.last == nil {
-		f.last = map[memory.SessionKey]failure{}
+	if r.last == nil {
+		r.last = map[memory.SessionKey]recentTexts{}
 	}
-	if old, ok := f.last[of]; ok && old.at.After(at) {
-		return
+	r.last[of] = recentTexts{at, union(texts, before.texts, most)}
+	dropOldest(r.last, maxSessions, func(x recentTexts) time.Time { return x.at })
+}
+
+// by returns the texts of a session, unless they are of long ago.
+func (r *recent) by(of memory.SessionKey, now time.Time) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last[of].fresh(now)
+}
+
+// take is by, once: the next lesson is about something else.
+func (r *recent) take(of memory.SessionKey, now time.Time) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	x := r.last[of]
+	delete(r.last, of)
+	return x.fresh(now)
+}
+
+func (x recentTexts) fresh(now time.Time) []string {
+	if now.Sub(x.at) > fixWindow {
+		return nil
 	}
-	f.last[of] = failure{at, fingerprints}
-	dropOldest(f.last, maxSessions, func(x failure) time.Time { return x.at })
+	return x.texts
+}
+
+// touchedFile returns the target of a step as a list of one path, or nil if it does not look like
+// a file.
+func touchedFile(target string) []string {
+	if len(target) > maxTouchedBytes || !strings.Contains(target, ".") || strings.ContainsAny(target, "\n\r\t <>|*\"'") || strings.Contains(target, "://") {
+		return nil
+	}
+	return []string{target}
 }
 
 // dropOldest forgets the oldest session if there are over most.
@@ -58,17 +94,4 @@ func dropOldest[T any](last map[memory.SessionKey]T, most int, at func(T) time.T
 		}
 	}
 	delete(last, oldest)
-}
-
-// take returns the fingerprints of a session's last failing step, if it was not
-// long ago, once: the next lesson is about something else.
-func (f *failures) take(of memory.SessionKey, now time.Time) []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	x, ok := f.last[of]
-	delete(f.last, of)
-	if ok && now.Sub(x.at) <= fixWindow {
-		return x.fingerprints
-	}
-	return nil
 }

@@ -51,11 +51,10 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 	if err != nil {
 		return nil, err
 	}
-	if !done.Repeated && !content.Outcome.OK {
-		s.failures.put(memory.SessionKey{Project: r.Project, ID: r.Session}, s.now(), content.Fingerprints)
-	}
 	if !done.Repeated {
-		s.touched.put(memory.SessionKey{Project: r.Project, ID: r.Session}, s.now(), steptext.Target(content.Tool.Target))
+		session := memory.SessionKey{Project: r.Project, ID: r.Session}
+		s.failures.put(session, s.now(), content.Fingerprints, len(content.Fingerprints))
+		s.touched.put(session, s.now(), touchedFile(steptext.Target(content.Tool.Target)), maxTouchedPaths)
 	}
 	labels := r.Step.Labels
 	if labels == nil {
