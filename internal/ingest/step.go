@@ -92,10 +92,11 @@ func (w *stepWrite) write(ctx context.Context) (memory.Record, memory.Committed,
 	defer w.s.forgetting.RUnlock()
 	session, opened, err := w.session(ctx)
 	if err != nil {
-		if done, ok := w.s.repeated(ctx, w.req.RequestID); ok {
-			return w.before(done)
+		done, err := w.s.repeated(ctx, w.req.RequestID, err)
+		if err != nil {
+			return memory.Record{}, done, err
 		}
-		return memory.Record{}, memory.Committed{}, err
+		return w.before(done)
 	}
 	id, at, err := w.s.assignStepID(session.Key(), w.content.Tool.Name, w.req.Timestamp)
 	if err != nil {
