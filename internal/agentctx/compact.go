@@ -3,6 +3,7 @@ package agentctx
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,6 +32,14 @@ func (s *Contexts) Compact(ctx context.Context, req memory.CompactRequest) (*mem
 		summary, n := s.opts.Writer.Clean(req.Summary, memory.MaxSummary)
 		out.Summary, out.Redacted = summary, n > 0
 	} else {
+		w, err := s.update(ctx, project, session.ID, req.RequestID, func(*memory.WorkingContext, *memory.Batch) (bool, error) { return false, errNotDone })
+		if w.repeated { // no model is asked for it again
+			out.Version, out.Summary = w.context.Version, w.context.Summary
+			return out, nil
+		}
+		if !errors.Is(err, errNotDone) {
+			return nil, err
+		}
 		wc, _, err := s.load(session.Key())
 		if err != nil {
 			return nil, err
@@ -42,15 +51,15 @@ func (s *Contexts) Compact(ctx context.Context, req memory.CompactRequest) (*mem
 			return !slices.ContainsFunc(wc.Entities, func(known memory.Entity) bool { return same(known, e) })
 		}
 	}
-	var cleared cleared
+	var clearedTools, clearedEntities int
 	w, err := s.update(ctx, project, session.ID, req.RequestID, func(wc *memory.WorkingContext, b *memory.Batch) (bool, error) {
 		if err := checkSummary(out.Summary, slices.Concat(tools, wc.UsedTools, wc.DiscoveredTools)); err != nil {
 			return false, err
 		}
-		cleared = compact(wc, unseen)
+		clearedTools, clearedEntities = compact(wc, unseen)
 		wc.Summary, wc.CompactedAt = out.Summary, s.opts.now()
 		b.Action, b.Detail = "compact session", map[string]any{
-			"session": session.ID, "project": project.ID, "tools": cleared.tools, "entities": cleared.entities, "model": out.Model,
+			"session": session.ID, "project": project.ID, "tools": clearedTools, "entities": clearedEntities, "model": out.Model,
 		}
 		return true, nil
 	})
@@ -62,23 +71,23 @@ func (s *Contexts) Compact(ctx context.Context, req memory.CompactRequest) (*mem
 		out.Summary = w.context.Summary
 		return out, nil
 	}
-	out.ClearedTools, out.ClearedEntities = cleared.tools, cleared.entities
+	out.ClearedTools, out.ClearedEntities = clearedTools, clearedEntities
 	return out, nil
 }
 
-// cleared counts what a compaction removed.
-type cleared struct{ tools, entities int }
+// errNotDone refuses a request that was not done before.
+var errNotDone = errors.New("the request was not done before")
 
-// compact clears a working context, except for the entities that keep selects. Nil keeps
-// none.
-func compact(wc *memory.WorkingContext, keep func(memory.Entity) bool) cleared {
+// compact clears a working context, except for the entities that keep selects, and counts what it
+// removed. Nil keeps none.
+func compact(wc *memory.WorkingContext, keep func(memory.Entity) bool) (tools, entities int) {
 	gone := setOf(slices.Concat(wc.DiscoveredTools, wc.UsedTools))
 	kept := slices.DeleteFunc(slices.Clone(wc.Entities), func(e memory.Entity) bool { return keep == nil || !keep(e) })
-	c := cleared{tools: len(gone), entities: len(wc.Entities) - len(kept)}
+	entities = len(wc.Entities) - len(kept)
 	wc.DiscoveredTools, wc.UsedTools, wc.Guided, wc.ToolUse = []memory.ToolRef{}, []memory.ToolRef{}, nil, nil
 	wc.Entities = kept
 	wc.Compactions++
-	return c
+	return len(gone), entities
 }
 
 // toolsOf returns the tools that a summary must not name: the tools of the project's

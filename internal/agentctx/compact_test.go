@@ -268,3 +268,23 @@ func TestCheckSummaryNamesFew(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// TestRepeatedCompactionAsksNoModel: the summary of a repeated request is there, also when the model
+// has gone since.
+func TestRepeatedCompactionAsksNoModel(t *testing.T) {
+	gone := func() (string, error) { return "", errors.New("connection refused") }
+	model := &chat{answers: []func() (string, error){gone, says("Twelve bugs were filed."), gone}}
+	r := newRig(t, func(_ *rig, o *ContextOptions) { o.Summarizer = model })
+	req := memory.CompactRequest{RequestID: "c-1", Transcript: "x", SessionRef: r.which(r.start("x"))}
+	if _, err := r.Compact(t.Context(), req); memory.CodeOf(err) != memory.CodeUnavailable {
+		t.Errorf("without a model: %v, want it unavailable", err)
+	}
+	first, err := r.Compact(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := r.Compact(t.Context(), req)
+	if err != nil || again.Summary != first.Summary || again.Version != first.Version || len(model.prompts) != 2 {
+		t.Errorf("again: %+v, %v after %d prompts; want %+v after 2", again, err, len(model.prompts), first)
+	}
+}

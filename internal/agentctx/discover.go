@@ -1,6 +1,7 @@
 package agentctx
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -309,13 +310,8 @@ func writeTools(m *memory.ToolMatches, several string) {
 		}
 		incomplete += "\n"
 	}
-	switch {
-	case len(m.Tools) > 0:
-	case m.Incomplete:
-		m.Text = incomplete
-		return
-	default:
-		m.Text = "No tool has to do with this.\n"
+	if len(m.Tools) == 0 {
+		m.Text = cmp.Or(incomplete, "No tool has to do with this.\n")
 		return
 	}
 	var list, b strings.Builder

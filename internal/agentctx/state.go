@@ -69,7 +69,7 @@ type contextEdit func(*memory.WorkingContext, *memory.Batch) (changed bool, err 
 
 // update edits the working context of a session and raises its version by one. It writes
 // nothing if the edit changes nothing and adds nothing to the batch. An error of edit ends
-// the update. CodeNotFound if the session was forgotten in the meantime.
+// the update, unless the request was done before. CodeNotFound if the session was forgotten in the meantime.
 //
 // The commit is refused if another writer changed the context in between; then edit runs
 // again on the new context.
@@ -92,10 +92,13 @@ func (s *Contexts) tryUpdate(ctx context.Context, project memory.Project, key me
 	}
 	b := memory.Batch{RequestID: requestID}
 	u := contextUpdate{context: wc}
-	if u.changed, err = edit(wc, &b); err != nil {
+	if u.changed, err = edit(wc, &b); err != nil && requestID == "" {
 		return contextUpdate{}, err
 	}
-	if u.changed {
+	switch {
+	case err != nil: // unless the request was done before, as Tasks.commit
+		b = memory.Batch{RequestID: requestID, Refused: err}
+	case u.changed:
 		wc.Version++
 		state, err := wc.MarshalJSON()
 		if err != nil {
@@ -108,7 +111,7 @@ func (s *Contexts) tryUpdate(ctx context.Context, project memory.Project, key me
 			return state, nil
 		}}}
 	}
-	if len(b.States)+len(b.Receipts)+len(b.Records) == 0 {
+	if b.Refused == nil && len(b.States)+len(b.Receipts)+len(b.Records) == 0 {
 		return u, nil
 	}
 	done, err := s.opts.Writer.Write(ctx, project, b)

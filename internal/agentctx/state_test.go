@@ -254,3 +254,33 @@ func BenchmarkTurn(b *testing.B) {
 		})
 	}
 }
+
+// TestRepeatedRequestThatWouldBeRefused: a repeated request is answered as the first one, also if
+// what that one did, or what came after it, refuses another.
+func TestRepeatedRequestThatWouldBeRefused(t *testing.T) {
+	r := newRig(t)
+	id := r.start("mend it")
+	style := memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Rule, Name: "style"}, Content: "Write plainly.", Include: memory.IncludeManual}
+	r.register(style)
+	add := memory.ChangeContextRequest{RequestID: "add", Add: []memory.ContextItem{{Ref: style.Ref}}, SessionRef: r.which(id)}
+	remove := memory.ChangeContextRequest{RequestID: "remove", Remove: []memory.Ref{style.Ref}, SessionRef: r.which(id)}
+	change := func(req memory.ChangeContextRequest) {
+		t.Helper()
+		if out, err := r.ChangeContext(t.Context(), req); err != nil || !out.Changed {
+			t.Errorf("%s: %+v, %v; want it changed", req.RequestID, out, err)
+		}
+	}
+	change(add)
+	if _, err := r.catalogue.Unregister(t.Context(), memory.UnregisterRequest{Entries: []memory.Ref{style.Ref}, Caller: r.caller}); err != nil {
+		t.Fatal(err)
+	}
+	change(add)
+	change(remove)
+	change(remove)
+	remove.RequestID = "again"
+	for range 2 {
+		if _, err := r.ChangeContext(t.Context(), remove); memory.CodeOf(err) != memory.CodeNotFound {
+			t.Errorf("another removal = %v, want not found", err)
+		}
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -61,11 +60,8 @@ func (s *Tasks) TaskHistory(ctx context.Context, req memory.TaskHistoryRequest) 
 func eventsOf(lines []memory.AuditEntry, project, taskID string) (events []memory.TaskEvent, size int) {
 	for _, l := range slices.Backward(lines) {
 		text, _ := l.Detail.(string)
-		if text == "" || !isAction(l.Action) {
-			continue
-		}
 		var e memory.TaskEvent
-		if json.Unmarshal([]byte(text), &e) != nil || e.Project != project {
+		if text == "" || json.Unmarshal([]byte(text), &e) != nil || l.Action != actions[e.Event] || e.Project != project {
 			continue
 		}
 		if taskID != "" && !narrow(&e, taskID) {
@@ -76,10 +72,6 @@ func eventsOf(lines []memory.AuditEntry, project, taskID string) (events []memor
 		size += len(text)
 	}
 	return events, size
-}
-
-func isAction(action string) bool {
-	return slices.Contains(slices.Collect(maps.Values(actions)), action)
 }
 
 // narrow reduces an event to one task and reports whether the event concerns it.

@@ -64,27 +64,27 @@ func (s *Service) forgetIDs(ctx context.Context, ids []string, have Holdings, ou
 		if err != nil {
 			return err
 		}
-		if known {
-			records, private = append(records, id), append(private, r.PrivateSessions()...)
-			continue
-		}
-		found, err := have.SessionHoldings(ctx, id)
-		if err != nil {
-			return err
-		}
-		if len(found) > 1 {
-			return ambiguous(id, found)
-		}
-		if len(found) == 0 {
-			whole, err := wholeID(s.opts.Records, id)
+		if !known {
+			found, err := have.SessionHoldings(ctx, id)
 			if err != nil {
 				return err
 			}
-			if whole != id {
-				records = append(records, whole)
+			if len(found) > 1 {
+				return ambiguous(id, found)
+			}
+			sessions = append(sessions, found...)
+			if len(found) == 0 { // it may be the beginning of an id
+				if id, err = wholeID(s.opts.Records, id); err == nil {
+					r, known, err = find(s.opts.Records, id)
+				}
+				if err != nil {
+					return err
+				}
 			}
 		}
-		sessions = append(sessions, found...)
+		if known {
+			records, private = append(records, id), append(private, r.PrivateSessions()...)
+		}
 	}
 	for _, x := range sessions {
 		if err := s.forgetSession(ctx, x, out); err != nil {

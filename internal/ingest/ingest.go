@@ -154,8 +154,8 @@ type Service struct {
 	space string // of the built-in model
 	dim   int    // of its vectors
 
-	failures failures
-	touched  touched
+	failures recent // errors of the last failed steps
+	touched  recent // files, the newest first
 	attempts attempts
 	stepIDs  stepIDs
 

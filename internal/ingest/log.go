@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -55,6 +56,7 @@ func (s *Service) PrepareLessons(ctx context.Context, project memory.Project, fr
 	p := &PreparedLessons{project: project, docs: map[memory.DocID]memory.Doc{}}
 	ids := make([]string, len(lines))
 	for i, line := range lines {
+		line.Repo = cmp.Or(line.Repo, project.Name) // as cleanLine
 		ids[i] = lessonID(project.ID, line)
 	}
 	stored, forgotten, err := s.opts.Records.Known(ids)

@@ -106,6 +106,27 @@ func TestImportLessons(t *testing.T) {
 	}
 }
 
+// TestKnownLinesAreNotCleaned: secrets are not looked for in lines that were imported before,
+// also if they name no repository.
+func TestKnownLinesAreNotCleaned(t *testing.T) {
+	looked := 0
+	r := newRig(t, func(_ *rig, o *Options) {
+		o.Redact = func(text string) (string, int) {
+			looked++
+			return redactSecret(text)
+		}
+	})
+	unnamed := lineAt(1, "chmod 777", "")
+	unnamed.Repo = ""
+	for _, line := range []memory.LogLine{lineAt(0, "npm ci", ""), unnamed} {
+		r.importLines(line)
+		looked = 0
+		if out := r.importLines(line); out.Known != 1 || looked > 0 {
+			t.Errorf("repository %q: import = %+v after %d looks for secrets, want it known after none", line.Repo, out, looked)
+		}
+	}
+}
+
 // TestImportInAnyOrder: lines in any order, in parts, and again, make the same
 // lessons.
 func TestImportInAnyOrder(t *testing.T) {

@@ -253,13 +253,13 @@ func TestLessonOfASession(t *testing.T) {
 }
 
 func TestFailuresAreBounded(t *testing.T) {
-	var f failures
+	var f recent
 	key := func(i int) memory.SessionKey { return memory.SessionKey{Project: "p", ID: fmt.Sprint(i)} }
 	for i := range maxSessions + 1 {
-		f.put(key(i), testTime.Add(time.Duration(i)*time.Millisecond), []string{"e"})
+		f.put(key(i), testTime.Add(time.Duration(i)*time.Millisecond), []string{"e"}, 1)
 	}
-	f.put(key(5), testTime, []string{"older"})
-	f.put(key(6), testTime.Add(time.Second), nil)
+	f.put(key(5), testTime, []string{"older"}, 1)
+	f.put(key(6), testTime.Add(time.Second), nil, 0)
 	n, first := len(f.last), f.take(key(0), testTime)
 	if n != maxSessions || first != nil || f.take(key(maxSessions), testTime) == nil {
 		t.Errorf("%d sessions are kept, the first of them %v; want the oldest out of %d", n, first, maxSessions)

@@ -85,3 +85,33 @@ func TestPrivateLessonMarksSessions(t *testing.T) {
 		})
 	}
 }
+
+// TestForgottenPrivateLessonMarksSessions: a session that begins after a private lesson named it is
+// private, too, when the lesson is forgotten: by its id, or by the beginning that answers show.
+func TestForgottenPrivateLessonMarksSessions(t *testing.T) {
+	for name, shown := range map[string]func(id string) string{
+		"by its id":        func(id string) string { return id },
+		"by its beginning": func(id string) string { return id[:len("l-")+6] },
+	} {
+		parts := backend.New(t, backend.Options{})
+		b := memory.Batch{Projects: []memory.Project{{ID: "p-1", Name: "shop"}}}
+		if _, err := parts.Store.Commit(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		caller := memory.Caller{Session: "sess-late"}
+		told, err := parts.Ingest.Remember(t.Context(), memory.RememberRequest{Lesson: "the key is under the mat", Private: true, Project: "p-1", Caller: caller})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = memory.Batch{Sessions: []memory.Session{{ID: caller.Session, Project: "p-1", CreatedAt: time.Now()}}}
+		if _, err := parts.Store.Commit(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := parts.Ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{shown(told.ID)}}, parts.Store); err != nil || out.Records != 1 {
+			t.Fatalf("%s: forget = %+v, %v", name, out, err)
+		}
+		if got, err := parts.Store.Session("p-1", caller.Session); err != nil || !got.Private {
+			t.Errorf("%s: the session is %+v, %v; want it private", name, got, err)
+		}
+	}
+}

@@ -90,10 +90,11 @@ func (s *Service) EndSession(ctx context.Context, req memory.EndSessionRequest) 
 	session, err := s.FindSession(project.ID, req.SessionID, req.Caller)
 	if err != nil {
 		// A repeated request may not find the session that it ended.
-		if done, ok := s.repeated(ctx, req.RequestID); ok {
-			return s.answered(project, done)
+		done, err := s.repeated(ctx, req.RequestID, err)
+		if err != nil {
+			return nil, err
 		}
-		return nil, err
+		return s.answered(project, done)
 	}
 	end := func(x memory.Session) memory.Session {
 		if x.EndedAt.IsZero() {
@@ -301,14 +302,13 @@ func (s *Service) answered(project memory.Project, done memory.Committed) (*memo
 	return &memory.SessionState{Session: session, ProjectName: project.Name, Seq: done.Seq}, nil
 }
 
-// repeated says whether a request was done before, and its result. A new request is
-// recorded as one that changed nothing.
-func (s *Service) repeated(ctx context.Context, requestID string) (memory.Committed, bool) {
+// repeated returns the result of a request that was done before, or the error that refuses a new
+// one, which may come again.
+func (s *Service) repeated(ctx context.Context, requestID string, refused error) (memory.Committed, error) {
 	if requestID == "" {
-		return memory.Committed{}, false
+		return memory.Committed{}, refused
 	}
-	done, err := s.opts.Committer.Commit(ctx, memory.Batch{RequestID: requestID})
-	return done, err == nil && done.Repeated && len(done.Put) > 0
+	return s.opts.Committer.Commit(ctx, memory.Batch{RequestID: requestID, Refused: refused})
 }
 
 // errOtherRequest is the error for a request id that was used for another request.

@@ -173,6 +173,25 @@ func TestSessionIsEnded(t *testing.T) {
 	}
 }
 
+// TestRefusedRequestMayComeAgain: a request that found no session is done when it comes again and
+// there is one.
+func TestRefusedRequestMayComeAgain(t *testing.T) {
+	r := newRig(t, vocabulary)
+	step := memory.RecordStepRequest{RequestID: "step", SessionID: "mm-late", Tool: memory.StepTool{Name: "bash"}, Caller: r.caller}
+	_, err := r.ingest.RecordStep(t.Context(), step)
+	refused(t, "a step of no session", err, memory.CodeNotFound, "sessionId")
+	end := memory.EndSessionRequest{RequestID: "end", SessionID: "mm-late", Caller: r.caller}
+	_, err = r.ingest.EndSession(t.Context(), end)
+	refused(t, "the end of no session", err, memory.CodeNotFound, "sessionId")
+	r.start(memory.StartSessionRequest{SessionID: "mm-late"})
+	if out, err := r.ingest.RecordStep(t.Context(), step); err != nil || out.SessionID != "mm-late" {
+		t.Errorf("the step = %+v, %v", out, err)
+	}
+	if out, err := r.ingest.EndSession(t.Context(), end); err != nil || out.EndedAt.IsZero() {
+		t.Errorf("the end = %+v, %v", out, err)
+	}
+}
+
 func TestForgottenProjectTakesItsSessions(t *testing.T) {
 	r := newRig(t, vocabulary)
 	session := r.start(memory.StartSessionRequest{SessionID: "mm-1", Goal: "a secret plan"})

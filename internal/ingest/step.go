@@ -51,11 +51,10 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 	if err != nil {
 		return nil, err
 	}
-	if !done.Repeated && !content.Outcome.OK {
-		s.failures.put(memory.SessionKey{Project: r.Project, ID: r.Session}, s.now(), content.Fingerprints)
-	}
 	if !done.Repeated {
-		s.touched.put(memory.SessionKey{Project: r.Project, ID: r.Session}, s.now(), steptext.Target(content.Tool.Target))
+		session := memory.SessionKey{Project: r.Project, ID: r.Session}
+		s.failures.put(session, s.now(), content.Fingerprints, len(content.Fingerprints))
+		s.touched.put(session, s.now(), touchedFile(steptext.Target(content.Tool.Target)), maxTouchedPaths)
 	}
 	labels := r.Step.Labels
 	if labels == nil {
@@ -93,10 +92,11 @@ func (w *stepWrite) write(ctx context.Context) (memory.Record, memory.Committed,
 	defer w.s.forgetting.RUnlock()
 	session, opened, err := w.session(ctx)
 	if err != nil {
-		if done, ok := w.s.repeated(ctx, w.req.RequestID); ok {
-			return w.before(done)
+		done, err := w.s.repeated(ctx, w.req.RequestID, err)
+		if err != nil {
+			return memory.Record{}, done, err
 		}
-		return memory.Record{}, memory.Committed{}, err
+		return w.before(done)
 	}
 	id, at, err := w.s.assignStepID(session.Key(), w.content.Tool.Name, w.req.Timestamp)
 	if err != nil {

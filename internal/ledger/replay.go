@@ -76,7 +76,7 @@ func (l *Ledger) again(ctx context.Context, q *query, req memory.ReplayRequest) 
 		after, failed := q.ask(ctx, new(changed(base, req)), req.MinRelevance)
 		if failed == nil {
 			out.Items, out.DataChanged, out.SettingsChanged = compare(q.recorded(), before, after)
-			l.title(out.Items, r, before, after, q.outside)
+			l.title(out.Items, q.outside)
 			return out, append(before.degraded, after.degraded...), nil
 		}
 		if e := memory.AsError(failed); req.Embedder != "" && e.Field == "embedder" {

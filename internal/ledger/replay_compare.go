@@ -100,27 +100,21 @@ func tally(answers []memory.ReplayedAnswer) memory.ReplayCounts {
 	return t
 }
 
-// title sets the titles of items that only the receipt has, if their records exist.
-func (l *Ledger) title(items []memory.ReplayedItem, r memory.Receipt, before, after result, outside bool) {
-	titles := map[string]string{}
-	for _, h := range slices.Concat(before.items, after.items) {
-		titles[h.id] = h.title
-	}
-	for i, x := range items {
-		if outside {
-			if record, err := l.opts.Store.Record(x.ID); err == nil && record.Provenance.Followed() {
-				items[i].Title = ""
-				continue
-			}
-		}
-		if x.Title != "" {
+// title sets the titles of items that only the receipt has, if their records exist. From outside
+// the project it removes those of what its files have.
+func (l *Ledger) title(items []memory.ReplayedItem, outside bool) {
+	for i := range items {
+		x := &items[i]
+		if x.Kind == memory.Chunk || x.Title != "" && !outside {
 			continue
 		}
-		if items[i].Title = titles[x.ID]; items[i].Title != "" || x.Kind == memory.Chunk {
-			continue
-		}
-		if record, err := l.opts.Store.Record(x.ID); err == nil {
-			items[i].Title = render.Title(record.Text)
+		record, err := l.opts.Store.Record(x.ID)
+		switch {
+		case err != nil:
+		case outside && record.Provenance.Followed():
+			x.Title = ""
+		case x.Title == "":
+			x.Title = render.Title(record.Text)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // The bounds of anchors.
 const (
 	MaxAnchors    = 8    // of one lesson
-	MaxAnchorPath = 1000 // characters
+	maxAnchorPath = 1000 // characters
 	// MaxSketch is the largest sketch of an anchor, in bytes: 64 lines of 4.
 	MaxSketch = 256
 )
@@ -69,7 +69,7 @@ func Anchors(raw json.RawMessage) []Anchor {
 
 func (a *Anchor) valid() bool {
 	c := a.Code
-	return fs.ValidPath(a.Path) && utf8.RuneCountInString(a.Path) <= MaxAnchorPath && utf8.RuneCountInString(a.Symbol) <= MaxNameText &&
+	return fs.ValidPath(a.Path) && utf8.RuneCountInString(a.Path) <= maxAnchorPath && utf8.RuneCountInString(a.Symbol) <= MaxNameText &&
 		utf8.RuneCountInString(c.Symbol) <= MaxNameText && len(a.Sketch) <= MaxSketch && len(a.Sketch)%4 == 0 &&
 		c.Start >= 0 && c.End >= c.Start && c.StartLine > 0 && c.EndLine >= c.StartLine
 }
@@ -174,16 +174,14 @@ type AnchorReader interface {
 // LessonsRequest asks for the lessons of a project, newest first.
 type LessonsRequest struct {
 	Project string `json:"project,omitempty" limit:"0-4096"`
-	// Stale asks for lessons whose code changed or is gone.
-	Stale bool `json:"stale,omitempty" desc:"Only lessons whose code changed or is gone."`
+	Stale   bool   `json:"stale,omitempty" desc:"Only lessons whose code changed or is gone."`
 	// Words keeps the lessons that have them, the best first; at most MaxLessonsFound.
 	Words string `json:"words,omitempty" limit:"0-500" desc:"Only lessons with these words, the best first."`
 	// Withdrawn asks for the lessons that are kept and not recalled, in place of the others.
-	Withdrawn bool `json:"withdrawn,omitempty" desc:"Those that were superseded or retracted, in place of the others."`
-	// Pinned asks for those that are pinned.
-	Pinned bool      `json:"pinned,omitempty" desc:"Only lessons that are pinned."`
-	Tag    string    `json:"tag,omitempty" limit:"0-200" text:"exact" desc:"Only lessons with this tag."`
-	Since  time.Time `json:"since,omitzero" text:"exact" desc:"Nothing older than this RFC 3339 time."`
+	Withdrawn bool      `json:"withdrawn,omitempty" desc:"Those that were superseded or retracted, in place of the others."`
+	Pinned    bool      `json:"pinned,omitempty" desc:"Only lessons that are pinned."`
+	Tag       string    `json:"tag,omitempty" limit:"0-200" text:"exact" desc:"Only lessons with this tag."`
+	Since     time.Time `json:"since,omitzero" text:"exact" desc:"Nothing older than this RFC 3339 time."`
 	// Order is ignored with words. Skip leaves out the first ones.
 	Order  LessonOrder `json:"order,omitempty" enum:"newest,oldest,worked,failed" default:"newest" desc:"worked and failed: by how often they did."`
 	Skip   int         `json:"skip,omitempty" limit:"0-1000000" desc:"How many to leave out at the beginning."`

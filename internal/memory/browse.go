@@ -49,14 +49,13 @@ type RepoFiles struct {
 
 // IndexedFile is one file of an index.
 type IndexedFile struct {
-	Path    string    `json:"path"`
-	Lang    string    `json:"lang,omitempty"`
-	Size    int64     `json:"size" desc:"In bytes, when it was indexed."`
-	ModTime time.Time `json:"mod_time"`
-	Chunks  int       `json:"chunks"`
-	Pruned  bool      `json:"pruned,omitempty" desc:"Its chunks gave way to the size limit."`
-	// Parts are the chunks, where one file was asked for.
-	Parts []IndexedChunk `json:"parts,omitempty" desc:"Its chunks, where one file was asked for."`
+	Path    string         `json:"path"`
+	Lang    string         `json:"lang,omitempty"`
+	Size    int64          `json:"size" desc:"In bytes, when it was indexed."`
+	ModTime time.Time      `json:"mod_time"`
+	Chunks  int            `json:"chunks"`
+	Pruned  bool           `json:"pruned,omitempty" desc:"Its chunks gave way to the size limit."`
+	Parts   []IndexedChunk `json:"parts,omitempty" desc:"Its chunks, where one file was asked for."`
 }
 
 // IndexedChunk is where one chunk of a file is. Its text is read by recall with its id.
@@ -69,7 +68,6 @@ type IndexedChunk struct {
 
 // MapRequest asks for all memories as points.
 type MapRequest struct {
-	// Again has it computed anew, in the background.
 	Again bool `json:"again,omitempty" desc:"Compute it anew, in the background."`
 }
 
@@ -80,26 +78,21 @@ const MapScale = 65535
 // vectors differ most. It is computed once and kept. Each list has one entry per memory.
 type MemoryMap struct {
 	// Ready says that it is computed; until then it has no points.
-	Ready bool      `json:"ready"`
-	At    time.Time `json:"at,omitzero" desc:"When it was computed."`
-	Took  Millis    `json:"took_ms,omitempty"`
-	// Stale says that something was written since.
-	Stale    bool     `json:"stale,omitempty" desc:"Something was written since."`
-	Kinds    []Kind   `json:"kinds" desc:"Names of the kinds that are numbered in kind."`
-	Projects []string `json:"projects" desc:"Ids of the projects that are numbered in project."`
-	IDs      []string `json:"ids"`
-	X        []int32  `json:"x" desc:"0 to 65535."`
-	Y        []int32  `json:"y" desc:"0 to 65535."`
-	Kind     []int32  `json:"kind" desc:"Number in kinds."`
-	Project  []int32  `json:"project" desc:"Number in projects."`
-	// Success is the share of attempts that worked in percent, -1 where none is known.
-	Success []int32 `json:"success" desc:"Share of attempts that worked in percent; -1 where none is known."`
-	// Age is in days.
-	Age []int32 `json:"age" desc:"In days, when it was computed."`
-	// Twins are near-duplicates: groups of places in the lists above.
-	Twins [][]int32 `json:"twins" desc:"Near-duplicates: groups of places in the lists."`
-	// Explained is the share of the variance that the two directions have.
-	Explained float64 `json:"explained" desc:"Share of the variance that the two directions have, 0 to 1."`
+	Ready     bool      `json:"ready"`
+	At        time.Time `json:"at,omitzero" desc:"When it was computed."`
+	Took      Millis    `json:"took_ms,omitempty"`
+	Stale     bool      `json:"stale,omitempty" desc:"Something was written since."`
+	Kinds     []Kind    `json:"kinds" desc:"Names of the kinds that are numbered in kind."`
+	Projects  []string  `json:"projects" desc:"Ids of the projects that are numbered in project."`
+	IDs       []string  `json:"ids"`
+	X         []int32   `json:"x" desc:"0 to 65535."`
+	Y         []int32   `json:"y" desc:"0 to 65535."`
+	Kind      []int32   `json:"kind" desc:"Number in kinds."`
+	Project   []int32   `json:"project" desc:"Number in projects."`
+	Success   []int32   `json:"success" desc:"Share of attempts that worked in percent; -1 where none is known."`
+	Age       []int32   `json:"age" desc:"In days, when it was computed."`
+	Twins     [][]int32 `json:"twins" desc:"Near-duplicates: groups of places in the lists."`
+	Explained float64   `json:"explained" desc:"Share of the variance that the two directions have, 0 to 1."`
 }
 
 // LogRequest asks for the last lines of the daemon's log.

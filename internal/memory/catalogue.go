@@ -28,10 +28,10 @@ const OwnProject = "recalld:own"
 type CatalogueEntry struct {
 	Ref
 	Description string          `json:"description,omitempty" limit:"0-4000" desc:"What it is for; it is found by this." out:"-"`
-	Content     string          `json:"content,omitempty" limit:"0-20000" desc:"What a rule or reference hands out." out:"-"`                   // rules and references
-	Guidance    string          `json:"guidance,omitempty" limit:"0-8000" desc:"How a tool is used well; told once, when it is found." out:"-"` // tools
-	InputSchema json.RawMessage `json:"inputSchema,omitempty" limit:"0-65536" form:"object" desc:"A tool's." out:"-"`                           // tools
-	Core        bool            `json:"core,omitempty" desc:"A tool that is always active." out:"-"`                                            // tools
+	Content     string          `json:"content,omitempty" limit:"0-20000" desc:"What a rule or reference hands out." out:"-"`
+	Guidance    string          `json:"guidance,omitempty" limit:"0-8000" desc:"How a tool is used well; told once, when it is found." out:"-"`
+	InputSchema json.RawMessage `json:"inputSchema,omitempty" limit:"0-65536" form:"object" desc:"A tool's." out:"-"`
+	Core        bool            `json:"core,omitempty" desc:"A tool that is always active." out:"-"`
 	// Include and Enabled are the entry's own settings; empty and nil leave them to
 	// the server's.
 	Include Include `json:"include,omitempty" enum:"always,manual,agent" desc:"Default: the server's." out:"-"`
@@ -88,10 +88,9 @@ type RegisterRequest struct {
 	Source  string           `json:"source,omitempty" limit:"0-200" desc:"Who registers; default: the client's name."`
 	Entries []CatalogueEntry `json:"entries,omitempty" limit:"0-2000"`
 	Servers []Server         `json:"servers,omitempty" limit:"0-500" desc:"Defaults of servers' tools."`
-	// Replace removes what the source registered before and does not name now.
-	Replace bool   `json:"replace,omitempty" desc:"Remove what the source registered before and does not name now."`
-	Project string `json:"project,omitempty" limit:"0-4096"`
-	Caller  Caller `json:"caller,omitzero"`
+	Replace bool             `json:"replace,omitempty" desc:"Remove what the source registered before and does not name now."`
+	Project string           `json:"project,omitempty" limit:"0-4096"`
+	Caller  Caller           `json:"caller,omitzero"`
 }
 
 func (r *RegisterRequest) relations(string) error {
@@ -149,8 +148,7 @@ type Registered struct {
 	Changed     int    `json:"changed"`
 	Unchanged   int    `json:"unchanged"`
 	Removed     int    `json:"removed"`
-	// Total is what the catalogue holds now.
-	Total int `json:"total" desc:"What the catalogue holds now."`
+	Total       int    `json:"total" desc:"What the catalogue holds now."`
 	// JoinLater counts the entries that are always included since this request: sessions
 	// that run already hold them when they next start, or when a host adds them.
 	JoinLater int  `json:"join_later,omitempty" desc:"Always included from now on; running sessions hold them when they next start."`
@@ -198,7 +196,7 @@ type EntryList struct {
 // SearchToolsRequest looks for tools.
 type SearchToolsRequest struct {
 	RequestID string `json:"request_id,omitempty" limit:"0-200"`
-	Query     string `json:"query" limit:"1-1000" desc:"In your own words."` // 1–1,000 characters
+	Query     string `json:"query" limit:"1-1000" desc:"In your own words."`
 	Limit     int    `json:"limit,omitempty" limit:"1-20" default:"5" desc:"Most tools to return."`
 	// Own lets recalld's own tools in beside the host's catalogue.
 	Own bool `json:"own,omitempty" mcp:"-"`
@@ -228,7 +226,7 @@ type FoundTool struct {
 type ToolMatches struct {
 	Project     string      `json:"project"`
 	ProjectName string      `json:"project_name,omitempty"`
-	SessionID   string      `json:"sessionId,omitempty" desc:"Absent when none is open."` // empty when none is open
+	SessionID   string      `json:"sessionId,omitempty" desc:"Absent when none is open."`
 	Tools       []FoundTool `json:"tools" desc:"Best first."`
 	// Guidance is the block for the tools that are new; empty when there is none.
 	Guidance string     `json:"guidance,omitempty" desc:"How the new ones are used well; told once."`
@@ -236,7 +234,7 @@ type ToolMatches struct {
 	// Incomplete and Why are as in RecallResponse.
 	Incomplete bool   `json:"incomplete,omitempty" desc:"Not all was searched, so what is missing here may exist; ask again."`
 	Why        string `json:"why,omitempty" desc:"Why it is incomplete."`
-	Version    uint64 `json:"version,omitempty" desc:"Of the working context."` // of the working context
+	Version    uint64 `json:"version,omitempty" desc:"Of the working context."`
 	Receipt    string `json:"receipt" desc:"Names this answer in the ledger."`
 	Text       string `json:"text,omitempty" mcp:"-"`
 }

@@ -38,8 +38,7 @@ const (
 // ContextItem is an entry in a context.
 type ContextItem struct {
 	Ref
-	IncludeMode Include `json:"includeMode" enum:"always,manual" default:"manual" out:"always, manual or agent." mcp:"optional"`
-	// SimilarityScore is its relevance to the message; only agent items have one.
+	IncludeMode     Include  `json:"includeMode" enum:"always,manual" default:"manual" out:"always, manual or agent." mcp:"optional"`
 	SimilarityScore *float64 `json:"similarityScore,omitempty" desc:"Its relevance to the message; agent items only." mcp:"out"`
 }
 
@@ -96,9 +95,8 @@ type Context struct {
 	Rules       []string      `json:"rules"`
 	References  []string      `json:"references"`
 	Tools       []ToolRef     `json:"tools"`
-	// Changed says that the request changed anything.
-	Changed bool   `json:"changed,omitempty" desc:"The call changed anything."`
-	Version uint64 `json:"version" desc:"Of the working context."`
+	Changed     bool          `json:"changed,omitempty" desc:"The call changed anything."`
+	Version     uint64        `json:"version" desc:"Of the working context."`
 }
 
 // AssembleRequest asks for the context of one message. Zero values mean the settings.
@@ -127,8 +125,8 @@ type AssembledItem struct {
 	ContextItem
 	ID          string          `json:"id,omitempty"`
 	Description string          `json:"description,omitempty"`
-	Text        string          `json:"text,omitempty" desc:"Of a rule or reference."` // rules and references
-	InputSchema json.RawMessage `json:"inputSchema,omitempty" desc:"Of a tool."`       // tools
+	Text        string          `json:"text,omitempty" desc:"Of a rule or reference."`
+	InputSchema json.RawMessage `json:"inputSchema,omitempty" desc:"Of a tool."`
 	Tokens      int             `json:"tokens"`
 	// State is "changed" in the answer to a repeated request, where the text is the one of
 	// today and another one than the first answer had.
@@ -138,19 +136,17 @@ type AssembledItem struct {
 // Assembled is the context of one request: what a host builds it from. Items are those
 // of the session context, then those that are relevant: rules, references, tools.
 type Assembled struct {
-	Project     string `json:"project"`
-	ProjectName string `json:"project_name,omitempty"`
-	SessionID   string `json:"sessionId"`
-	// Turn counts the requests of the session, from 1.
-	Turn  int             `json:"turn" desc:"Counts the session's requests, from 1."`
-	Items []AssembledItem `json:"items"`
+	Project     string          `json:"project"`
+	ProjectName string          `json:"project_name,omitempty"`
+	SessionID   string          `json:"sessionId"`
+	Turn        int             `json:"turn" desc:"Counts the session's requests, from 1."`
+	Items       []AssembledItem `json:"items"`
 	// Memories are the lessons, steps and code that have to do with the message.
 	Memories []Item      `json:"memories" desc:"Lessons, steps and code."`
 	Window   *TaskWindow `json:"window,omitempty" desc:"Recent tasks and blockers."`
 	// ActiveTools are the tools that the session may call: the core, the tools of its
 	// context and the discovered ones.
-	ActiveTools []ToolRef `json:"activeTools" desc:"What the session may call."`
-	// ToolSchemas are those of the active tools that are not among Items, on asking.
+	ActiveTools []ToolRef    `json:"activeTools" desc:"What the session may call."`
 	ToolSchemas []ActiveTool `json:"toolSchemas,omitempty" desc:"Of active tools that are not among items, on asking."`
 	Guidance    string       `json:"guidance,omitempty" desc:"How newly found tools are used well; told once."`
 	Withheld    []Withheld   `json:"withheld" desc:"Candidates not handed out, and why."`
@@ -265,8 +261,7 @@ type WorkingContext struct {
 	ToolUse  []ToolUse `json:"toolUse,omitempty" desc:"How often, and when last."`
 	Entities []Entity  `json:"entities"`
 	// Guided are the tools whose guidance was handed out since the last compaction.
-	Guided []ToolRef `json:"guided,omitempty" desc:"Tools whose guidance was told."`
-	// Summary is of the last compaction.
+	Guided      []ToolRef `json:"guided,omitempty" desc:"Tools whose guidance was told."`
 	Summary     string    `json:"summary,omitempty" desc:"Of the last compaction."`
 	Compactions int       `json:"compactions,omitempty"`
 	CompactedAt time.Time `json:"compactedAt,omitzero"`
@@ -322,7 +317,7 @@ type Compacted struct {
 
 // Ref identifies an entry: its type, its name and, of a tool, its server.
 type Ref struct {
-	Type       Kind   `json:"type" enum:"rule,reference,tool"` // rule, reference or tool
+	Type       Kind   `json:"type" enum:"rule,reference,tool"`
 	Name       string `json:"name" limit:"1-200"`
 	ServerName string `json:"serverName,omitempty" limit:"0-200" desc:"Of a tool; rules and references have none." out:"-"`
 }

@@ -78,9 +78,8 @@ type StepView struct {
 	Snippet   string    `json:"snippet" desc:"The parts that matter, in a line."`
 	Labels    []string  `json:"labels"`
 	StepEnd
-	SessionID   string `json:"sessionId"`
-	SessionGoal string `json:"sessionGoal,omitempty"`
-	// MatchedFields names the parts of the step that hold words of the question.
+	SessionID     string   `json:"sessionId"`
+	SessionGoal   string   `json:"sessionGoal,omitempty"`
 	MatchedFields []string `json:"matchedFields,omitempty" desc:"The parts of the step that hold words of the query."`
 	// Provenance is set for a step that was read from the repository's files.
 	Provenance *Provenance `json:"provenance,omitempty" mcp:"-"`
@@ -150,18 +149,16 @@ type Failure struct {
 
 // Summary is the deterministic summary of one session.
 type Summary struct {
-	SessionID string       `json:"sessionId"`
-	StepCount int          `json:"stepCount"`
-	Recipe    []RecipeStep `json:"recipe" desc:"The steps in order."`
-	// OmittedSteps are the last ones, which the recipe has no room for.
+	SessionID    string         `json:"sessionId"`
+	StepCount    int            `json:"stepCount"`
+	Recipe       []RecipeStep   `json:"recipe" desc:"The steps in order."`
 	OmittedSteps int            `json:"omittedSteps,omitempty" desc:"The last steps, which the recipe has no room for."`
 	Goal         string         `json:"goal,omitempty"`
 	CreatedAt    time.Time      `json:"createdAt,omitzero"`
 	EndedAt      time.Time      `json:"endedAt,omitzero" desc:"Absent while it is open."`
 	Labels       map[string]int `json:"labels" desc:"How many steps have each label."`
-	// Screens are the screens in the order in which they were first seen.
-	Screens  []string  `json:"screens" desc:"In the order in which they were first seen."`
-	Failures []Failure `json:"failures" desc:"Steps that failed, and what recovered them."`
+	Screens      []string       `json:"screens" desc:"In the order in which they were first seen."`
+	Failures     []Failure      `json:"failures" desc:"Steps that failed, and what recovered them."`
 	// Followed counts the steps that were followed from the repository's files.
 	Followed int `json:"followed,omitempty" mcp:"-"`
 }

@@ -58,10 +58,9 @@ type Receipt struct {
 	RequestID string `json:"request_id,omitempty" mcp:"-"`
 	// Purpose says what it is of. Session is the session that asked and Turn the
 	// request of that session which it served, counted from 1; 0 is before the first.
-	Purpose Purpose `json:"purpose,omitempty" desc:"context, tools, or absent for an answer of recall."`
-	Session string  `json:"session,omitempty"`
-	Turn    int     `json:"turn,omitempty"`
-	// Settings are those that the answer was made with.
+	Purpose  Purpose         `json:"purpose,omitempty" desc:"context, tools, or absent for an answer of recall."`
+	Session  string          `json:"session,omitempty"`
+	Turn     int             `json:"turn,omitempty"`
 	Settings *AnswerSettings `json:"settings,omitempty" desc:"Those that it was made with." mcp:"flat"`
 	// Judged are the verdicts that came later, oldest first.
 	Judged []ItemVerdict `json:"judged,omitempty" desc:"Verdicts, oldest first."`
@@ -81,8 +80,7 @@ type ReceiptItem struct {
 	Server string `json:"server,omitempty"`
 	// Provenance is where it came from; code has none.
 	Provenance *Provenance `json:"provenance,omitempty" mcp:"-"`
-	// Mode says how an item got into a context.
-	Mode Include `json:"mode,omitempty" desc:"How it got into a context."`
+	Mode       Include     `json:"mode,omitempty" desc:"How it got into a context."`
 	// Active says of a tool that it could be called and was handed out by its name:
 	// the core's and discovered ones that the context does not write out.
 	Active bool `json:"active,omitempty" mcp:"-"`
@@ -210,8 +208,7 @@ type ReceiptList struct {
 	Project     string    `json:"project"`
 	ProjectName string    `json:"project_name,omitempty"`
 	Receipts    []Receipt `json:"receipts" desc:"Newest first."`
-	// More says that there are older ones.
-	More bool `json:"more,omitempty" desc:"There are older ones."`
+	More        bool      `json:"more,omitempty" desc:"There are older ones."`
 }
 
 // ContextOfRequest asks what a turn was given; 0 is the last one.
@@ -228,7 +225,7 @@ type TurnContext struct {
 	ProjectName string         `json:"project_name,omitempty"`
 	SessionID   string         `json:"sessionId"`
 	Turn        int            `json:"turn"`
-	Record      *ContextRecord `json:"record" desc:"Null for a turn without one."` // null when the turn has none
+	Record      *ContextRecord `json:"record" desc:"Null for a turn without one."`
 	Withheld    []Withheld     `json:"withheld" desc:"Candidates not handed out, and why."`
 	Receipt     string         `json:"receipt,omitempty"`
 	// Summary is contract 6's line, Text its list; without a record NoContext.

@@ -120,13 +120,13 @@ type RememberRequest struct {
 	// answered as the first and changes nothing.
 	RequestID string    `json:"request_id,omitempty" limit:"0-200"`
 	Repo      string    `json:"repo,omitempty" limit:"0-200" desc:"Default: the one you work in."`
-	Type      EventType `json:"event_type,omitempty" enum:"error,success,pattern" usual:"pattern" desc:"error: wrong, then right; success: a known problem solved; pattern: reusable."` // default: pattern
+	Type      EventType `json:"event_type,omitempty" enum:"error,success,pattern" usual:"pattern" desc:"error: wrong, then right; success: a known problem solved; pattern: reusable."`
 	// AlsoType is Type under its short name. Check puts it into Type.
 	AlsoType    EventType `json:"type,omitempty" enum:"error,success,pattern" desc:"The same as event_type." mcp:"deprecated"`
 	Context     string    `json:"context,omitempty" limit:"0-2000" desc:"What was attempted, with the error."`
 	Command     string    `json:"command,omitempty" limit:"0-2000" desc:"The exact command."`
 	Lesson      string    `json:"lesson" limit:"1-4000" desc:"What was learned."`
-	SuccessRate string    `json:"success_rate,omitempty" desc:"As 9/10." pattern:"^\\d{1,7}/\\d{1,7}$"` // "9/10"
+	SuccessRate string    `json:"success_rate,omitempty" desc:"As 9/10." pattern:"^\\d{1,7}/\\d{1,7}$"`
 	Tags        []string  `json:"tags,omitempty" limit:"0-20" each:"1-64" desc:"A few words."`
 	AgentID     string    `json:"agent_id,omitempty" limit:"0-200" desc:"Default: the client's name."`
 	// Supersedes are ids of lessons that this one replaces, Retracts ids of
@@ -161,15 +161,13 @@ type Remembered struct {
 	Project     string `json:"project"`
 	ProjectName string `json:"project_name,omitempty"`
 	Repo        string `json:"repo"`
-	// Merged says that the same lesson was there already.
-	Merged   bool `json:"merged,omitempty" desc:"The same lesson was there already."`
-	Redacted bool `json:"redacted,omitempty" desc:"A secret was taken out."`
+	Merged      bool   `json:"merged,omitempty" desc:"The same lesson was there already."`
+	Redacted    bool   `json:"redacted,omitempty" desc:"A secret was taken out."`
 	// Log is the log file that it was appended to, if logs are written; Warning
 	// says why it could not be. The record is there.
 	Log     string `json:"log,omitempty" desc:"The log file that it was appended to."`
 	Warning string `json:"warning,omitempty" desc:"What could not be done beside; the lesson is kept."`
-	// Seq is the committed batch that holds it.
-	Seq uint64 `json:"seq" desc:"The committed batch that holds it."`
+	Seq     uint64 `json:"seq" desc:"The committed batch that holds it."`
 }
 
 // ReferenceDoc is one text to be kept whole under a name.

@@ -354,10 +354,10 @@ const (
 	MaxChanges       = 200 // entries added to a context and taken out of it in one request
 	// MaxAside is how many lessons one lesson may supersede, or retract.
 	MaxAside = 20
-	// MaxSessionJSON bounds other fields of a session's file, in bytes; MaxStepJSON all
+	// maxSessionJSON bounds other fields of a session's file, in bytes; maxStepJSON all
 	// JSON values of a step together.
-	MaxSessionJSON  = 16 << 10
-	MaxStepJSON     = 256 << 10
+	maxSessionJSON  = 16 << 10
+	maxStepJSON     = 256 << 10
 	MaxStepDuration = 7 * 24 * time.Hour
 	// MaxWorkingContext bounds what a report may make of a session's working context, in
 	// bytes of JSON.

@@ -146,8 +146,8 @@ func (r *Record) ValidateStep() error {
 	if err := r.Step.Git.validate(); err != nil {
 		return err
 	}
-	if n := extraSize(r.Step.Extra); n > MaxStepJSON {
-		return Invalid("tool", fmt.Sprintf("at most %d bytes of other fields", MaxStepJSON), "the step has %d bytes of other fields", n)
+	if n := extraSize(r.Step.Extra); n > maxStepJSON {
+		return Invalid("tool", fmt.Sprintf("at most %d bytes of other fields", maxStepJSON), "the step has %d bytes of other fields", n)
 	}
 	c := *r.Step
 	// Other programs write environments of any form; validStep bounds them.

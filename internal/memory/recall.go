@@ -71,7 +71,7 @@ type Filters struct {
 	GitBranch  string    `json:"gitBranch,omitempty" limit:"1-200" text:"exact" desc:"A session's branch."`
 	SinceHours int       `json:"sinceHours,omitempty" limit:"1-720" desc:"Sessions created in the last hours."`
 	Lang       string    `json:"lang,omitempty" limit:"1-200" desc:"Language of code."`
-	Path       string    `json:"path,omitempty" limit:"1-4096" text:"exact" desc:"Path prefix or glob of code."` // prefix or glob, of code
+	Path       string    `json:"path,omitempty" limit:"1-4096" text:"exact" desc:"Path prefix or glob of code."`
 	Tag        string    `json:"tag,omitempty" limit:"1-200" text:"exact" desc:"A tag, of a lesson or of a step's session."`
 	Since      time.Time `json:"since,omitzero" text:"exact" desc:"Nothing older than this RFC 3339 time."`
 }
@@ -104,8 +104,7 @@ func (r *RecallRequest) relations(string) error {
 
 // Source is where an item comes from.
 type Source struct {
-	Path string `json:"path,omitempty"`
-	// Lines are the first and last line shown, from 1.
+	Path    string  `json:"path,omitempty"`
 	Lines   *[2]int `json:"lines,omitempty" desc:"First and last line, from 1."`
 	Session string  `json:"session,omitempty"`
 	Repo    string  `json:"repo,omitempty"`
@@ -164,9 +163,8 @@ type Item struct {
 	Lesson      string    `json:"lesson,omitempty" desc:"The whole of it, and so context and command; left out where text is cut and there is no room."`
 	Context     string    `json:"context,omitempty"`
 	Command     string    `json:"command,omitempty"`
-	SuccessRate string    `json:"success_rate,omitempty" desc:"Successes of attempts: 9/10."` // "9/10"
-	// Team names the members of the team who share it, with what each counted.
-	Team string `json:"team,omitempty" desc:"Who in the team shares it, with what each counted: ann, 4/5."`
+	SuccessRate string    `json:"success_rate,omitempty" desc:"Successes of attempts: 9/10."`
+	Team        string    `json:"team,omitempty" desc:"Who in the team shares it, with what each counted: ann, 4/5."`
 	// Pinned and Private are marks of a lesson in lists.
 	Pinned  bool `json:"pinned,omitempty" mcp:"-" desc:"Briefs of its project have the newest three such lessons first. In lists of lessons alone."`
 	Private bool `json:"private,omitempty" mcp:"-" desc:"It is kept on this machine. In lists of lessons alone."`
@@ -179,13 +177,11 @@ type Item struct {
 	// State is "moved" for code that was found at other lines, and FilePreview for a file
 	// that was found by its name and beginning, of which no more is shown.
 	State string `json:"state,omitempty"`
-	// Cut says that Text is not all of it: recall with its id gives the rest.
-	Cut bool `json:"cut,omitempty" desc:"Text is not all of it; recall with its id gives the rest."`
+	Cut   bool   `json:"cut,omitempty" desc:"Text is not all of it; recall with its id gives the rest."`
 	// Anchors say what has become of the code that a lesson is about.
 	Anchors []AnchorCheck `json:"anchors,omitempty"`
-	// Similar counts near-duplicates that were collapsed into this one.
-	Similar int `json:"similar,omitempty" desc:"Near-duplicates collapsed into this one."`
-	Tokens  int `json:"tokens"`
+	Similar int           `json:"similar,omitempty" desc:"Near-duplicates collapsed into this one."`
+	Tokens  int           `json:"tokens"`
 	// StepEnd is of a step alone.
 	*StepEnd
 	// Step and Task are what a step and a task or blocker say, where they were asked
@@ -278,8 +274,7 @@ type Withheld struct {
 	Server string `json:"server,omitempty"`
 	// Title is the beginning of a lesson or step, in explained answers alone.
 	Title string `json:"title,omitempty" mcp:"-"`
-	// Note says more about the reason, of what was asked for by its id.
-	Note string `json:"note,omitempty" desc:"More about the reason, of what was asked for by its id."`
+	Note  string `json:"note,omitempty" desc:"More about the reason, of what was asked for by its id."`
 }
 
 // Degraded names a part that should have taken part in an answer and did not.

@@ -84,8 +84,8 @@ func (s *Session) Validate() error {
 	if err := s.Git.validate(); err != nil {
 		return err
 	}
-	if n := extraSize(s.Extra); n > MaxSessionJSON {
-		return Invalid("sessionId", fmt.Sprintf("at most %d bytes of other fields", MaxSessionJSON), "the session has %d bytes of other fields", n)
+	if n := extraSize(s.Extra); n > maxSessionJSON {
+		return Invalid("sessionId", fmt.Sprintf("at most %d bytes of other fields", maxSessionJSON), "the session has %d bytes of other fields", n)
 	}
 	return Check(&StartSessionRequest{SessionID: s.ID, Goal: s.Goal, FlowTags: s.FlowTags, Tags: s.Tags, Build: s.Build, Launch: s.Launch})
 }
@@ -150,12 +150,10 @@ type StartSessionRequest struct {
 // RecordStepRequest records one step.
 type RecordStepRequest struct {
 	RequestID string `json:"request_id,omitempty" limit:"0-200"`
-	// SessionID is by default the caller's current session.
 	SessionID string `json:"sessionId,omitempty" limit:"4-200" text:"id" desc:"Default: the current session."`
 	// Open opens the session named if it is not known, for hooks that may see
 	// a step before a start.
-	Open bool `json:"open,omitempty" mcp:"-"`
-	// Timestamp is by default now.
+	Open        bool            `json:"open,omitempty" mcp:"-"`
 	Timestamp   time.Time       `json:"timestamp,omitzero" desc:"Default: now."`
 	Tool        StepTool        `json:"tool" required:"an object with name" desc:"What was used, and on what."`
 	Outcome     Outcome         `json:"outcome" desc:"How it ended."`
@@ -293,8 +291,8 @@ func validStep(c StepContent) error {
 			largest = name
 		}
 	}
-	if total > MaxStepJSON {
-		return Invalid(largest, fmt.Sprintf("at most %d bytes in all JSON values of a step", MaxStepJSON),
+	if total > maxStepJSON {
+		return Invalid(largest, fmt.Sprintf("at most %d bytes in all JSON values of a step", maxStepJSON),
 			"the values have %d bytes, most of them here", total)
 	}
 	return nil

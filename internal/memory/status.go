@@ -50,20 +50,18 @@ type QueueState struct {
 // CodeState counts what became of indexing and of questions for code. The counts
 // are since the daemon started.
 type CodeState struct {
-	// Paused says that all work in the background is held.
 	Paused    bool `json:"paused,omitempty" desc:"All work in the background is held."`
 	Sandboxes int  `json:"sandboxes"`
-	Stale     int  `json:"stale" desc:"Sandboxes whose index may lag behind the disk."` // sandboxes whose index may lag behind the disk
-	// Waiting is the number of runs in the queue.
-	Waiting int `json:"waiting" desc:"Runs in the queue."`
-	Runs    int `json:"runs"`
-	Failed  int `json:"failed"`
+	Stale     int  `json:"stale" desc:"Sandboxes whose index may lag behind the disk."`
+	Waiting   int  `json:"waiting" desc:"Runs in the queue."`
+	Runs      int  `json:"runs"`
+	Failed    int  `json:"failed"`
 	// MeanRun is how long a run took on average.
 	MeanRun Millis `json:"mean_run_ms"`
 	// IndexBytes is about what all code takes on disk, of MaxBytes; 0 is no limit.
 	IndexBytes int64 `json:"index_bytes"`
 	MaxBytes   int64 `json:"max_bytes,omitempty"`
-	Pruned     int   `json:"pruned,omitempty" desc:"Files without their chunks."` // files without their chunks
+	Pruned     int   `json:"pruned,omitempty" desc:"Files without their chunks."`
 	// Asked are the questions that code could have answered, Hits those whose answer
 	// held some, Fallbacks those that the file-name index answered, or that had to do
 	// without code because it was missing or late.
@@ -106,13 +104,12 @@ const (
 
 // Status is how the daemon is doing.
 type Status struct {
-	Version  string `json:"version"`
-	Protocol int    `json:"protocol"`
-	PID      int    `json:"pid"`
-	Data     string `json:"data"`
-	Socket   string `json:"socket"`
-	TCP      string `json:"tcp,omitempty"`
-	// State is loading, ready or draining.
+	Version   string       `json:"version"`
+	Protocol  int          `json:"protocol"`
+	PID       int          `json:"pid"`
+	Data      string       `json:"data"`
+	Socket    string       `json:"socket"`
+	TCP       string       `json:"tcp,omitempty"`
 	State     string       `json:"state" desc:"loading, ready or draining"`
 	StartedAt time.Time    `json:"started_at"`
 	Records   map[Kind]int `json:"records"`

@@ -41,7 +41,6 @@ const (
 
 // Limits of the texts of working memory, in code points.
 const (
-	MaxTaskID      = MaxNameText
 	MaxTaskType    = MaxNameText
 	MaxIntent      = 2000
 	MaxTaskSummary = 4000
@@ -160,9 +159,8 @@ type TaskWindow struct {
 	ProjectName string          `json:"project_name,omitempty"`
 	Tasks       []CompletedTask `json:"tasks" desc:"Oldest first."`
 	Blockers    []BlockedTask   `json:"blockers" desc:"All that are active."`
-	// Total counts all completed tasks that are held.
-	Total  int `json:"total" desc:"All completed tasks that are held."`
-	Tokens int `json:"tokens"`
+	Total       int             `json:"total" desc:"All completed tasks that are held."`
+	Tokens      int             `json:"tokens"`
 	// Text is contract 3's; empty when there is nothing. It is bounded: Shortened counts
 	// the ids, intents and reasons that are cut in it, LeftOut the older blockers that it
 	// leaves out. Tasks and Blockers have them all; in an assembled context they are only

@@ -53,23 +53,23 @@ type Trust int
 
 // The levels of trust. A higher one is never changed by a lower one.
 const (
-	TrustFollowed Trust = iota // text of the repository's author
-	TrustTeam                  // a colleague
-	TrustImported              // a file that the user named
-	TrustTold
+	trustFollowed Trust = iota // text of the repository's author
+	trustTeam                  // a colleague
+	trustImported              // a file that the user named
+	trustTold
 )
 
 // Trust returns the level of trust of what has this provenance.
 func (p Provenance) Trust() Trust {
 	switch p.Origin {
 	case OriginFollowed:
-		return TrustFollowed
+		return trustFollowed
 	case OriginTeam:
-		return TrustTeam
+		return trustTeam
 	case OriginImported, OriginHistory:
-		return TrustImported
+		return trustImported
 	}
-	return TrustTold
+	return trustTold
 }
 
 // Followed says that it was read from a file of a repository.

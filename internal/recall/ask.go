@@ -32,14 +32,10 @@ type AskOptions struct {
 // still being typed.
 func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory.RecallResponse, error) {
 	a, receipt, err := s.Ask(ctx, req, AskOptions{})
-	if err != nil {
-		return nil, err
+	if err == nil && !req.Typing {
+		s.opts.Ledger.EnqueueReceipt(receipt)
 	}
-	if req.Typing {
-		return a, nil
-	}
-	s.opts.Ledger.EnqueueReceipt(receipt)
-	return a, nil
+	return a, err
 }
 
 // Ask is Recall without the ledger. It returns the receipt, and it stores nothing. Besides
@@ -78,15 +74,6 @@ func ended(ctx context.Context) error {
 		Code: memory.CodeUnavailable, Message: "the request timed out before the search ended",
 		Hint: "ask again, or allow more time", Cause: ctx.Err(),
 	}
-}
-
-// project returns the project that a question is about.
-func (s *Service) project(ctx context.Context, req memory.RecallRequest, known *memory.Project) (memory.Project, error) {
-	if known != nil {
-		return *known, nil
-	}
-	p, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
-	return p, err
 }
 
 // asker returns the session that a receipt belongs to: the one that the caller names, open

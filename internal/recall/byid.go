@@ -157,12 +157,8 @@ func (r *run) wholeCode(id string) (memory.Item, *memory.Withheld, error) {
 		return none, ambiguous(ids), nil
 	}
 	at := found[0].Location
-	read := r.s.gates.chunk
-	if found[0].Head {
-		read = r.s.gates.head
-	}
-	v, err := read(r.code, at)
-	if reason := gateReason(r.code, err); reason != "" {
+	v, reason := r.reread(at, found[0].Head)
+	if reason != "" {
 		return none, &memory.Withheld{ID: found[0].ID, Kind: memory.Chunk, Reason: reason, Path: at.Path}, nil
 	}
 	item := codeItem(at, v, r.redact(v.Text))

@@ -22,7 +22,6 @@ type candidate struct {
 	others    []memory.Candidate
 	fused     float64
 	match     float64 // fused, 1 for the best
-	called    float64 // how surely the question names it, see liftNamed
 	around    float64 // what its neighbours add to its score among steps, or turns
 	relevance float64
 	strength  memory.Strength

@@ -10,17 +10,17 @@ import (
 // entryName is the name of an entry or a task, as receipts keep it.
 type entryName struct{ name, server string }
 
-// nameOf returns the name of a rule, reference, tool, task or blocker.
-func nameOf(rec *memory.Record) (entryName, bool) {
+// nameOf returns the name of a rule, reference, tool, task or blocker; other records have none.
+func nameOf(rec *memory.Record) entryName {
 	switch {
 	case rec.Entry != nil:
-		return entryName{rec.Entry.Name, rec.Entry.Server}, true
+		return entryName{rec.Entry.Name, rec.Entry.Server}
 	case rec.Task != nil:
-		return entryName{name: rec.Task.TaskID}, true
+		return entryName{name: rec.Task.TaskID}
 	case rec.Reference != nil:
-		return entryName{name: rec.Reference.Name}, true
+		return entryName{name: rec.Reference.Name}
 	}
-	return entryName{}, false
+	return entryName{}
 }
 
 // hasName says that the records of a kind have names.
@@ -38,7 +38,7 @@ func (s *Service) nameWithheld(ws []memory.Withheld) {
 		if err != nil {
 			continue
 		}
-		n, _ := nameOf(&rec)
+		n := nameOf(&rec)
 		ws[i].Name, ws[i].Server = n.name, n.server
 	}
 }

@@ -151,12 +151,12 @@ func (r *run) histories(files []*codeFile) map[string]map[string]float64 {
 		if all[f.Sandbox] != nil {
 			continue
 		}
-		scores := map[string]float64{}
-		all[f.Sandbox] = scores
 		at, err := r.s.opts.Corpus.Location(f.chunks[0].Candidate)
 		if err != nil {
-			continue // replaced meanwhile
+			continue // replaced meanwhile; another file may give the root
 		}
+		scores := map[string]float64{}
+		all[f.Sandbox] = scores
 		for _, question := range questions {
 			for path, score := range r.s.opts.History.Files(r.ctx, f.Sandbox, at.Root, question) {
 				scores[path] += score / float64(len(questions))

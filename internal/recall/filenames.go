@@ -181,12 +181,11 @@ func byPath(files []memory.Candidate) []*candidate {
 	return out
 }
 
-// head reads the beginning of a file again, at the first of its places that passes the
-// gates. The text on disk must be the indexed one, as for a chunk.
+// head makes an item from the beginning of a file. It reads the file again, at the first of its
+// places that passes the gates. The text on disk must be the indexed one, as for a chunk.
 func (r *run) head(c *candidate) (memory.Item, memory.Reason) {
 	at, v, reason := r.readAny(c, memory.Gone, func(place memory.Location) (memory.Verified, memory.Reason) {
-		v, err := r.s.gates.head(r.code, place)
-		reason := gateReason(r.code, err)
+		v, reason := r.reread(place, true)
 		if reason == "" && place.Head != "" && v.Text != place.Head {
 			reason = memory.Changed
 		}
@@ -195,10 +194,6 @@ func (r *run) head(c *candidate) (memory.Item, memory.Reason) {
 	if reason != "" {
 		return memory.Item{}, reason
 	}
-	return r.headItem(c, at, v)
-}
-
-func (r *run) headItem(c *candidate, at memory.Location, v memory.Verified) (memory.Item, memory.Reason) {
 	fit, relevance := round(c.Fit), round(c.relevance)
 	item := memory.Item{
 		ID: memory.ChunkID(at.Sandbox, at.Path, memory.FileChunk{}), Kind: memory.Chunk, Project: at.Project,

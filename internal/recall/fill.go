@@ -224,9 +224,7 @@ func (r *run) record(c *candidate) (memory.Item, memory.Reason) {
 		r.named(&item, c, &rec)
 	}
 	c.factors.Verdicts = rec.Verdicts
-	if n, ok := nameOf(&rec); ok {
-		r.names[rec.ID] = n
-	}
+	r.names[rec.ID] = nameOf(&rec)
 	return item, ""
 }
 
@@ -241,21 +239,11 @@ func fillLesson(item *memory.Item, e *memory.Event, redact func(string) string) 
 	item.Text = render.Lesson(*item, 0)
 }
 
-// chunk makes an item from a chunk.
-func (r *run) chunk(c *candidate) (memory.Item, memory.Reason) {
-	at, v, reason := r.readChunk(c)
-	if reason != "" {
-		return memory.Item{}, reason
-	}
-	return r.chunkItem(c, at, v)
-}
-
 // readChunk reads a chunk again from disk, at the first of its places that passes the gates.
 func (r *run) readChunk(c *candidate) (memory.Location, memory.Verified, memory.Reason) {
 	refused := false // the gates refused the caller's own folder
 	return r.readAny(c, memory.Changed, func(place memory.Location) (memory.Verified, memory.Reason) {
-		v, err := r.s.gates.chunk(r.code, place)
-		reason := gateReason(r.code, err)
+		v, reason := r.reread(place, false)
 		own := within(r.req.Caller.Dir, place.Root)
 		if reason == "" {
 			c.foreign = c.foreign || refused && !own
@@ -285,6 +273,17 @@ func (r *run) readAny(c *candidate, replaced memory.Reason, read func(memory.Loc
 		first = memory.TooSlow
 	}
 	return memory.Location{}, memory.Verified{}, cmp.Or(first, replaced)
+}
+
+// reread reads a chunk again from disk, or the beginning of a file, and returns why it must not
+// be shown.
+func (r *run) reread(at memory.Location, head bool) (memory.Verified, memory.Reason) {
+	read := r.s.gates.chunk
+	if head {
+		read = r.s.gates.head
+	}
+	v, err := read(r.code, at)
+	return v, gateReason(r.code, err)
 }
 
 func (r *run) places(c *candidate) []memory.Location {
@@ -324,7 +323,12 @@ func boolOrder(a, b bool) int {
 	return 1
 }
 
-func (r *run) chunkItem(c *candidate, at memory.Location, v memory.Verified) (memory.Item, memory.Reason) {
+// chunk makes an item from a chunk.
+func (r *run) chunk(c *candidate) (memory.Item, memory.Reason) {
+	at, v, reason := r.readChunk(c)
+	if reason != "" {
+		return memory.Item{}, reason
+	}
 	room := min(r.caps.bytes, max(snippetBytes, r.caps.bytes/r.caps.chunks))
 	if c.strength == memory.Likely {
 		room = min(room, render.MaxBytes(max(r.caps.likely-frameOfCode, 0)))

@@ -18,9 +18,7 @@ type Matched struct {
 	Kind      memory.Kind
 	Project   string
 	Relevance float64
-	// Strength is that of the default levels, whatever threshold the caller names.
-	Strength memory.Strength
-	Factors  memory.RankFactors
+	Factors   memory.RankFactors
 }
 
 // Matches are the records that are related to a text, and how they were found, for a
@@ -67,11 +65,8 @@ func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, 
 	opts.NoLines = true
 	of := settings.levels(memory.RecallRequest{Kinds: sel.Kinds, MinRelevance: opts.MinRelevance}, opts)
 	above, _, below := byStrength(r.candidates, of)
-	from := rankContext{now: opts.At, project: sel.Project, also: sel.Also}
-	if from.now.IsZero() {
-		from.now = s.opts.Clock()
-	}
-	ranked := rank(above, settings.HalfLife, from)
+	now := cmp.Or(opts.At, s.opts.Clock())
+	ranked := rank(above, settings.HalfLife, rankContext{now: now, project: sel.Project, also: sel.Also})
 	out := Matches{
 		Items: make([]Matched, 0, min(limit, len(ranked))), Degraded: append(s.lost(), r.degraded...), Spaces: r.spaces,
 		Calibration: s.opts.Calibration.Version, Settings: *settings.inForce(of, caps{}),
@@ -92,7 +87,6 @@ func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, 
 func (s *Service) matched(c *candidate) Matched {
 	m := Matched{
 		ID: c.ID, Kind: c.Kind, Project: c.Project, Relevance: round(c.relevance), Factors: *c.shownFactors(),
-		Strength: defaultLevels(c.Kind).of(c.relevance),
 	}
 	if c.Rate != nil {
 		if r, err := s.opts.Corpus.Record(c.ID); err == nil {

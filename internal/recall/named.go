@@ -32,8 +32,7 @@ func (r *run) liftNamed() {
 	best := r.candidates[0].fused
 	for _, kind := range calledKinds {
 		r.reorderByScore(func(c *candidate) bool { return c.Kind == kind }, func(c *candidate) float64 {
-			c.called = gains[c.num]
-			return c.fused + calledShare*best*c.called
+			return c.fused + calledShare*best*gains[c.num]
 		})
 	}
 }

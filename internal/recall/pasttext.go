@@ -133,12 +133,8 @@ func (r *run) thenCode(item *memory.ReceiptItem, sel memory.Selection) memory.Pa
 		if err != nil {
 			continue
 		}
-		read := r.s.gates.chunk
-		if c.Head {
-			read = r.s.gates.head
-		}
-		v, err := read(r.code, at)
-		switch gateReason(r.code, err) {
+		v, reason := r.reread(at, c.Head)
+		switch reason {
 		case "":
 			whole := r.redact(v.Text)
 			if text, found := part(whole, item); found {

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -14,13 +15,9 @@ func (s *Service) RankFiles(ctx context.Context, req memory.RecallRequest, opts 
 		return nil, err
 	}
 	defer r.end()
-	for _, st := range stages {
-		if st.do(r); r.err != nil {
-			return nil, r.err
-		}
-		if st.name == "rank" {
-			break
-		}
+	rank := slices.IndexFunc(stages, func(st stage) bool { return st.name == "rank" })
+	if err := r.do(stages[:rank+1]); err != nil {
+		return nil, err
 	}
 	var files []string
 	seen := map[memory.FileKey]bool{}

@@ -30,7 +30,7 @@ func TestTitleOf(t *testing.T) {
 type located struct{ Corpus }
 
 func (located) Location(c memory.Candidate) (memory.Location, error) {
-	if c.File.Sandbox == "gone" {
+	if c.File.Sandbox == "gone" || c.File.Path == "gone.go" {
 		return memory.Location{}, errors.New("replaced")
 	}
 	return memory.Location{Root: "/" + c.File.Sandbox}, nil
@@ -71,6 +71,7 @@ func TestByFile(t *testing.T) {
 		"a little history":             {"q", told{"b.go": .2}, []*candidate{chunk("a.go", 0, 1), chunk("b.go", 0, .5)}, "a.go b.go"},
 		"history of a test":            {"q", told{"b_test.go": 1}, []*candidate{chunk("a.go", 0, 1), chunk("b_test.go", 0, .5)}, "a.go b_test.go"},
 		"no place any more":            {"q", told{"b.go": 1}, []*candidate{of(chunk("a.go", 0, 1), "gone"), of(chunk("b.go", 0, .5), "gone")}, "a.go b.go"},
+		"one file replaced meanwhile":  {"q", told{"b.go": 1}, []*candidate{chunk("gone.go", 0, 1), chunk("b.go", 0, .7)}, "b.go gone.go"},
 		"what a report names":          {report, nil, []*candidate{chunk("a.go", 0, 1), chunk("b.go", 0, .8), named(chunk("b.go", 1, 0), 1, 0)}, "b.go a.go b.go"},
 		"what another question names":  {"q", nil, []*candidate{chunk("a.go", 0, 1), named(chunk("b.go", 0, .8), 1, 0)}, "a.go b.go!"},
 		"a line that a report names":   {report, nil, []*candidate{chunk("a.go", 0, 1), named(chunk("b.go", 0, .8), 1, 7)}, "a.go b.go!"},

@@ -48,8 +48,9 @@ func (s *Service) session(scope *memory.Scope, project string, caller memory.Cal
 		}
 		return scope.Session, nil
 	}
-	if id := s.ownSession(project, caller); id != "" {
-		return id, nil
+	// A caller that asks about another project than its session's has none here.
+	if own, _, known := s.opts.Sessions.Session(project, caller.Session); known && own.Open() {
+		return own.ID, nil
 	}
 	if s.opts.Current != nil {
 		open, ok, err := s.opts.Current.CurrentSession(project, caller)
@@ -75,19 +76,6 @@ func scopeError(err error) error {
 	own := *e
 	own.Field, own.Hint = "scope", `ask with {"sessionId": "…"}, or with the scope "all"`
 	return &own
-}
-
-// ownSession returns the session that the caller names if it is an open session of this
-// project, otherwise "". A caller that asks about another project has none there.
-func (s *Service) ownSession(project string, caller memory.Caller) string {
-	if caller.Session == "" {
-		return ""
-	}
-	own, _, known := s.opts.Sessions.Session(project, caller.Session)
-	if !known || !own.Open() {
-		return ""
-	}
-	return own.ID
 }
 
 func (s *Service) sessionKnown(project, id string) bool {

@@ -152,9 +152,13 @@ func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts Ask
 		req.Limit, req.MaxTokens = len(req.IDs), cmp.Or(req.MaxTokens, memory.MaxTokens)
 	}
 	req.Limit, req.MaxTokens = cmp.Or(req.Limit, settings.Limit), cmp.Or(req.MaxTokens, settings.MaxTokens)
-	project, err := s.project(ctx, req, opts.Project)
-	if err != nil {
-		return nil, err
+	project := opts.Project
+	if project == nil {
+		p, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+		if err != nil {
+			return nil, err
+		}
+		project = &p
 	}
 	asked := cmp.Or(opts.At, start)
 	sel, err := selection(req, project.ID, asked)
@@ -162,7 +166,7 @@ func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts Ask
 		return nil, err
 	}
 	sel.Followed = !opts.Outside && memory.AsksFrom(ctx, s.opts.Projects, project.ID, req.Project, req.Caller)
-	if sel.Repos, err = s.repos(ctx, req.Repo, project, sel); err != nil {
+	if sel.Repos, err = s.repos(ctx, req.Repo, *project, sel); err != nil {
 		if opts.Project == nil {
 			return nil, err
 		}
@@ -173,7 +177,7 @@ func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts Ask
 	}
 	r := s.newSearch(ctx, settings, req.Query, sel)
 	r.scratch = scratches.Get().(*scratch)
-	r.start, r.asked, r.req, r.opts, r.project, r.limits, r.caps = start, asked, req, opts, project, limits, limits
+	r.start, r.asked, r.req, r.opts, r.project, r.limits, r.caps = start, asked, req, opts, *project, limits, limits
 	r.items, r.withheld, r.names = []memory.Item{}, []memory.Withheld{}, map[string]entryName{}
 	if !settings.Full {
 		r.searched.Kinds = slices.DeleteFunc(slices.Clone(sel.Kinds), func(k memory.Kind) bool { return k == memory.Chunk })

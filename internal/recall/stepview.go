@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/recalld/recalld/index"
@@ -110,10 +111,7 @@ func (v *viewer) matching(step *memory.StepContent, fields []steptext.Field) (sn
 			continue
 		}
 		names = append(names, f.Name)
-		news := false
-		for _, t := range hits {
-			news = news || !told[t]
-		}
+		news := slices.ContainsFunc(hits, func(t int) bool { return !told[t] })
 		if shownApart[f.Name] || !news || room < leastPart {
 			continue
 		}

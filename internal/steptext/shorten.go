@@ -3,6 +3,7 @@ package steptext
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -65,13 +66,8 @@ func shortValue(value any, depth int, left *int) any {
 		}
 		return out
 	case map[string]any:
-		keys := make([]string, 0, len(v))
-		for key := range v {
-			keys = append(keys, key)
-		}
-		slices.Sort(keys) // the same input must give the same step
 		out := map[string]any{}
-		for _, key := range keys {
+		for _, key := range slices.Sorted(maps.Keys(v)) { // the same input must give the same step
 			if *left <= 0 {
 				break
 			}
