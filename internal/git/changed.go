@@ -76,6 +76,8 @@ type comparison struct {
 	written time.Time
 	root    *os.Root // opened when the first file is read
 	read    int64
+	// plain is the last folder that was found to be no link, nor in one.
+	plain string
 }
 
 // staged reports whether the index differs from the commit. It computes the tree of the
@@ -180,6 +182,9 @@ func (c *comparison) file(e *Entry) (changed, known bool) {
 	if !isLocalPath(e.Path) {
 		return false, false
 	}
+	if c.behindLink(path.Dir(e.Path)) {
+		return true, true // to git the file is not there
+	}
 	info, err := os.Lstat(filepath.Join(c.w.Root, filepath.FromSlash(e.Path)))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
@@ -201,6 +206,18 @@ func (c *comparison) file(e *Entry) (changed, known bool) {
 		return false, true
 	}
 	return c.content(e, info, isLink)
+}
+
+// behindLink reports whether a folder of the worktree is a symbolic link or in one.
+func (c *comparison) behindLink(folder string) bool {
+	for at := folder; at != "." && at != c.plain; at = path.Dir(at) {
+		info, err := os.Lstat(filepath.Join(c.w.Root, filepath.FromSlash(at)))
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	c.plain = folder
+	return false
 }
 
 func (c *comparison) programDiffers(e *Entry, info fs.FileInfo) bool {
@@ -272,16 +289,23 @@ func (c *comparison) content(e *Entry, info fs.FileInfo, isLink bool) (changed, 
 			return false, true
 		}
 	}
-	return true, !c.hasAttributes()
+	return true, !c.hasAttributes(e.Path)
 }
 
-// hasAttributes reports whether git may store files in another form than in the worktree.
-func (c *comparison) hasAttributes() bool {
+// hasAttributes reports whether git may store a file in another form than in the worktree.
+func (c *comparison) hasAttributes(file string) bool {
 	if _, ok := c.config.Get("core", "attributesfile"); ok {
 		return true
 	}
 	if _, err := os.Lstat(filepath.Join(c.w.CommonDir, "info", "attributes")); err == nil {
 		return true
 	}
+	for at := file; at != "."; {
+		at = path.Dir(at)
+		if _, err := os.Lstat(filepath.Join(c.w.Root, filepath.FromSlash(at), ".gitattributes")); err == nil {
+			return true
+		}
+	}
+	// Attributes that are missing in the worktree are taken from the index.
 	return slices.ContainsFunc(c.entries, func(e Entry) bool { return path.Base(e.Path) == ".gitattributes" })
 }
