@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -271,12 +270,7 @@ func (c *comparison) content(e *Entry, info fs.FileInfo, isLink bool) (changed, 
 		return false, false // smaller ones may still tell
 	}
 	c.read += info.Size()
-	f, _, err := fsx.OpenFile(c.root, name)
-	if err != nil {
-		return false, false
-	}
-	defer f.Close() // only read
-	text, err := io.ReadAll(io.LimitReader(f, info.Size()+1))
+	text, err := fsx.ReadBeginning(c.root, name, info.Size()+1)
 	if err != nil {
 		return false, false
 	}

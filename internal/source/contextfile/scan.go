@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -251,16 +250,11 @@ func (l *scan) readFile(p string) ([]byte, error) {
 	if info.Size() > maxFileSize {
 		return nil, fmt.Errorf("is larger than %d bytes", maxFileSize)
 	}
-	f, _, err := fsx.OpenFile(l.at, name)
-	if err != nil {
-		return nil, l.unreadable(name, err)
-	}
-	defer f.Close() // only read
-	raw, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	raw, err := fsx.ReadBeginning(l.at, name, maxFileSize+1)
 	switch {
 	case err != nil:
-		return nil, errors.New("cannot be read")
-	case int64(len(raw)) > maxFileSize: // it has grown
+		return nil, l.unreadable(name, err)
+	case len(raw) > maxFileSize: // it has grown
 		return nil, fmt.Errorf("is larger than %d bytes", maxFileSize)
 	case bytes.IndexByte(raw, 0) >= 0 || !utf8.Valid(raw):
 		return nil, errors.New("is not text in UTF-8")
