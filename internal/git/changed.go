@@ -70,7 +70,7 @@ type comparison struct {
 	w       Worktree
 	config  Config
 	hashLen int
-	entries []Entry
+	entries []entry
 	// written is the time of the index.
 	written time.Time
 	root    *os.Root // opened when the first file is read
@@ -105,7 +105,7 @@ func (c *comparison) staged() (changed, known bool) {
 
 // tree returns the name of the tree of some entries, whose paths share their first folder
 // bytes: the folder.
-func (c *comparison) tree(entries []Entry, folder int) (name []byte, ok bool) {
+func (c *comparison) tree(entries []entry, folder int) (name []byte, ok bool) {
 	if c.ctx.Err() != nil {
 		return nil, false
 	}
@@ -114,20 +114,15 @@ func (c *comparison) tree(entries []Entry, folder int) (name []byte, ok bool) {
 		e := &entries[i]
 		rest := e.Path[folder:]
 		slash := strings.IndexByte(rest, '/')
+		mode, child, hash, end := e.Mode, rest, e.Hash, i+1
 		switch {
 		case rest == "" || slash == 0:
 			return nil, false
 		case slash < 0:
-			fmt.Fprintf(&text, "%o %s\x00", e.Mode, rest)
-			text.Write(e.Hash)
-			i++
 		case slash == len(rest)-1: // a folder that a sparse index lists as a whole
-			fmt.Fprintf(&text, "%o %s\x00", modeTree, rest[:slash])
-			text.Write(e.Hash)
-			i++
+			mode, child = modeTree, rest[:slash]
 		default:
 			prefix := e.Path[:folder+slash+1]
-			end := i + 1
 			for end < len(entries) && strings.HasPrefix(entries[end].Path, prefix) {
 				end++
 			}
@@ -135,10 +130,11 @@ func (c *comparison) tree(entries []Entry, folder int) (name []byte, ok bool) {
 			if !ok {
 				return nil, false
 			}
-			fmt.Fprintf(&text, "%o %s\x00", modeTree, rest[:slash])
-			text.Write(sub)
-			i = end
+			mode, child, hash = modeTree, rest[:slash], sub
 		}
+		fmt.Fprintf(&text, "%o %s\x00", mode, child)
+		text.Write(hash)
+		i = end
 	}
 	return hashObject("tree", text.Bytes(), c.hashLen), true
 }
@@ -173,7 +169,7 @@ func (c *comparison) edited() (changed, known bool) {
 }
 
 // file compares one file.
-func (c *comparison) file(e *Entry) (changed, known bool) {
+func (c *comparison) file(e *entry) (changed, known bool) {
 	kind := e.Mode & modeType
 	if e.AssumeValid || e.SkipWorktree || kind == modeGitlink || kind == modeTree {
 		return false, true
@@ -219,7 +215,7 @@ func (c *comparison) behindLink(folder string) bool {
 	return false
 }
 
-func (c *comparison) programDiffers(e *Entry, info fs.FileInfo) bool {
+func (c *comparison) programDiffers(e *entry, info fs.FileInfo) bool {
 	if runtime.GOOS == "windows" || c.config.Off("core", "filemode") {
 		return false
 	}
@@ -229,7 +225,7 @@ func (c *comparison) programDiffers(e *Entry, info fs.FileInfo) bool {
 // isAsIndexed reports whether a file's attributes prove that it is as git last saw it:
 // size, times and inode are the same, and it was written long enough before the index that
 // a later write would have another time.
-func (c *comparison) isAsIndexed(e *Entry, info fs.FileInfo) bool {
+func (c *comparison) isAsIndexed(e *entry, info fs.FileInfo) bool {
 	mod := info.ModTime()
 	if uint32(info.Size()) != e.Size || !sameMoment(mod, e.Stat.MSec, e.Stat.MNano) {
 		return false
@@ -253,7 +249,7 @@ func sameMoment(t time.Time, sec, nano uint32) bool {
 }
 
 // content compares a file's content with the index entry.
-func (c *comparison) content(e *Entry, info fs.FileInfo, isLink bool) (changed, known bool) {
+func (c *comparison) content(e *entry, info fs.FileInfo, isLink bool) (changed, known bool) {
 	if c.root == nil {
 		root, err := fsx.OpenRoot(c.w.Root)
 		if err != nil {
@@ -301,5 +297,5 @@ func (c *comparison) hasAttributes(file string) bool {
 		}
 	}
 	// Attributes that are missing in the worktree are taken from the index.
-	return slices.ContainsFunc(c.entries, func(e Entry) bool { return path.Base(e.Path) == ".gitattributes" })
+	return slices.ContainsFunc(c.entries, func(e entry) bool { return path.Base(e.Path) == ".gitattributes" })
 }
