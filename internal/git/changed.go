@@ -14,7 +14,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/recalld/recalld/internal/fsx"
@@ -182,7 +181,7 @@ func (c *comparison) file(e *entry) (changed, known bool) {
 	}
 	info, err := os.Lstat(filepath.Join(c.w.Root, filepath.FromSlash(e.Path)))
 	switch {
-	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+	case fsx.IsGone(err):
 		return true, true
 	case err != nil:
 		return false, false

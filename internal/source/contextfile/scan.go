@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -158,7 +157,7 @@ const maxFolderDepth = 4
 
 func (l *scan) takeFolder(p string, depth int) {
 	entries, err := l.list(p)
-	if err != nil && isAbsent(err) {
+	if fsx.IsGone(err) {
 		return
 	}
 	if err != nil {
@@ -262,18 +261,13 @@ func (l *scan) readFile(p string) ([]byte, error) {
 	return raw, nil
 }
 
-// isAbsent reports whether a path does not exist.
-func isAbsent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}
-
 // unreadable returns why a file cannot be opened.
 func (l *scan) unreadable(name string, err error) error {
 	info, linkErr := l.at.Lstat(name)
 	switch {
 	case linkErr == nil && info.Mode()&fs.ModeSymlink != 0:
 		return errors.New("is a symbolic link that leads out of the repository, or nowhere")
-	case isAbsent(err):
+	case fsx.IsGone(err):
 		return errNotThere
 	case errors.Is(err, fs.ErrPermission):
 		return errors.New("may not be read")
