@@ -252,6 +252,16 @@ func BenchmarkChunk(b *testing.B) {
 	}
 }
 
+// TestUnclosedTags: if every tag were searched for its end, the test would take minutes.
+func TestUnclosedTags(t *testing.T) {
+	for _, line := range []string{"<body>\n", "<script>\n", " <script>\n"} {
+		src := []byte(strings.Repeat(line, 500_000/len(line)))
+		if wrong := checkChunks(src, Split("", "html", src)); wrong != "" {
+			t.Errorf("%q × n: %s", line, wrong)
+		}
+	}
+}
+
 // TestChunkHostile cuts texts that are as bad as they get for a scanner. If one
 // took time that grows with the square of its size, the test would not end.
 func TestChunkHostile(t *testing.T) {
