@@ -12,6 +12,7 @@ package finder
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -162,7 +163,7 @@ func (f *finder) open() {
 	if source.Lines != nil {
 		line = source.Lines[0]
 	}
-	file := join(source.Sandbox, source.Path)
+	file := filepath.Join(source.Sandbox, filepath.FromSlash(source.Path))
 	if err := f.o.Screen.Suspend(); err != nil {
 		f.model.note = err.Error()
 		return

@@ -2,7 +2,6 @@ package finder
 
 import (
 	"cmp"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -129,9 +128,12 @@ func (m *model) changed() {
 
 func (m *model) receive(msg message) { msg.receive(m) }
 
+// why writes an error as the screen shows it.
+func why(err error) string { return render.Printable(memory.AsError(err).Error()) }
+
 func (c connected) receive(m *model) {
 	if c.err != nil {
-		m.problem = render.Printable(memory.AsError(c.err).Error())
+		m.problem = why(c.err)
 		return
 	}
 	m.service = c.service
@@ -147,7 +149,7 @@ func (a answered) receive(m *model) {
 	m.problem = ""
 	switch {
 	case a.err != nil:
-		m.problem = render.Printable(memory.AsError(a.err).Error())
+		m.problem = why(a.err)
 	case a.note != "":
 		m.note = render.Printable(a.note)
 	}
@@ -155,7 +157,7 @@ func (a answered) receive(m *model) {
 
 func (w wholeText) receive(m *model) {
 	if w.err != nil { // it is asked for again when the row is chosen again
-		m.note = render.Printable(memory.AsError(w.err).Error())
+		m.note = why(w.err)
 		return
 	}
 	m.wholes[w.id] = w.lines
@@ -163,7 +165,7 @@ func (w wholeText) receive(m *model) {
 
 func (f forgotten) receive(m *model) {
 	if f.err != nil {
-		m.note = render.Printable(memory.AsError(f.err).Error())
+		m.note = why(f.err)
 		return
 	}
 	m.note = "Forgotten: " + f.id
@@ -338,6 +340,3 @@ func (m *model) move(by int) {
 		m.selected, m.chosen, m.scroll = to, m.rows[to].item.ID, 0
 	}
 }
-
-// join is the path of a file below a root.
-func join(root, path string) string { return filepath.Join(root, filepath.FromSlash(path)) }

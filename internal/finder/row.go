@@ -63,7 +63,6 @@ func stepItem(s memory.StepView) memory.Item {
 
 // wholeLines is an item in full, as the preview shows it.
 func wholeLines(i memory.Item) []string {
-	var head []string
 	about := i.ID + "  " + kindName(i)
 	if !i.CreatedAt.IsZero() && i.Kind != memory.Chunk {
 		about += "  " + render.Time(i.CreatedAt, "")
@@ -74,7 +73,7 @@ func wholeLines(i memory.Item) []string {
 	if i.Foreign {
 		about += "  from " + i.Source.Repo
 	}
-	head = append(head, about)
+	head := []string{about}
 	if i.Source.Path != "" {
 		place := i.Source.Path
 		if i.Source.Lines != nil {

@@ -51,6 +51,17 @@ func ReadFile(path string, max int64) ([]byte, error) {
 	return b, err
 }
 
+// ReadBeginning reads at most max bytes of a regular file below at, with the errors of
+// OpenFile. It says nothing of what follows them.
+func ReadBeginning(at *os.Root, name string, max int64) ([]byte, error) {
+	f, _, err := OpenFile(at, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read
+	return io.ReadAll(io.LimitReader(f, max))
+}
+
 // regular closes a file that was just opened if it is not a regular one.
 func regular(f *os.File, err error) (*os.File, fs.FileInfo, error) {
 	if err != nil {

@@ -7,6 +7,11 @@ import (
 	"syscall"
 )
 
+// IsGone reports whether an error says that a path, or one of its folders, does not exist.
+func IsGone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
 // RefusesWrites reports whether an error comes from a disk that is full, read-only or fails to
 // write.
 func RefusesWrites(err error) bool {

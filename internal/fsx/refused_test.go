@@ -4,9 +4,27 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 	"testing"
 )
+
+// TestIsGone: a file in the place of a folder has nothing below it.
+func TestIsGone(t *testing.T) {
+	at, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer at.Close()
+	if err := at.WriteFile("file", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"file": false, "none": true, "none/below": true, "file/below": true} {
+		if _, err := at.Lstat(name); IsGone(err) != want {
+			t.Errorf("IsGone(%v) = %v for %s", err, !want, name)
+		}
+	}
+}
 
 // TestRefusesWrites: a disk that fails to read refuses no write.
 func TestRefusesWrites(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -15,7 +14,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/recalld/recalld/internal/fsx"
@@ -71,11 +69,13 @@ type comparison struct {
 	w       Worktree
 	config  Config
 	hashLen int
-	entries []Entry
+	entries []entry
 	// written is the time of the index.
 	written time.Time
 	root    *os.Root // opened when the first file is read
 	read    int64
+	// plain is the last folder that was found to be no link, nor in one.
+	plain string
 }
 
 // staged reports whether the index differs from the commit. It computes the tree of the
@@ -104,7 +104,7 @@ func (c *comparison) staged() (changed, known bool) {
 
 // tree returns the name of the tree of some entries, whose paths share their first folder
 // bytes: the folder.
-func (c *comparison) tree(entries []Entry, folder int) (name []byte, ok bool) {
+func (c *comparison) tree(entries []entry, folder int) (name []byte, ok bool) {
 	if c.ctx.Err() != nil {
 		return nil, false
 	}
@@ -113,20 +113,15 @@ func (c *comparison) tree(entries []Entry, folder int) (name []byte, ok bool) {
 		e := &entries[i]
 		rest := e.Path[folder:]
 		slash := strings.IndexByte(rest, '/')
+		mode, child, hash, end := e.Mode, rest, e.Hash, i+1
 		switch {
 		case rest == "" || slash == 0:
 			return nil, false
 		case slash < 0:
-			fmt.Fprintf(&text, "%o %s\x00", e.Mode, rest)
-			text.Write(e.Hash)
-			i++
 		case slash == len(rest)-1: // a folder that a sparse index lists as a whole
-			fmt.Fprintf(&text, "%o %s\x00", modeTree, rest[:slash])
-			text.Write(e.Hash)
-			i++
+			mode, child = modeTree, rest[:slash]
 		default:
 			prefix := e.Path[:folder+slash+1]
-			end := i + 1
 			for end < len(entries) && strings.HasPrefix(entries[end].Path, prefix) {
 				end++
 			}
@@ -134,10 +129,11 @@ func (c *comparison) tree(entries []Entry, folder int) (name []byte, ok bool) {
 			if !ok {
 				return nil, false
 			}
-			fmt.Fprintf(&text, "%o %s\x00", modeTree, rest[:slash])
-			text.Write(sub)
-			i = end
+			mode, child, hash = modeTree, rest[:slash], sub
 		}
+		fmt.Fprintf(&text, "%o %s\x00", mode, child)
+		text.Write(hash)
+		i = end
 	}
 	return hashObject("tree", text.Bytes(), c.hashLen), true
 }
@@ -172,7 +168,7 @@ func (c *comparison) edited() (changed, known bool) {
 }
 
 // file compares one file.
-func (c *comparison) file(e *Entry) (changed, known bool) {
+func (c *comparison) file(e *entry) (changed, known bool) {
 	kind := e.Mode & modeType
 	if e.AssumeValid || e.SkipWorktree || kind == modeGitlink || kind == modeTree {
 		return false, true
@@ -180,9 +176,12 @@ func (c *comparison) file(e *Entry) (changed, known bool) {
 	if !isLocalPath(e.Path) {
 		return false, false
 	}
+	if c.behindLink(path.Dir(e.Path)) {
+		return true, true // to git the file is not there
+	}
 	info, err := os.Lstat(filepath.Join(c.w.Root, filepath.FromSlash(e.Path)))
 	switch {
-	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+	case fsx.IsGone(err):
 		return true, true
 	case err != nil:
 		return false, false
@@ -203,7 +202,19 @@ func (c *comparison) file(e *Entry) (changed, known bool) {
 	return c.content(e, info, isLink)
 }
 
-func (c *comparison) programDiffers(e *Entry, info fs.FileInfo) bool {
+// behindLink reports whether a folder of the worktree is a symbolic link or in one.
+func (c *comparison) behindLink(folder string) bool {
+	for at := folder; at != "." && at != c.plain; at = path.Dir(at) {
+		info, err := os.Lstat(filepath.Join(c.w.Root, filepath.FromSlash(at)))
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	c.plain = folder
+	return false
+}
+
+func (c *comparison) programDiffers(e *entry, info fs.FileInfo) bool {
 	if runtime.GOOS == "windows" || c.config.Off("core", "filemode") {
 		return false
 	}
@@ -213,7 +224,7 @@ func (c *comparison) programDiffers(e *Entry, info fs.FileInfo) bool {
 // isAsIndexed reports whether a file's attributes prove that it is as git last saw it:
 // size, times and inode are the same, and it was written long enough before the index that
 // a later write would have another time.
-func (c *comparison) isAsIndexed(e *Entry, info fs.FileInfo) bool {
+func (c *comparison) isAsIndexed(e *entry, info fs.FileInfo) bool {
 	mod := info.ModTime()
 	if uint32(info.Size()) != e.Size || !sameMoment(mod, e.Stat.MSec, e.Stat.MNano) {
 		return false
@@ -237,7 +248,7 @@ func sameMoment(t time.Time, sec, nano uint32) bool {
 }
 
 // content compares a file's content with the index entry.
-func (c *comparison) content(e *Entry, info fs.FileInfo, isLink bool) (changed, known bool) {
+func (c *comparison) content(e *entry, info fs.FileInfo, isLink bool) (changed, known bool) {
 	if c.root == nil {
 		root, err := fsx.OpenRoot(c.w.Root)
 		if err != nil {
@@ -254,12 +265,7 @@ func (c *comparison) content(e *Entry, info fs.FileInfo, isLink bool) (changed, 
 		return false, false // smaller ones may still tell
 	}
 	c.read += info.Size()
-	f, _, err := fsx.OpenFile(c.root, name)
-	if err != nil {
-		return false, false
-	}
-	defer f.Close() // only read
-	text, err := io.ReadAll(io.LimitReader(f, info.Size()+1))
+	text, err := fsx.ReadBeginning(c.root, name, info.Size()+1)
 	if err != nil {
 		return false, false
 	}
@@ -272,16 +278,23 @@ func (c *comparison) content(e *Entry, info fs.FileInfo, isLink bool) (changed, 
 			return false, true
 		}
 	}
-	return true, !c.hasAttributes()
+	return true, !c.hasAttributes(e.Path)
 }
 
-// hasAttributes reports whether git may store files in another form than in the worktree.
-func (c *comparison) hasAttributes() bool {
+// hasAttributes reports whether git may store a file in another form than in the worktree.
+func (c *comparison) hasAttributes(file string) bool {
 	if _, ok := c.config.Get("core", "attributesfile"); ok {
 		return true
 	}
 	if _, err := os.Lstat(filepath.Join(c.w.CommonDir, "info", "attributes")); err == nil {
 		return true
 	}
-	return slices.ContainsFunc(c.entries, func(e Entry) bool { return path.Base(e.Path) == ".gitattributes" })
+	for at := file; at != "."; {
+		at = path.Dir(at)
+		if _, err := os.Lstat(filepath.Join(c.w.Root, filepath.FromSlash(at), ".gitattributes")); err == nil {
+			return true
+		}
+	}
+	// Attributes that are missing in the worktree are taken from the index.
+	return slices.ContainsFunc(c.entries, func(e entry) bool { return path.Base(e.Path) == ".gitattributes" })
 }

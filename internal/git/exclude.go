@@ -2,7 +2,6 @@ package git
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -42,7 +41,10 @@ func MentionsExclude(commonDir, pattern string) (bool, error) {
 }
 
 func mentions(at *os.Root, pattern string) (bool, error) {
-	text, err := readExclude(at)
+	text, err := fsx.ReadBeginning(at, excludeFile, maxExclude)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
 	bare := func(line string) string {
 		return strings.TrimPrefix(strings.TrimSuffix(strings.TrimSpace(line), "/"), "!")
 	}
@@ -51,15 +53,3 @@ func mentions(at *os.Root, pattern string) (bool, error) {
 
 // maxExclude bounds what is read of a file info/exclude, in bytes.
 const maxExclude = 1 << 20
-
-func readExclude(at *os.Root) ([]byte, error) {
-	f, _, err := fsx.OpenFile(at, excludeFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxExclude))
-}

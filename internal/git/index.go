@@ -8,31 +8,27 @@ import (
 	"strings"
 )
 
-// Entry is a file of the index. Times, device and inode are the file's when git last
+// entry is a file of the index. Times and inode are the file's when git last
 // compared it, truncated to 32 bits by the format.
-type Entry struct {
+type entry struct {
 	Path  string
 	Mode  uint32 // see the mode constants
 	Hash  []byte
 	Size  uint32
-	Stat  Stat
+	Stat  stat
 	Stage int // not 0 in a conflict
 	// AssumeValid and SkipWorktree: git does not look at the file. IntentToAdd: its
 	// name was added without its content.
 	AssumeValid, SkipWorktree, IntentToAdd bool
 }
 
-// Stat is the file's attributes in the index besides size and mode.
-type Stat struct {
-	CSec, CNano, MSec, MNano uint32
-	Dev, Ino                 uint32
-}
+// stat has the file's attributes in the index besides size and mode.
+type stat struct{ CSec, CNano, MSec, MNano, Ino uint32 }
 
 // The modes of entries.
 const (
 	modeType    = 0o170000
 	modeTree    = 0o040000 // a folder that a sparse index does not list
-	modeFile    = 0o100644
 	modeProgram = 0o100755
 	modeLink    = 0o120000
 	modeGitlink = 0o160000 // a submodule
@@ -55,7 +51,7 @@ var (
 
 // parseIndex reads an index of version 2, 3 or 4 (gitformat-index), whose hashes have
 // hashLen bytes. Extensions are skipped.
-func parseIndex(b []byte, hashLen int) ([]Entry, error) {
+func parseIndex(b []byte, hashLen int) ([]entry, error) {
 	if len(b) < 12+hashLen || string(b[:4]) != "DIRC" {
 		return nil, fmt.Errorf("%w: it has no header", errIndex)
 	}
@@ -67,7 +63,7 @@ func parseIndex(b []byte, hashLen int) ([]Entry, error) {
 	if int64(count)*int64(entryFixed+hashLen) > int64(len(rest)) {
 		return nil, fmt.Errorf("%w: it is too short for %d entries", errIndex, count)
 	}
-	entries := make([]Entry, 0, count)
+	entries := make([]entry, 0, count)
 	last := ""
 	for range count {
 		e, n, err := parseEntry(rest, hashLen, version, last)
@@ -95,13 +91,13 @@ func parseIndex(b []byte, hashLen int) ([]Entry, error) {
 
 // parseEntry reads the entry at the beginning of b, and returns its length. last is the
 // path of the previous entry, whose prefix version 4 reuses.
-func parseEntry(b []byte, hashLen int, version uint32, last string) (e Entry, n int, err error) {
+func parseEntry(b []byte, hashLen int, version uint32, last string) (e entry, n int, err error) {
 	short := fmt.Errorf("%w: an entry is cut off", errIndex)
 	if len(b) < entryFixed+hashLen+2 {
 		return e, 0, short
 	}
 	u32 := func(at int) uint32 { return binary.BigEndian.Uint32(b[at:]) }
-	e.Stat = Stat{CSec: u32(0), CNano: u32(4), MSec: u32(8), MNano: u32(12), Dev: u32(16), Ino: u32(20)}
+	e.Stat = stat{CSec: u32(0), CNano: u32(4), MSec: u32(8), MNano: u32(12), Ino: u32(20)}
 	e.Mode, e.Size = u32(24), u32(36)
 	e.Hash = b[entryFixed : entryFixed+hashLen]
 	n = entryFixed + hashLen

@@ -67,6 +67,10 @@ func TestChanged(t *testing.T) {
 				r.Git("add", "-A")
 				r.Git("commit", "-q", "-m", "link")
 			}},
+			"folder behind a link": {do: func(r *gittest.Repo) {
+				os.Rename(filepath.Join(r.Dir, "sub"), filepath.Join(r.Dir, "../sub"))
+				os.Symlink("../sub", filepath.Join(r.Dir, "sub"))
+			}},
 			"staged":          {do: func(r *gittest.Repo) { r.Write("a.txt", "staged\n"); r.Git("add", "-A") }},
 			"staged and back": {do: func(r *gittest.Repo) { r.Write("n", ""); r.Git("add", "-A"); r.Git("reset", "-q") }},
 			"new folders": {do: func(r *gittest.Repo) {
@@ -93,6 +97,11 @@ func TestChanged(t *testing.T) {
 				r.Git("add", "-A")
 				r.Git("commit", "-q", "-m", "filter")
 				r.Write("a.txt", "OTHER\n")
+			}},
+			"filter by attributes that are not tracked": {unknown: true, do: func(r *gittest.Repo) {
+				r.Git("config", "filter.up.clean", "sed s/PACKAGE/package/")
+				r.Write("sub/.gitattributes", "*.go filter=up\n")
+				r.Write("sub/b.go", "PACKAGE sub\n\nfunc B() {}\n")
 			}},
 			"split":           {unknown: true, do: func(r *gittest.Repo) { r.Git("update-index", "--split-index") }},
 			"damaged index":   {unknown: true, do: func(r *gittest.Repo) { r.Write("../keep", ""); os.Truncate(filepath.Join(r.Dir, ".git/index"), 50) }},

@@ -113,8 +113,7 @@ func (h *Folders) load(id, root string, f *folder) bool {
 	defer h.one.Unlock()
 	head, err := git.Head(h.ctx, h.git, root, limit)
 	h.mu.Lock()
-	known := f.head
-	if err == nil && known == head || err != nil && f.commits != nil {
+	if err == nil && f.head == head || err != nil && f.commits != nil {
 		defer h.mu.Unlock()
 		return h.ended(id, f)
 	}
@@ -126,10 +125,10 @@ func (h *Folders) load(id, root string, f *folder) bool {
 	read := newCommits(changes)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err != nil && len(changes) == 0 && f.commits != nil { // an old history is better than none
-		return h.ended(id, f)
-	}
 	if err != nil && len(changes) == 0 {
+		if f.commits != nil { // an old history is better than none
+			return h.ended(id, f)
+		}
 		head = "" // nothing of it was read: it is tried again though HEAD has not moved
 	}
 	h.uses++

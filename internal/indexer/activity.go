@@ -14,9 +14,9 @@ func (x *Indexer) Activity(project string, first time.Time, days int) (counts []
 	from, day := first.UnixMilli(), (24 * time.Hour).Milliseconds()
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	for i := range x.owners.all {
-		e := &x.owners.all[i]
-		if e.id == "" || project != "" && e.project.Value() != project {
+	for n := range x.owners.allRecords() {
+		e := &x.owners.all[n]
+		if project != "" && e.project.Value() != project {
 			continue
 		}
 		kind := memory.Kind(e.kind.Value())
@@ -54,9 +54,9 @@ func (x *Indexer) MapPoints() []MapPoint {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	points := make([]MapPoint, 0, x.owners.records.Len())
-	for i := range x.owners.all {
-		e := &x.owners.all[i]
-		if e.id == "" || e.withdrawn {
+	for n := range x.owners.allRecords() {
+		e := &x.owners.all[n]
+		if e.withdrawn {
 			continue
 		}
 		if v := vectors.Vector(e.doc); v != nil {

@@ -256,21 +256,31 @@ func pathPattern(pattern string) *index.Pattern {
 	return &index.Pattern{Name: pattern, Prefix: fixedPart(pattern), Fits: func(p string) bool { return pathMatches(pattern, p) }}
 }
 
+// trimPattern removes what does not matter around a path. The whole repository, ".", is
+// empty then.
+func trimPattern(pattern string) string {
+	pattern = strings.TrimSuffix(strings.TrimPrefix(pattern, "./"), "/")
+	if pattern == "." {
+		return ""
+	}
+	return pattern
+}
+
 // fixedPart returns the beginning that all matching paths have.
 func fixedPart(pattern string) string {
-	pattern = strings.TrimPrefix(pattern, "./")
+	pattern = trimPattern(pattern)
 	if i := strings.IndexAny(pattern, `*?[\`); i >= 0 {
 		return pattern[:i]
 	}
-	return strings.TrimSuffix(pattern, "/")
+	return pattern
 }
 
 // pathMatches reports whether a path is the pattern, is below it, or matches it as a
 // glob, in which ** matches any folders. Each part of a glob also matches the name that it
 // spells: web frameworks have folders like [id].
 func pathMatches(pattern, p string) bool {
-	pattern = strings.TrimSuffix(strings.TrimPrefix(pattern, "./"), "/")
-	if p == pattern || strings.HasPrefix(p, pattern+"/") {
+	pattern = trimPattern(pattern)
+	if pattern == "" || p == pattern || strings.HasPrefix(p, pattern+"/") {
 		return true
 	}
 	return strings.ContainsAny(pattern, "*?[") && globMatches(strings.Split(pattern, "/"), strings.Split(p, "/"))

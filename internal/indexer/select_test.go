@@ -215,6 +215,7 @@ func TestPathMatches(t *testing.T) {
 		{"app/[id]/page.tsx", "app/[id]/page.tsx", true}, {"app/[id]/page.tsx", "app/i/page.tsx", true}, {"app/[id]", "app/[id]/x/page.tsx", true},
 		{"app/[id]/*.tsx", "app/[id]/page.tsx", true}, {"**/[id]/**", "app/(shop)/[id]/page.tsx", true}, {"app/[id]", "app/id/page.tsx", false},
 		{"app/(shop)", "app/(shop)/page.tsx", true}, {"app/[[...slug]]/page.tsx", "app/[[...slug]]/page.tsx", true}, {"app/*/[id]", "app/x/[id]", true},
+		{".", "a/b", true}, {"./", "a", true}, {"./a/", "a/b", true}, {"./.", "a/b", true}, {"./*.go", "a.go", true}, {".", ".a/b", true}, {".a", "a", false},
 		{`app/\[id]/page.tsx`, "app/[id]/page.tsx", true}, {`app/\[id]/page.tsx`, "app/i/page.tsx", false},
 	} {
 		if got := pathMatches(test.pattern, test.path); got != test.want {

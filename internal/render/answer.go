@@ -172,7 +172,7 @@ func plain(a *memory.RecallResponse, spare *extra) string {
 		}
 	}
 	if a.Stale {
-		degraded += spare.lines("\n(stale: code may have changed since it was indexed; it is looked at again)\n")
+		degraded += spare.lines("\n" + staleLine + "\n")
 	}
 	if len(a.Items) == 0 && slices.ContainsFunc(a.Withheld, func(w memory.Withheld) bool { return w.Reason == memory.OverBudget }) {
 		b.WriteString(spare.lines("A larger max_tokens has room for it.\n"))
@@ -220,6 +220,9 @@ func plain(a *memory.RecallResponse, spare *extra) string {
 	}
 	return b.String()
 }
+
+// staleLine says that code may have changed since it was indexed.
+const staleLine = "(stale: code may have changed since it was indexed; it is looked at again)"
 
 // shortName bounds a project's name. The name comes from a repository, so it is put on one
 // line and cannot close the frame.

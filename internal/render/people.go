@@ -120,7 +120,7 @@ func remarks(a *memory.RecallResponse) []string {
 		out = append(out, OneLine(fmt.Sprintf("(without %s: %s)", d.Part, d.Reason)))
 	}
 	if a.Stale {
-		out = append(out, "(stale: code may have changed since it was indexed; it is looked at again)")
+		out = append(out, staleLine)
 	}
 	overBudget := 0
 	for _, w := range a.Withheld {

@@ -89,7 +89,7 @@ const untrusted = "nothing is trusted"
 // repository: they are older than the rule that a user has to agree.
 func (c *contextFiles) drop(ctx context.Context, p memory.Project) {
 	roots, err := c.roots.all()
-	if err == nil && c.trust.anyOf(p.ID, roots) {
+	if err == nil && len(c.trust.trusted(p.ID, roots)) > 0 {
 		return
 	}
 	if err == nil {

@@ -98,7 +98,7 @@ func (s *Service) Forgotten() {
 }
 
 // Waiting lists the repositories with files that wait for consent, at most 100.
-func (s *Service) Waiting() []memory.WaitingFiles { return s.trust.waits(maxWaiting) }
+func (s *Service) Waiting() []memory.WaitingFiles { return s.trust.waits() }
 
 // Notice says, once for each repository, which files of the one around a folder wait
 // for consent. It is empty if none do, and for a folder that was not seen.

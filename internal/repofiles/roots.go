@@ -39,9 +39,6 @@ func newRoots(opts *Options) *roots {
 
 // see notices the folder of a call.
 func (r *roots) see(dir string) {
-	if dir == "" {
-		return
-	}
 	r.mu.Lock()
 	at, known := r.places[dir]
 	r.mu.Unlock()

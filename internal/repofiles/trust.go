@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"maps"
 	"path"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/fsx"
-	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
 )
@@ -27,7 +25,6 @@ import (
 // repository in the same place. Consent is a state of the project and is forgotten with it.
 type trust struct {
 	opts     *Options
-	log      *slog.Logger
 	settings []string
 
 	// taking is held for reading while files are read, and for writing while consent is
@@ -81,8 +78,7 @@ const (
 // newTrust reads the stored consents.
 func newTrust(opts *Options) (*trust, error) {
 	t := &trust{
-		opts: opts, log: opts.Logger.With(logging.PartKey, "trust"), given: map[consentKey]consent{}, waiting: map[string]*waitingFiles{},
-		noticed: map[string]bool{}, fresh: map[string]bool{},
+		opts: opts, given: map[consentKey]consent{}, waiting: map[string]*waitingFiles{}, noticed: map[string]bool{}, fresh: map[string]bool{},
 	}
 	for _, s := range opts.Trusted {
 		if real, err := fsx.Canonical(s); err == nil { // roots are free of symbolic links; of a pattern some part exists
@@ -142,7 +138,7 @@ func (t *trust) allows(id project.Identity) bool {
 func (t *trust) configured(root string) bool {
 	for dir := filepath.ToSlash(root); ; dir = path.Dir(dir) {
 		for _, s := range t.settings {
-			if ok, err := path.Match(s, dir); ok && err == nil || s == dir {
+			if ok, _ := path.Match(s, dir); ok || s == dir {
 				return true
 			}
 		}
@@ -152,12 +148,14 @@ func (t *trust) configured(root string) bool {
 	}
 }
 
-// anyOf reports whether some repository of a project is trusted, among these roots.
-func (t *trust) anyOf(project string, roots []string) bool {
-	return slices.ContainsFunc(roots, func(root string) bool {
-		id, err := t.opts.Projects.Locate(root)
-		return err == nil && id.Project.ID == project && t.allows(id)
-	})
+// trusted returns the trusted repositories of a project among these roots.
+func (t *trust) trusted(project string, roots []string) (trusted []string) {
+	for _, root := range roots {
+		if at, err := t.opts.Projects.Locate(root); err == nil && at.Project.ID == project && t.allows(at) {
+			trusted = append(trusted, at.Root)
+		}
+	}
+	return trusted
 }
 
 // wait lets change count the files of a repository that wait.
@@ -186,8 +184,8 @@ func note(files map[string]bool, file string) {
 	}
 }
 
-// waits lists what waits, by root, the first most.
-func (t *trust) waits(most int) []memory.WaitingFiles {
+// waits lists what waits, by root, the first maxWaiting.
+func (t *trust) waits() []memory.WaitingFiles {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	list := make([]memory.WaitingFiles, 0, len(t.waiting))
@@ -195,7 +193,7 @@ func (t *trust) waits(most int) []memory.WaitingFiles {
 		list = append(list, w.state(root))
 	}
 	slices.SortFunc(list, func(a, b memory.WaitingFiles) int { return strings.Compare(a.Root, b.Root) })
-	return list[:min(len(list), most)]
+	return list[:min(len(list), maxWaiting)]
 }
 
 func (w *waitingFiles) state(root string) memory.WaitingFiles {
@@ -307,16 +305,14 @@ func (s *Service) Trust(ctx context.Context, req memory.TrustRequest) (*memory.T
 	if out.Trusted, err = s.trust.list(); err != nil {
 		return nil, err
 	}
-	out.Waiting = s.trust.waits(maxWaiting)
+	out.Waiting = s.trust.waits()
 	return out, nil
 }
 
 // locate finds the repository that a request is about.
 func (s *Service) locate(req memory.TrustRequest) (project.Identity, error) {
 	dir := req.Path
-	if dir == "" {
-		dir = req.Caller.Dir
-	} else if req.Caller.Dir != "" && !filepath.IsAbs(dir) {
+	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(req.Caller.Dir, dir)
 	}
 	if !filepath.IsAbs(dir) {
@@ -349,12 +345,7 @@ func (s *Service) distrust(ctx context.Context, id project.Identity) (removed in
 	if err := s.trust.change(ctx, id, s.rootsOf(id), false); err != nil {
 		return 0, err
 	}
-	var trusted []string
-	for _, root := range roots {
-		if at, err := s.opts.Projects.Locate(root); err == nil && at.Project.ID == id.Project.ID && s.trust.allows(at) {
-			trusted = append(trusted, at.Root)
-		}
-	}
+	trusted := s.trust.trusted(id.Project.ID, roots)
 	removed, err = s.opts.Ingest.Withdraw(ctx, id.Project.ID, s.opts.Store, func(p memory.Provenance) bool {
 		if !filepath.IsAbs(p.Path) { // a context file, or what was stored before paths were
 			return len(trusted) > 0

@@ -135,12 +135,9 @@ func readFrom(f io.Reader, client, dir string, call func(Session, Call) error) (
 	if !ok {
 		return r.Contents, fmt.Errorf("logs of %q cannot be read", client)
 	}
-	size := 64 << 10
+	in := bufio.NewReaderSize(f, 64<<10)
 	if client == Gemini {
-		size = maxLine // document looks at the first line
-	}
-	in := bufio.NewReaderSize(f, size)
-	if client == Gemini {
+		in = bufio.NewReaderSize(f, maxLine) // document looks at the first line
 		if whole, err := r.document(in); whole || err != nil {
 			return r.Contents, err
 		}

@@ -3,7 +3,6 @@ package agentlog
 import (
 	"cmp"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -138,12 +137,8 @@ func projectRoot(place *os.Root, l Log) string {
 	if l.Client != Gemini {
 		return ""
 	}
-	f, _, err := fsx.OpenFile(place, filepath.Join(strings.Split(filepath.ToSlash(l.Name), "/")[0], ".project_root"))
-	if err != nil {
-		return ""
-	}
-	defer f.Close() // only read
-	text, err := io.ReadAll(io.LimitReader(f, 8<<10))
+	folder, _, _ := strings.Cut(filepath.ToSlash(l.Name), "/")
+	text, err := fsx.ReadBeginning(place, filepath.Join(folder, ".project_root"), 8<<10)
 	if err != nil {
 		return ""
 	}

@@ -116,13 +116,10 @@ func (*Verifier) Compare(ctx context.Context, at memory.Location, anchors []memo
 	default:
 		return nil, &memory.GateError{Reason: reason, Path: at.Path}
 	}
-	var lines map[uint32]bool // of the file
+	lines := map[uint32]bool{} // of the file
+	eachLine(src, func(hash uint32) { lines[hash] = true })
 	out := make([]memory.AnchorFound, len(anchors))
 	for i, a := range anchors {
-		if lines == nil {
-			lines = map[uint32]bool{}
-			eachLine(src, func(hash uint32) { lines[hash] = true })
-		}
 		// A text whose lines are not all there is not there. To look for it in a file of
 		// equally long lines would take seconds.
 		if lost(a, lines) > 0 {
@@ -130,15 +127,15 @@ func (*Verifier) Compare(ctx context.Context, at memory.Location, anchors []memo
 			continue
 		}
 		start, same := find(ctx, src, a.Code)
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return nil, &memory.GateError{Reason: memory.TooSlow, Path: at.Path}
-		}
-		if same {
+		case same:
 			first := bytes.Count(src[:start], []byte("\n")) + 1
 			out[i] = memory.AnchorFound{Same: true, StartLine: first, EndLine: first + a.Code.EndLine - a.Code.StartLine}
-			continue
+		default:
+			out[i] = missing(a, src, lines)
 		}
-		out[i] = missing(a, src, lines)
 	}
 	return out, nil
 }

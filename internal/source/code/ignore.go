@@ -1,7 +1,6 @@
 package code
 
 import (
-	"io"
 	"os"
 	"path"
 	"strings"
@@ -73,12 +72,7 @@ func (d *ignoreDir) match(name string, isDir bool) bool {
 
 // readIgnoreFile reads the rules of one file; a missing file has none.
 func readIgnoreFile(root *os.Root, dir, name string) []ignoreRule {
-	f, _, err := fsx.OpenFile(root, path.Join(dir, name))
-	if err != nil {
-		return nil
-	}
-	defer f.Close() // only read
-	b, err := io.ReadAll(io.LimitReader(f, maxIgnoreFile))
+	b, err := fsx.ReadBeginning(root, path.Join(dir, name), maxIgnoreFile)
 	if err != nil {
 		return nil
 	}

@@ -248,7 +248,7 @@ func each[T any](ctx context.Context, workers int, items []T, do func(context.Co
 func (r *run) mayBeThere(name string) bool {
 	for at := name; at != "."; at = path.Dir(at) {
 		info, err := r.root.Lstat(filepath.FromSlash(at))
-		if isGone(err) || err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if fsx.IsGone(err) || err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return false
 		}
 	}

@@ -162,7 +162,7 @@ type stamp struct {
 func (r *run) read(ctx context.Context, e Entry) ([]byte, stamp, SkipReason) {
 	f, before, err := fsx.OpenFile(r.root, filepath.FromSlash(e.Path))
 	switch {
-	case isGone(err):
+	case fsx.IsGone(err):
 		return nil, stamp{}, skipGone
 	case errors.Is(err, fsx.ErrNotRegular):
 		return nil, stamp{}, SkipIrregular

@@ -180,7 +180,7 @@ func readAll(ctx context.Context, f *os.File, size, most int64) ([]byte, memory.
 // reasonOf returns why a file cannot be opened. Errors of the system have a number. The
 // error of os.Root for a path that leads outside has none.
 func reasonOf(err error) memory.Reason {
-	if isGone(err) {
+	if fsx.IsGone(err) {
 		return memory.Gone
 	}
 	if _, ok := errors.AsType[syscall.Errno](err); ok {

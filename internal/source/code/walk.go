@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -113,7 +112,8 @@ type walker struct {
 	// outputs are the tracked files in folders for output, and their folders.
 	outputs map[string]bool
 
-	// dir is the folder of the last file. Files come folder by folder.
+	// dir is the folder of the last file, nil if dirSkip says why its files are skipped.
+	// Files come folder by folder.
 	dirName string
 	dir     *os.Root
 	dirSkip SkipReason
@@ -168,7 +168,7 @@ func (w *walker) judge(name string) (fs.FileInfo, SkipReason) {
 	}
 	info, err := w.dir.Lstat(path.Base(name))
 	switch {
-	case isGone(err):
+	case fsx.IsGone(err):
 		return nil, skipGone
 	case err != nil:
 		return nil, SkipUnreadable
@@ -190,7 +190,7 @@ func (w *walker) judge(name string) (fs.FileInfo, SkipReason) {
 
 // enter opens the folder of the next files, or returns why all of them are skipped.
 func (w *walker) enter(name string) SkipReason {
-	if w.dir != nil && w.dirName == name || w.dirSkip != "" && w.dirName == name {
+	if w.dirName == name {
 		return w.dirSkip
 	}
 	w.closeDir()
@@ -218,7 +218,7 @@ func (w *walker) enter(name string) SkipReason {
 	}
 	dir, err := fsx.OpenRootAt(w.root, name)
 	switch {
-	case isGone(err):
+	case fsx.IsGone(err):
 		w.dirSkip = skipGone
 	case err != nil:
 		w.dirSkip = SkipUnreadable
@@ -233,11 +233,6 @@ func (w *walker) closeDir() {
 		w.dir.Close() // only read
 		w.dir = nil
 	}
-}
-
-// isGone reports whether a path, or one of its folders, does not exist.
-func isGone(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // walkFolders walks without git, by .gitignore files and .git/info/exclude.
@@ -260,7 +255,7 @@ func (w *walker) walkFolders(id project.Identity, only []string) error {
 		}
 		info, err := w.root.Lstat(name)
 		switch {
-		case isGone(err):
+		case fsx.IsGone(err):
 		case err == nil && info.IsDir():
 			if err := w.subfolder(name); err != nil {
 				return err
@@ -289,7 +284,7 @@ func excludes(id project.Identity) []ignoreRule {
 func (w *walker) folder(name string) error {
 	entries, err := w.readDir(name)
 	if err != nil {
-		if !isGone(err) {
+		if !fsx.IsGone(err) {
 			w.skip(name, SkipUnreadable)
 		}
 		return nil

@@ -72,7 +72,7 @@ func inOutput(name string) bool {
 // they are sources, whatever the folder is called. Of a walk of some files and folders it asks
 // only for these, unless they are many. Without an answer the folders are skipped.
 func trackedOutputs(ctx context.Context, root string, opts *Options, only []string) (map[string]bool, error) {
-	if opts.Git == "none" || !slices.ContainsFunc(outputDirs, opts.skipDir) {
+	if !slices.ContainsFunc(outputDirs, opts.skipDir) {
 		return nil, nil
 	}
 	if only != nil {

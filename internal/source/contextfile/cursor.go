@@ -55,33 +55,37 @@ func frontMatter(text string) (matter []string, body string, line int, ok bool) 
 // *.ts", which is an alias in YAML. A list becomes "a, b", a text over several lines one
 // line.
 func matterFields(lines []string) map[string]string {
-	fields := map[string]string{}
-	last := ""
+	texts := map[string]*strings.Builder{}
+	last := new(strings.Builder) // what is before the first field belongs to none
 	for _, line := range lines {
 		text := strings.TrimSpace(line)
 		switch {
 		case text == "" || text[0] == '#':
 		case line[0] == ' ' || line[0] == '\t' || strings.HasPrefix(text, "- "):
 			// The line continues the field above.
+			between := " "
 			if item, ok := strings.CutPrefix(text, "- "); ok {
-				if item = unquote(item); fields[last] != "" {
-					item = ", " + item
-				}
-				fields[last] += item
-			} else {
-				fields[last] = strings.TrimSpace(fields[last] + " " + text)
+				text, between = unquote(item), ", "
 			}
+			if last.Len() > 0 {
+				last.WriteString(between)
+			}
+			last.WriteString(text)
 		default:
 			name, value, _ := strings.Cut(text, ":")
-			last = strings.TrimSpace(name)
+			last = new(strings.Builder)
+			texts[strings.TrimSpace(name)] = last
 			switch value = strings.TrimSpace(value); value {
 			case ">", "|", ">-", "|-":
 				value = "" // the lines below are the text
 			}
-			fields[last] = list(unquote(value))
+			last.WriteString(list(unquote(value)))
 		}
 	}
-	delete(fields, "")
+	fields := make(map[string]string, len(texts))
+	for name, text := range texts {
+		fields[name] = strings.TrimSpace(text.String())
+	}
 	return fields
 }
 

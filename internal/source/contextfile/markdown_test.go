@@ -1,6 +1,7 @@
 package contextfile
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -116,6 +117,17 @@ func TestCursorRules(t *testing.T) {
 	r := newRepo(t, map[string]string{".cursor/rules/x.mdc": "---\nalwaysApply: true\n---\n \n"})
 	if found := r.clean(); len(found.Files) != 0 {
 		t.Errorf("a rule without text: %+v", found)
+	}
+}
+
+// TestLongFields: if each line copied what was read before it, the test would take minutes.
+func TestLongFields(t *testing.T) {
+	const lines = 400_000
+	for line, want := range map[string]int{" a": 2*lines - 1, "- a": 3*lines - 2} {
+		got := matterFields(append([]string{"globs:"}, slices.Repeat([]string{line}, lines)...))["globs"]
+		if len(got) != want {
+			t.Errorf("%d lines %q are %d bytes, want %d", lines, line, len(got), want)
+		}
 	}
 }
 

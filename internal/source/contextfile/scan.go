@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -15,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -159,7 +157,7 @@ const maxFolderDepth = 4
 
 func (l *scan) takeFolder(p string, depth int) {
 	entries, err := l.list(p)
-	if err != nil && isAbsent(err) {
+	if fsx.IsGone(err) {
 		return
 	}
 	if err != nil {
@@ -251,26 +249,16 @@ func (l *scan) readFile(p string) ([]byte, error) {
 	if info.Size() > maxFileSize {
 		return nil, fmt.Errorf("is larger than %d bytes", maxFileSize)
 	}
-	f, _, err := fsx.OpenFile(l.at, name)
-	if err != nil {
-		return nil, l.unreadable(name, err)
-	}
-	defer f.Close() // only read
-	raw, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	raw, err := fsx.ReadBeginning(l.at, name, maxFileSize+1)
 	switch {
 	case err != nil:
-		return nil, errors.New("cannot be read")
-	case int64(len(raw)) > maxFileSize: // it has grown
+		return nil, l.unreadable(name, err)
+	case len(raw) > maxFileSize: // it has grown
 		return nil, fmt.Errorf("is larger than %d bytes", maxFileSize)
 	case bytes.IndexByte(raw, 0) >= 0 || !utf8.Valid(raw):
 		return nil, errors.New("is not text in UTF-8")
 	}
 	return raw, nil
-}
-
-// isAbsent reports whether a path does not exist.
-func isAbsent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // unreadable returns why a file cannot be opened.
@@ -279,7 +267,7 @@ func (l *scan) unreadable(name string, err error) error {
 	switch {
 	case linkErr == nil && info.Mode()&fs.ModeSymlink != 0:
 		return errors.New("is a symbolic link that leads out of the repository, or nowhere")
-	case isAbsent(err):
+	case fsx.IsGone(err):
 		return errNotThere
 	case errors.Is(err, fs.ErrPermission):
 		return errors.New("may not be read")

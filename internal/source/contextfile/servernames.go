@@ -10,34 +10,30 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// serversIn returns what reads the names of servers from the settings of an MCP client, which
-// stand in a field.
-func serversIn(field string) func(l *scan, p, text string) memory.FileEntries {
-	return func(l *scan, p, text string) memory.FileEntries { return l.serverNames(p, text, field) }
-}
-
-// serverNames reads the names of servers, and nothing else. Problems quote nothing, because a
-// name may be a secret in the wrong place.
-func (l *scan) serverNames(p, text, under string) memory.FileEntries {
-	f := memory.FileEntries{Path: p}
-	names, line, err := namesUnder(text, under)
-	if err != nil {
-		l.problem(p, line, "%v", err)
+// serversIn returns what reads the names of servers from the settings of an MCP client, and
+// nothing else; they stand in the field under. Problems quote nothing, because a name may be
+// a secret in the wrong place.
+func serversIn(under string) func(l *scan, p, text string) memory.FileEntries {
+	return func(l *scan, p, text string) memory.FileEntries {
+		f := memory.FileEntries{Path: p}
+		names, line, err := namesUnder(text, under)
+		if err != nil {
+			l.problem(p, line, "%v", err)
+		}
+		seen := map[string]bool{}
+		for _, name := range names {
+			server := memory.Server{Name: name}
+			if server.Validate("") != nil {
+				l.problem(p, 0, "has a server whose name is not one line of 1–200 characters")
+				continue
+			}
+			if !seen[server.Name] {
+				seen[server.Name] = true
+				f.Servers = append(f.Servers, server)
+			}
+		}
 		return f
 	}
-	seen := map[string]bool{}
-	for _, name := range names {
-		server := memory.Server{Name: name}
-		if server.Validate("") != nil {
-			l.problem(p, 0, "has a server whose name is not one line of 1–200 characters")
-			continue
-		}
-		if !seen[server.Name] {
-			seen[server.Name] = true
-			f.Servers = append(f.Servers, server)
-		}
-	}
-	return f
 }
 
 var errNotJSON = errors.New("is not a JSON object")

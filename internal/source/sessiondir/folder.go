@@ -127,7 +127,7 @@ type file struct {
 func (l *folderReader) list() ([]file, error) {
 	files, err := l.listIn(l.at, l.path, func(name string) bool {
 		_, ok := timeInName(name)
-		return ok && name != sessionFile
+		return ok
 	}, l.maxSteps)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -88,19 +87,11 @@ func readPicture(root, name string) ([]byte, error) {
 		outside.Message = fmt.Sprintf("%s is not a regular file", memory.Quote(name))
 		return nil, outside
 	}
-	f, _, err := fsx.OpenFile(sandbox, local)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // only read
-	picture, err := io.ReadAll(io.LimitReader(f, MaxPicture+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(picture) > MaxPicture {
+	picture, err := fsx.ReadBeginning(sandbox, local, MaxPicture+1)
+	if err == nil && len(picture) > MaxPicture {
 		return nil, memory.Invalid("artifacts.screenshot", maxPictureText, "%s is too large", memory.Quote(name))
 	}
-	return picture, nil
+	return picture, err
 }
 
 // below returns the path of a file in root. An absolute name may use a link that leads to

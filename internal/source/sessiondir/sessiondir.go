@@ -16,7 +16,6 @@ package sessiondir
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 
@@ -64,12 +63,7 @@ func readFile(folder *os.Root, name string) ([]byte, error) {
 	if err := fsx.CheckPlain(folder, name); err != nil {
 		return nil, err
 	}
-	f, _, err := fsx.OpenFile(folder, name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // only read
-	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	text, err := fsx.ReadBeginning(folder, name, MaxFile+1)
 	if err == nil && len(text) > MaxFile {
 		return nil, memory.Invalid("file", maxFileTooLarge, "is too large")
 	}

@@ -7,6 +7,8 @@ import (
 	"path"
 	"path/filepath"
 	"syscall"
+
+	"github.com/recalld/recalld/internal/fsx"
 )
 
 // scanAll watches all folders that the rules want, and returns their paths.
@@ -96,6 +98,5 @@ func (r *root) watchGit(keep map[string]bool) error {
 // isPassing reports whether a folder is gone, is not a folder any more, or may not be
 // read. None of its files can be indexed.
 func isPassing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrPermission) ||
-		errors.Is(err, syscall.ELOOP)
+	return fsx.IsGone(err) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ELOOP)
 }

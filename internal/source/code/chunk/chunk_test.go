@@ -252,6 +252,26 @@ func BenchmarkChunk(b *testing.B) {
 	}
 }
 
+// TestChunkLarge cuts files as large as they are indexed. If each tag were searched for its
+// end, each statement for the comment above it, or each name among those before it, the test
+// would take minutes.
+func TestChunkLarge(t *testing.T) {
+	var names strings.Builder
+	for i := range 60_000 {
+		fmt.Fprintf(&names, "a%d,", i)
+	}
+	for what, test := range map[string]struct{ lang, text string }{
+		"tags":              {"html", strings.Repeat("<body>\n", 70_000)},
+		"scripts":           {"html", strings.Repeat(" <script>\n", 50_000)},
+		"comments of Go":    {"go", "package a\nvar (\n" + strings.Repeat("//\n", 80_000) + strings.Repeat("a int;", 40_000) + "\n)\n"},
+		"names on one line": {"go", "package a\nvar " + names.String() + "z int\n"},
+	} {
+		if len(Split("", test.lang, []byte(test.text))) == 0 {
+			t.Errorf("%s: there is no chunk", what)
+		}
+	}
+}
+
 // TestChunkHostile cuts texts that are as bad as they get for a scanner. If one
 // took time that grows with the square of its size, the test would not end.
 func TestChunkHostile(t *testing.T) {

@@ -38,9 +38,11 @@ func (t *text) sortDefines() {
 func (t *text) definedIn(first, last int) []string {
 	i, _ := slices.BinarySearchFunc(t.defines, first, func(d defined, line int) int { return d.line - line })
 	var names []string
+	seen := map[string]bool{} // a line may declare a hundred thousand
 	for ; i < len(t.defines) && t.defines[i].line <= last; i++ {
-		if !slices.Contains(names, t.defines[i].name) {
-			names = append(names, t.defines[i].name)
+		if name := t.defines[i].name; !seen[name] {
+			seen[name] = true
+			names = append(names, name)
 		}
 	}
 	return names

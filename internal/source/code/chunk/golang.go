@@ -184,12 +184,16 @@ func (g *goFile) costs(u unit, d ast.Decl) {
 		t.cost[i] = costWithin
 	}
 	depth := 0
+	begins := map[int]int{} // of lines with a statement: where their comment begins
 	at := func(p token.Pos) {
-		i := g.line(p)
-		cost := 4 * depth
-		for i > u.first && g.commentLine(i-1) { // a comment belongs to the line below it
-			i--
+		line := g.line(p)
+		i, known := begins[line]
+		if !known {
+			for i = line; i > u.first && g.commentLine(i-1); i-- { // a comment belongs to the line below it
+			}
+			begins[line] = i
 		}
+		cost := 4 * depth
 		if i > u.first && !t.blank(i-1) {
 			cost += 2
 		}

@@ -6,13 +6,21 @@ import "bytes"
 // named by their tags, and the declarations in their scripts.
 func markupUnits(t *text) []unit {
 	var units []unit
+	// unclosed has, by tag, the indentation up to which no line below closes it: a search for
+	// each of a hundred thousand such tags would take minutes.
+	unclosed := map[string]int{}
 	for i := 0; i < t.lines(); i++ {
-		tag := openingTag(t.trimmed(i))
-		if tag == "" || tag != "script" && t.indent(i) > 0 {
+		line, indent := t.trimmed(i), t.indent(i)
+		tag := openingTag(line)
+		if tag == "" || tag != "script" && indent > 0 {
+			continue
+		}
+		if most, known := unclosed[tag]; known && indent <= most && !bytes.HasSuffix(line, []byte("</"+tag+">")) {
 			continue
 		}
 		last := closingTag(t, i, tag)
 		if last < 0 {
+			unclosed[tag] = max(unclosed[tag], indent)
 			continue
 		}
 		u := unit{first: i, last: last, name: tag}
