@@ -28,7 +28,7 @@ func claudeResult(p payload, isFailure bool, _ Environment) result {
 	_ = json.Unmarshal(p.ToolResponse, &r)
 	switch {
 	case r.Interrupted:
-		return result{outcome: memory.Outcome{Error: &memory.StepError{Code: codeInterrupted}}}
+		return failed("", true)
 	case r.IsError, r.MCPError, r.Success != nil && !*r.Success, r.ExitCode != 0:
 		failed := failure(firstText(r.Error, r.Stderr, contentText(p.ToolResponse)))
 		if r.ExitCode != 0 && failed.Code == "" {

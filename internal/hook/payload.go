@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,15 +62,10 @@ func (c client) parse(event string, text []byte, env Environment) (Request, erro
 	if err != nil {
 		return Request{}, fmt.Errorf("read payload: %w", err)
 	}
-	id, err := sessionID(c.name, p.SessionID)
-	if err != nil {
+	if p.SessionID, err = sessionID(c.name, p.SessionID); err != nil {
 		return Request{}, err
 	}
-	p.SessionID = id
-	caller := memory.Caller{Dir: p.Cwd, Client: c.name, Session: p.SessionID, Window: env.Window, Hook: true}
-	if env.ProjectDir != "" {
-		caller.Dir = env.ProjectDir
-	}
+	caller := memory.Caller{Dir: cmp.Or(env.ProjectDir, p.Cwd), Client: c.name, Session: p.SessionID, Window: env.Window, Hook: true}
 	if caller.Dir == "" {
 		return Request{}, errors.New("the payload has no cwd")
 	}
