@@ -2,6 +2,7 @@ package eval
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 )
@@ -69,13 +70,10 @@ func (m *Metrics) add(ranked []Hit, grades Grades) {
 
 // ideal is the gain of the best ranking.
 func ideal(grades Grades) float64 {
-	sorted := make([]float64, 0, len(grades))
-	for _, g := range grades {
-		sorted = append(sorted, g)
-	}
-	slices.SortFunc(sorted, func(a, b float64) int { return cmp.Compare(b, a) })
+	best := slices.Sorted(maps.Values(grades))
+	slices.Reverse(best)
 	var gain float64
-	for i, g := range sorted[:min(10, len(sorted))] {
+	for i, g := range best[:min(10, len(best))] {
 		gain += g / math.Log2(float64(i+2))
 	}
 	return gain

@@ -70,8 +70,6 @@ type Query struct {
 	// belongs to, such as "dev" or "test". Answers are counted by both.
 	Kind  memory.Kind `json:"kind"`
 	Split string      `json:"split"`
-	// Category is the set's own division of its questions; it is not used.
-	Category string `json:"category"`
 }
 
 // Grades are the grades of judged documents by their id.
