@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -117,46 +118,55 @@ func (s *Service) send(ctx context.Context, c *connection, p project, may bool) 
 	if err != nil {
 		return err
 	}
-	var rows []row
-	var n exchanged
+	if p.Leaving {
+		if err := c.send(ctx, p.Name, slices.Sorted(maps.Keys(there)), nil); err != nil {
+			return err
+		}
+		return s.left(p)
+	}
+	n := exchanged{}
+	var said []row
 	private := map[string]bool{} // sessions
-	add := func(kind, id string, said any) error {
-		one, err := newRow(kind, id, said)
+	compared := map[string]bool{}
+	// add compares a share, and counts it if it is on the server or comes to it.
+	add := func(count *int, kind, id string, share any) error {
+		if compared[id] { // of lessons that differ in a secret alone the team gets one
+			return nil
+		}
+		compared[id] = true
+		one, err := newRow(kind, id, share)
 		if err != nil {
 			return err
 		}
-		if hash, ok := there[id]; may && (!ok || hash != string(one.hash)) {
-			rows = append(rows, one)
-		}
+		hash, sent := there[id]
 		delete(there, id)
+		if sent || may {
+			*count++
+		}
+		if may && (!sent || hash != string(one.hash)) {
+			said = append(said, one)
+		}
 		return nil
 	}
 	var summaries map[string]*memory.TeamSummary
-	if !p.Leaving && s.opts.Summaries {
+	if s.opts.Summaries {
 		if summaries, err = s.summaries(p); err != nil {
 			return err
 		}
 	}
-	if !p.Leaving {
-		for r, err := range s.opts.Store.ProjectRecords(ctx, p.ID, memory.Lesson) {
-			if err != nil {
-				return fmt.Errorf("read lessons: %w", err)
-			}
-			if r.Event != nil && len(r.Event.Team) > 0 {
-				n.received++
-			}
-			for _, id := range r.PrivateSessions() {
-				private[id] = true
-			}
-			l := s.withoutSecrets(own(&r))
-			if l == nil {
-				continue
-			}
-			id := ingest.TeamLessonID(p.Name, l)
-			if _, sent := there[id]; sent || may {
-				n.own++
-			}
-			if err := add(kindLesson, id, l); err != nil {
+	for r, err := range s.opts.Store.ProjectRecords(ctx, p.ID, memory.Lesson) {
+		if err != nil {
+			return fmt.Errorf("read lessons: %w", err)
+		}
+		if r.Event != nil && len(r.Event.Team) > 0 {
+			n.received++
+		}
+		for _, id := range r.PrivateSessions() {
+			private[id] = true
+		}
+		if l := own(&r); l != nil {
+			s.withoutSecrets(l)
+			if err := add(&n.own, kindLesson, ingest.TeamLessonID(p.Name, l), l); err != nil {
 				return err
 			}
 		}
@@ -166,25 +176,16 @@ func (s *Service) send(ctx context.Context, c *connection, p project, may bool) 
 			return err
 		}
 		for session, x := range summaries {
-			id := ingest.TeamSummaryID(p.Name, session)
-			if _, sent := there[id]; sent || may {
-				n.summaries++
-			}
-			if err := add(kindSummary, id, x); err != nil {
+			if err := add(&n.summaries, kindSummary, ingest.TeamSummaryID(p.Name, session), x); err != nil {
 				return err
 			}
 		}
 	}
-	for id := range there { // forgotten, private, no longer shared, or summaries with the setting off
-		rows = append(rows, takenBack(id))
-	}
 	// One order for all, so that no two statements wait for one another.
-	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.id, b.id) })
-	if err := c.send(ctx, p.Name, rows); err != nil {
+	slices.SortFunc(said, func(a, b row) int { return strings.Compare(a.id, b.id) })
+	gone := slices.Sorted(maps.Keys(there)) // forgotten, private, or summaries with the setting off
+	if err := c.send(ctx, p.Name, gone, said); err != nil {
 		return err
-	}
-	if p.Leaving {
-		return s.left(p)
 	}
 	s.note(p.ID, func(x *exchanged) {
 		x.own, x.received, x.summaries, x.refused = n.own, n.received, n.summaries, !may
@@ -237,21 +238,16 @@ func own(r *memory.Record) *memory.TeamLesson {
 	return l
 }
 
-// withoutSecrets returns a lesson as it may leave the machine.
-func (s *Service) withoutSecrets(l *memory.TeamLesson) *memory.TeamLesson {
-	if l == nil {
-		return nil
-	}
-	clean := *l
-	clean.Tags = slices.Clone(l.Tags)
-	texts := []*string{&clean.Repo, &clean.Context, &clean.Command, &clean.Lesson, &clean.Agent}
-	for i := range clean.Tags {
-		texts = append(texts, &clean.Tags[i])
+// withoutSecrets makes a lesson what may leave the machine.
+func (s *Service) withoutSecrets(l *memory.TeamLesson) {
+	l.Tags = slices.Clone(l.Tags) // they are the record's
+	texts := []*string{&l.Repo, &l.Context, &l.Command, &l.Lesson, &l.Agent}
+	for i := range l.Tags {
+		texts = append(texts, &l.Tags[i])
 	}
 	for _, text := range texts {
 		*text, _ = s.opts.Redact(*text)
 	}
-	return &clean
 }
 
 // sameOwn says that the user says the same of a lesson before and after a change. What is

@@ -250,6 +250,28 @@ func TestTeamShares(t *testing.T) {
 	})
 }
 
+// TestTeamSameWithoutSecrets: of lessons that differ in a secret alone, as they are kept while
+// redact.enabled is false, the team gets one, and the exchange goes on.
+func TestTeamSameWithoutSecrets(t *testing.T) {
+	p := newTeam(t, map[string][]string{"ann": {shop}, "bob": {shop}})
+	ann, bob := newMachine(t, "ann"), newMachine(t, "bob")
+	ann.stop()
+	ann.opts.Redact = func(text string) (string, int) {
+		return strings.NewReplacer("winter1", "[redacted]", "winter2", "[redacted]").Replace(text), 0
+	}
+	ann.start()
+	for _, lesson := range []string{"the registry takes the token winter1", "the registry takes the token winter2"} {
+		ann.remember(memory.RememberRequest{Lesson: lesson})
+	}
+	ann.join(p.URL("ann", "team"))
+	bob.join(p.URL("bob", "team"))
+	bob.until("bob gets the lesson", func() bool { return len(bob.lessons()) == 1 })
+	ann.until("ann shares one", func() bool {
+		s, _ := ann.team.State(t.Context(), service.None{})
+		return len(s.Projects) == 1 && s.Projects[0].Shared == 1
+	})
+}
+
 // partlyDamaged is a store in which the lessons of one project cannot be read.
 type partlyDamaged struct {
 	team.Store
