@@ -59,12 +59,11 @@ func (s *Service) exchange(ctx context.Context, c *connection) error {
 // exchangeProject is exchange for one project.
 func (s *Service) exchangeProject(ctx context.Context, c *connection, p project, allowed []string, instance string, known []memory.Project) error {
 	may, refused := slices.Contains(allowed, p.Name) || slices.Contains(allowed, "*"), false
-	s.note(p.ID, func(x *exchanged) { refused = x.refused })
-	if !may {
-		s.note(p.ID, func(x *exchanged) {
+	s.note(p.ID, func(x *exchanged) {
+		if refused = x.refused; !may {
 			x.refused, x.problem = true, "the server does not let you share "+p.Name+"; ask its operator for 'recalld team add "+c.member+" --project "+p.Name+"'"
-		})
-	}
+		}
+	})
 	// Another history of the server may lack what was sent. What is to be taken back is so
 	// also where the access has ended.
 	if s.takeDirty(p.ID) || p.Leaving || may && (refused || p.Instance != instance) {
