@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -11,14 +10,6 @@ import (
 type Hit struct {
 	Document string
 	Score    float64
-}
-
-// sortHits orders hits by score, highest first, ties by document: a run file
-// says nothing else of their order.
-func sortHits(hits []Hit) {
-	slices.SortFunc(hits, func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Document, b.Document))
-	})
 }
 
 // Metrics are means over questions, each 0 to 1.
