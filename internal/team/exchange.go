@@ -64,8 +64,8 @@ func (s *Service) exchangeProject(ctx context.Context, c *connection, p project,
 			x.refused, x.problem = true, "the server does not let you share "+p.Name+"; ask its operator for 'recalld team add "+c.member+" --project "+p.Name+"'"
 		}
 	})
-	// Another history of the server may lack what was sent. What is to be taken back is so
-	// also where the access has ended.
+	// Another history of the server may lack what was sent. Shares are taken back also where the
+	// access has ended.
 	if s.takeDirty(p.ID) || p.Leaving || may && (refused || p.Instance != instance) {
 		if err := s.send(ctx, c, p, may); err != nil {
 			s.markDirty(p.ID)
@@ -110,8 +110,8 @@ func (s *Service) trouble(p project, err error) {
 }
 
 // send compares the user's own lessons of a project with those on the server, and writes the
-// difference; all of that if the server lets the member share, and else what is taken back.
-// Nothing of it is lost by a failure: the next comparison finds it again.
+// difference. Where the member may not share, it only takes back. Nothing is lost by a failure:
+// the next comparison finds it again.
 func (s *Service) send(ctx context.Context, c *connection, p project, may bool) error {
 	there, err := c.own(ctx, p.Name)
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *Service) send(ctx context.Context, c *connection, p project, may bool) 
 		}
 		return s.left(p)
 	}
-	n := exchanged{}
+	var n exchanged
 	var said []row
 	private := map[string]bool{} // sessions
 	compared := map[string]bool{}
