@@ -232,8 +232,8 @@ func (s *Set) unknown(corpus map[string]bool) error {
 	return first.fail("document %q is not in the corpus", missing)
 }
 
-// readJudgements reads lines of question, document and grade, with tabs between
-// them, below a heading or without one. Judgements of questions that the set does not ask are left out.
+// readJudgements reads lines of question, document and grade, with tabs between them, below a
+// heading or without one. It leaves out judgements of questions that the set does not ask.
 func (s *Set) readJudgements() error {
 	asked := make(map[string]bool, len(s.Queries))
 	for _, q := range s.Queries {
