@@ -87,14 +87,14 @@ func (s *Service) exchangeProject(ctx context.Context, c *connection, p project,
 }
 
 // ofProject says that an error leaves the connection and the other projects as they are: the
-// server does not take what a project says (class 22), it does not allow it, or what is stored
-// here of the project is damaged.
+// server does not take what a project says (classes 22 and 23), it does not allow it, or what is
+// stored here of the project is damaged.
 func ofProject(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
 	}
 	if state := stateOf(err); state != "" {
-		return strings.HasPrefix(state, "22") || state == "42501"
+		return strings.HasPrefix(state, "22") || strings.HasPrefix(state, "23") || state == "42501"
 	}
 	code := memory.CodeOf(err) // of the server, or of the whole store
 	return code != memory.CodeUnavailable && code != memory.CodeReadOnly

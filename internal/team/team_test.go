@@ -325,6 +325,33 @@ func TestTeamOneProjectFails(t *testing.T) {
 	})
 }
 
+// TestTeamLongProject: a project whose address is too long for the server keeps no other from
+// being shared.
+func TestTeamLongProject(t *testing.T) {
+	p := newTeam(t, map[string][]string{"ann": {"*"}})
+	ann := newMachine(t, "ann")
+	long := memory.Project{ID: "p-long", Name: "long", Remote: "github.com/acme/" + strings.Repeat("x", 512)}
+	if _, err := ann.Store.Commit(t.Context(), memory.Batch{Projects: []memory.Project{long}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ann.Ingest.Remember(t.Context(), memory.RememberRequest{Project: long.ID, Lesson: "it has a long name"}); err != nil {
+		t.Fatal(err)
+	}
+	ann.remember(memory.RememberRequest{Lesson: "restart the indexer after a migration"})
+	if _, err := ann.team.Join(t.Context(), memory.TeamJoinRequest{URL: p.URL("ann", "team")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, project := range []string{long.ID, ann.project.ID} { // the long one comes first
+		if _, err := ann.team.Share(t.Context(), memory.TeamShareRequest{Project: project}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ann.until("the other is shared", func() bool {
+		s, _ := ann.team.State(t.Context(), service.None{})
+		return s.Connected && s.Projects[1].Shared == 1 && s.Projects[1].Problem == "" && strings.Contains(s.Projects[0].Problem, "check constraint")
+	})
+}
+
 // TestTeamMergesInAnyOrder: two members change the same lessons at random while the server is
 // killed and started again; in the end both have the same lessons, rates and withdrawals.
 func TestTeamMergesInAnyOrder(t *testing.T) {
