@@ -225,7 +225,7 @@ func TestAdvice(t *testing.T) {
 }
 
 func TestRun(t *testing.T) {
-	for n, want := range map[int]string{0: session, 1: session, 2: session + ".2", MaxRuns: session + ".9"} {
+	for n, want := range map[int]string{0: session, 1: session, 2: session + ".2", maxRuns: session + ".9"} {
 		if got := Run(session, n); got != want || memory.ValidSessionID("id", got) != nil {
 			t.Errorf("run %d is %q, want %q", n, got, want)
 		}
