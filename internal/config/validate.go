@@ -189,7 +189,7 @@ func isSpace(r rune) bool { return r <= ' ' }
 
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
 }
 
 func (s *Sessions) validate(v *checks) {
