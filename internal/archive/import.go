@@ -111,7 +111,8 @@ func (v *values) decode(l line) (any, error) {
 		return strict[string](l.Value)
 	case memory.ArchivedProject:
 		p, err := strict[memory.Project](l.Value)
-		err = cmp.Or(err, memory.Text("project.id", p.ID, 1, memory.MaxNameText), memory.Text("project.name", p.Name, 1, memory.MaxNameText))
+		// A folder names it, or an address: both may be longer than other names.
+		err = cmp.Or(err, memory.Text("project.id", p.ID, 1, memory.MaxNameText), memory.Text("project.name", p.Name, 1, memory.MaxPathText))
 		p.Roots, p.Folders, p.Place = nil, nil, memory.FolderRef{}
 		v.projects[p.ID] = true
 		return p, err
