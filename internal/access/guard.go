@@ -72,26 +72,25 @@ func (g *Guard) Call(ctx context.Context, op *service.Spec, request any, progres
 	return p.hide(response), nil
 }
 
-// reach holds a request within the projects of a policy, and returns it with its project
-// named.
-type reach func(g *Guard, ctx context.Context, p *Policy, request any) (any, error)
+// reach returns an error unless a request stays within the projects of a policy.
+type reach func(g *Guard, ctx context.Context, p *Policy, request any) error
 
 // reaches are the operations whose project is not a field of the request.
 var reaches = map[*service.Spec]reach{
-	service.Feedback.Spec: func(g *Guard, _ context.Context, p *Policy, request any) (any, error) {
-		return request, g.ofReceipt(p, "receipt", request.(memory.FeedbackRequest).Receipt)
+	service.Feedback.Spec: func(g *Guard, _ context.Context, p *Policy, request any) error {
+		return g.ofReceipt(p, "receipt", request.(memory.FeedbackRequest).Receipt)
 	},
-	service.Receipt.Spec: func(g *Guard, _ context.Context, p *Policy, request any) (any, error) {
-		return request, g.ofReceipt(p, "id", request.(memory.ReceiptRequest).ID)
+	service.Receipt.Spec: func(g *Guard, _ context.Context, p *Policy, request any) error {
+		return g.ofReceipt(p, "id", request.(memory.ReceiptRequest).ID)
 	},
-	service.Forget.Spec: func(g *Guard, ctx context.Context, p *Policy, request any) (any, error) {
+	service.Forget.Spec: func(g *Guard, ctx context.Context, p *Policy, request any) error {
 		r := request.(memory.ForgetRequest)
 		if r.Project != "" {
-			return nil, p.forbidden("project", "ids", "a whole project is not forgotten by a client with projects")
+			return p.forbidden("project", "ids", "a whole project is not forgotten by a client with projects")
 		}
-		return r, g.ofIDs(ctx, p, r.IDs)
+		return g.ofIDs(ctx, p, r.IDs)
 	},
-	service.IndexRepo.Spec: func(g *Guard, ctx context.Context, p *Policy, request any) (any, error) {
+	service.IndexRepo.Spec: func(g *Guard, ctx context.Context, p *Policy, request any) error {
 		r := request.(memory.IndexRequest)
 		folder := cmp.Or(r.Path, r.SandboxRoot)
 		if !filepath.IsAbs(folder) {
@@ -99,10 +98,10 @@ var reaches = map[*service.Spec]reach{
 		}
 		// As the folder of a caller, since indexing takes no path as the name of a project.
 		_, err := g.allowed(ctx, p, "path", "", memory.Caller{Dir: folder})
-		return r, err
+		return err
 	},
 	// Status is of the whole daemon; hide leaves the other projects out.
-	service.Status.Spec: func(_ *Guard, _ context.Context, _ *Policy, request any) (any, error) { return request, nil },
+	service.Status.Spec: func(*Guard, context.Context, *Policy, any) error { return nil },
 }
 
 // within says whether calls of an operation can be held within projects: it names one, and
@@ -122,7 +121,7 @@ func within(op *service.Spec) bool {
 // another project is left out.
 func (g *Guard) narrow(ctx context.Context, p *Policy, op *service.Spec, request any) (any, error) {
 	if reach := reaches[op]; reach != nil {
-		return reach(g, ctx, p, request)
+		return request, reach(g, ctx, p, request)
 	}
 	v := reflect.New(op.Request()).Elem()
 	v.Set(reflect.ValueOf(request))

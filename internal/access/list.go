@@ -14,7 +14,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -61,7 +60,7 @@ func OpenList(path string) *List { return &List{path: path} }
 func (l *List) Clients() ([]Policy, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if stamp := stampOf(l.path); stamp != l.stamp || stamp == "" {
+	if stamp := fsx.Stamp(l.path); stamp != l.stamp || stamp == "" {
 		l.known, l.wrong = read(l.path)
 		if l.stamp = stamp; l.wrong != nil {
 			l.stamp = "" // it may be read the next time
@@ -164,11 +163,7 @@ func (l *List) change(change func([]Policy) ([]Policy, error)) (err error) {
 	if err != nil {
 		return fmt.Errorf("write list of clients: %w", err)
 	}
-	err = fsx.WriteFile(l.path, 0o600, func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
-	if err != nil {
+	if err := fsx.WriteBytes(l.path, 0o600, append(text, '\n')); err != nil {
 		return fmt.Errorf("write list of clients: %w", err)
 	}
 	return nil
@@ -184,7 +179,7 @@ func read(path string) ([]Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("check list of clients: %w", err)
 	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // there the folder keeps others out
+	if fsx.OpenToOthers(info) {
 		return nil, &memory.Error{Code: memory.CodeForbidden, Field: "clients", Limit: "mode 0600", Message: "others can read " + path, Hint: "chmod 600 it"}
 	}
 	text, err := fsx.ReadFile(path, maxListFile)
@@ -232,12 +227,4 @@ const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123
 func hashOf(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
-}
-
-func stampOf(path string) string {
-	info, err := os.Stat(path)
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprint(info.Size(), info.Mode(), info.ModTime().UnixNano())
 }

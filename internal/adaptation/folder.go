@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -92,20 +91,14 @@ func keep(dir string, file []byte, report *memory.Adaptation) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make folder of models: %w", err)
 	}
-	write := func(path string, content []byte) error {
-		return fsx.WriteFile(path, 0o600, func(w io.Writer) error {
-			_, err := w.Write(content)
-			return err
-		})
-	}
 	text, err := json.MarshalIndent(report, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode report: %w", err)
 	}
-	if err := write(tablePath(dir, report.Model), file); err != nil {
+	if err := fsx.WriteBytes(tablePath(dir, report.Model), 0o600, file); err != nil {
 		return fmt.Errorf("write adapted model: %w", err)
 	}
-	if err := write(filepath.Join(dir, reportName), append(text, '\n')); err != nil {
+	if err := fsx.WriteBytes(filepath.Join(dir, reportName), 0o600, append(text, '\n')); err != nil {
 		return fmt.Errorf("write report of adapted model: %w", err)
 	}
 	return nil

@@ -41,15 +41,13 @@ func newSubset(from *table.Model, p parts, general []Pair, workers int) *subset 
 		add(&bags.B, o.B)
 		return bags.Len() - 1
 	}
-	for _, o := range p.learned {
-		w.learned = append(w.learned, place(o.Pair))
+	all := func(part []sample) (at []int) {
+		for _, o := range part {
+			at = append(at, place(o.Pair))
+		}
+		return at
 	}
-	for _, o := range p.tuned {
-		w.tuned = append(w.tuned, place(o.Pair))
-	}
-	for _, o := range p.judged {
-		w.judged = append(w.judged, place(o.Pair))
-	}
+	w.learned, w.tuned, w.judged = all(p.learned), all(p.tuned), all(p.judged)
 	for _, o := range general {
 		w.general = append(w.general, place(o))
 	}

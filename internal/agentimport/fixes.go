@@ -1,6 +1,7 @@
 package agentimport
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"slices"
@@ -135,9 +136,9 @@ func withoutSecrets(text string) string {
 	return text
 }
 
-// headline is the part of an error that is quoted: the lines that name it.
+// headline is the part of an error that is quoted: the line that names it, or else its first.
 func headline(message string) string {
-	var first []string
+	first := ""
 	for line := range strings.SplitSeq(message, "\n") {
 		if line = strings.TrimSpace(line); line == "" {
 			continue
@@ -146,11 +147,9 @@ func headline(message string) string {
 		if strings.Contains(low, "err") || strings.Contains(low, "fail") || strings.Contains(low, "not found") || strings.Contains(low, "cannot") || strings.Contains(low, "denied") {
 			return steptext.Cut(line, maxErrors)
 		}
-		if len(first) == 0 {
-			first = append(first, line)
-		}
+		first = cmp.Or(first, line)
 	}
-	return steptext.Cut(strings.Join(first, " "), maxErrors)
+	return steptext.Cut(first, maxErrors)
 }
 
 // commandOf is the command line of a step, or empty.
@@ -184,7 +183,7 @@ func isSetting(file string) bool {
 // looks says that a command only looks at something, or records the work, so that it
 // neither fixes anything nor fails for a reason worth keeping.
 func looks(command string) bool {
-	words := strings.Fields(steptext.Subject(memory.StepTool{Input: steptext.Encode(command)}))
+	words := strings.Fields(subjectOf(command))
 	if len(words) == 0 {
 		return true
 	}

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -110,29 +111,17 @@ func (v *values) decode(l line) (any, error) {
 		return strict[string](l.Value)
 	case memory.ArchivedProject:
 		p, err := strict[memory.Project](l.Value)
-		if err == nil {
-			err = memory.Text("project.id", p.ID, 1, memory.MaxNameText)
-		}
-		if err == nil {
-			err = memory.Text("project.name", p.Name, 1, memory.MaxNameText)
-		}
+		// A folder names it, or an address: both may be longer than other names.
+		err = cmp.Or(err, memory.Text("project.id", p.ID, 1, memory.MaxNameText), memory.Text("project.name", p.Name, 1, memory.MaxPathText))
 		p.Roots, p.Folders, p.Place = nil, nil, memory.FolderRef{}
 		v.projects[p.ID] = true
 		return p, err
 	case memory.ArchivedForgotten:
 		id, err := strict[string](l.Value)
-		if err == nil {
-			err = memory.Text("forgotten", id, 1, memory.MaxNameText)
-		}
-		return id, err
+		return id, cmp.Or(err, memory.Text("forgotten", id, 1, memory.MaxNameText))
 	case memory.ArchivedSession:
 		x, err := strict[memory.Session](l.Value)
-		if err == nil {
-			err = x.Validate()
-		}
-		if err == nil {
-			err = v.known(x.Project)
-		}
+		err = cmp.Or(err, x.Validate(), v.known(x.Project))
 		if err == nil && v.sessions[x.Key()] {
 			err = memory.Invalid("session", "once", "%s comes twice", memory.Quote(x.ID))
 		}
@@ -168,9 +157,7 @@ func (v *values) decode(l line) (any, error) {
 		return s, err
 	}
 	r, err := strict[memory.Receipt](l.Value)
-	if err == nil {
-		err = memory.Text("receipt.id", r.ID, memory.ReceiptDigits, memory.MaxNameText)
-	}
+	err = cmp.Or(err, memory.Text("receipt.id", r.ID, memory.ReceiptDigits, memory.MaxNameText))
 	if err == nil {
 		err = v.once(l.Kind, r.ID)
 	}

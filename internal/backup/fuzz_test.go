@@ -84,7 +84,7 @@ func FuzzDecompress(f *testing.F) {
 		if len(raw) == 0 || len(raw) > maxRaw {
 			return
 		}
-		b := block{hash: sha256.Sum256(raw), raw: int64(len(raw))}
+		b := block{hash: sha256.Sum256(raw), span: span{raw: int64(len(raw))}}
 		if got, err := decompress(packed, b); err == nil && !bytes.Equal(got, raw) {
 			t.Errorf("%x is read as another block", packed)
 		}

@@ -37,11 +37,14 @@ type pack struct {
 	Size int64  `json:"size"`
 }
 
-// block is where a block lies. Sizes are in bytes; raw is before compression.
+// span is where a block lies in its pack, in bytes; raw is its length before compression.
+type span struct{ offset, length, raw int64 }
+
+// block is a block of a manifest, and the number of its pack there.
 type block struct {
-	hash                hash
-	pack                int
-	offset, length, raw int64
+	hash hash
+	pack int
+	span
 }
 
 // manifest describes a backup. As a file it has JSON lines: the head, one line for each
@@ -132,7 +135,7 @@ func load(path string) (*manifest, error) {
 		var l line
 		err := json.Unmarshal(lines.Bytes(), &l)
 		sum, err2 := hex.DecodeString(l.Hash)
-		x := block{pack: int(l.At[0]), offset: l.At[1], length: l.At[2], raw: l.At[3]}
+		x := block{pack: int(l.At[0]), span: span{l.At[1], l.At[2], l.At[3]}}
 		if errors.Join(err, err2) != nil || len(sum) != len(hash{}) || x.pack < 0 || x.pack >= len(m.packs) || x.offset < 0 || x.length <= 0 || x.length > 2*maxRaw || x.raw <= 0 || x.raw > maxRaw {
 			return nil, bad("block %d is invalid", len(m.blocks)+1)
 		}

@@ -18,8 +18,8 @@ const maxPack = 32 << 20
 
 // place is where a block lies.
 type place struct {
-	pack                string
-	offset, length, raw int64
+	pack string
+	span
 }
 
 // writer writes the blocks of one run into packs.
@@ -60,7 +60,7 @@ func (w *writer) know(old []*manifest) {
 		}
 		for _, b := range m.blocks {
 			if sound[b.pack] {
-				w.known[b.hash] = place{pack: m.packs[b.pack].Name, offset: b.offset, length: b.length, raw: b.raw}
+				w.known[b.hash] = place{m.packs[b.pack].Name, b.span}
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func (w *writer) write(ctx context.Context, m *manifest, walk func(context.Conte
 			numbers[at.pack] = n
 			m.packs = append(m.packs, pack{Name: at.pack})
 		}
-		m.blocks = append(m.blocks, block{hash: h, pack: n, offset: at.offset, length: at.length, raw: at.raw})
+		m.blocks = append(m.blocks, block{h, n, at.span})
 		return w.turn(ctx, func() error { return nil }) // to read the next entries
 	}
 	if err := walk(ctx, c.add); err != nil {
@@ -125,7 +125,7 @@ func (w *writer) put(h hash, raw []byte) (place, error) {
 	if err := compress(w.flate, &w.buffer, raw); err != nil {
 		return place{}, err
 	}
-	at := place{pack: w.name, offset: w.packs[w.name], length: int64(w.buffer.Len()), raw: int64(len(raw))}
+	at := place{w.name, span{w.packs[w.name], int64(w.buffer.Len()), int64(len(raw))}}
 	if _, err := w.file.Write(w.buffer.Bytes()); err != nil {
 		return place{}, fmt.Errorf("write pack: %w", err)
 	}

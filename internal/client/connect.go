@@ -232,7 +232,7 @@ func (c *Client) startFailed(ctx context.Context, cause error, logStart int64) e
 	if errors.Is(context.Cause(ctx), context.Canceled) {
 		message = "the start was given up"
 	}
-	if lines := tail(c.opts.Log, logStart, tailLines); lines != "" {
+	if lines := tail(c.opts.Log, logStart); lines != "" {
 		message += "; the end of its log:\n" + lines
 	}
 	code := memory.CodeUnavailable

@@ -17,8 +17,6 @@ const (
 	tailBytes = 4 << 10
 )
 
-var errNoFailure = errors.New("without an error")
-
 // spawn starts a command that outlives this process: in a session of its own,
 // in the folder of its log, to which its output goes. The channel receives how
 // it ended.
@@ -48,16 +46,16 @@ func spawn(command []string, logPath string) (<-chan error, error) {
 	go func() {
 		err := cmd.Wait()
 		if err == nil {
-			err = errNoFailure
+			err = errors.New("without an error")
 		}
 		exited <- err
 	}()
 	return exited, nil
 }
 
-// tail returns the last lines of a file from an offset on, at most n; of a file
-// that is shorter than the offset, and so has been rotated, from its beginning.
-func tail(path string, from int64, n int) string {
+// tail returns the last lines of a file from an offset on; of a file that is shorter than
+// the offset, and so has been rotated, from its beginning.
+func tail(path string, from int64) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
@@ -82,5 +80,5 @@ func tail(path string, from int64, n int) string {
 	if cut {
 		lines = lines[1:] // the first one is not whole
 	}
-	return string(bytes.Join(lines[max(0, len(lines)-n):], []byte("\n")))
+	return string(bytes.Join(lines[max(0, len(lines)-tailLines):], []byte("\n")))
 }

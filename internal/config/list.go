@@ -134,7 +134,7 @@ func Changed(a, b Config) []string {
 
 // text writes a setting as the environment would spell it; what no text can set is counted.
 func (s setting) text() string {
-	if list, ok := s.value.Interface().([]string); ok {
+	if list, ok := reflect.TypeAssert[[]string](s.value); ok {
 		return strings.Join(list, ",")
 	}
 	if !s.settable() {

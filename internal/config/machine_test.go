@@ -25,6 +25,7 @@ func TestOllamaHost(t *testing.T) {
 		"[::1]":                   {"http://[::1]:11434", ""},
 		"[::1]:5":                 {"http://[::1]:5", ""},
 		"http://localhost":        {"http://localhost:80", ""},
+		"Localhost":               {"http://Localhost:11434", ""},
 		"https://localhost/":      {"https://localhost:443", ""},
 		"http://localhost:9/path": {"http://localhost:9/path", ""},
 		"localhost:many":          {"http://localhost:11434", ""},

@@ -22,35 +22,16 @@ func (s setting) set(text string) error {
 	case *string:
 		*p = text
 	case *bool:
-		v, err := strconv.ParseBool(text)
-		if err != nil {
-			return fmt.Errorf("%q is neither true nor false", text)
-		}
-		*p = v
+		return parseInto(p, text, strconv.ParseBool, "is neither true nor false")
 	case *int:
-		v, err := strconv.Atoi(text)
-		if err != nil {
-			return fmt.Errorf("%q is not a whole number", text)
-		}
-		*p = v
+		return parseInto(p, text, strconv.Atoi, "is not a whole number")
 	case *float64:
-		v, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return fmt.Errorf("%q is not a number", text)
-		}
-		*p = v
+		parse := func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
+		return parseInto(p, text, parse, "is not a number")
 	case *time.Duration:
-		v, err := time.ParseDuration(text)
-		if err != nil {
-			return fmt.Errorf("%q is not a duration such as 200ms or 5m", text)
-		}
-		*p = v
+		return parseInto(p, text, time.ParseDuration, "is not a duration such as 200ms or 5m")
 	case *Size:
-		v, err := ParseSize(text)
-		if err != nil {
-			return err
-		}
-		*p = v
+		return parseInto(p, text, ParseSize, "is not a size such as 500KB or 2MiB")
 	case *[]string:
 		*p = []string{}
 		for part := range strings.SplitSeq(text, ",") {
@@ -61,5 +42,15 @@ func (s setting) set(text string) error {
 	default:
 		return fmt.Errorf("a %T cannot be set from a text", p)
 	}
+	return nil
+}
+
+// parseInto sets p to the value of a text, or says what is wrong with the text.
+func parseInto[T any](p *T, text string, parse func(string) (T, error), wrong string) error {
+	v, err := parse(text)
+	if err != nil {
+		return fmt.Errorf("%q %s", text, wrong)
+	}
+	*p = v
 	return nil
 }

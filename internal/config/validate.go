@@ -189,7 +189,7 @@ func isSpace(r rune) bool { return r <= ' ' }
 
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
 }
 
 func (s *Sessions) validate(v *checks) {
@@ -217,9 +217,9 @@ func (s *Sessions) validate(v *checks) {
 // isToolName reports whether MCP clients accept a text as a tool's name, or as the first
 // characters of one.
 func isToolName(s string) bool {
-	return len(s) <= maxToolName && strings.IndexFunc(s, func(r rune) bool {
+	return len(s) <= maxToolName && !strings.ContainsFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
-	}) < 0
+	})
 }
 
 // searchKey are the keys that can have an action. Ctrl-C always leaves; a terminal cannot tell

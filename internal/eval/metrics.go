@@ -1,7 +1,7 @@
 package eval
 
 import (
-	"cmp"
+	"maps"
 	"math"
 	"slices"
 )
@@ -10,14 +10,6 @@ import (
 type Hit struct {
 	Document string
 	Score    float64
-}
-
-// sortHits orders hits by score, highest first, ties by document: a run file
-// says nothing else of their order.
-func sortHits(hits []Hit) {
-	slices.SortFunc(hits, func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Document, b.Document))
-	})
 }
 
 // Metrics are means over questions, each 0 to 1.
@@ -69,13 +61,10 @@ func (m *Metrics) add(ranked []Hit, grades Grades) {
 
 // ideal is the gain of the best ranking.
 func ideal(grades Grades) float64 {
-	sorted := make([]float64, 0, len(grades))
-	for _, g := range grades {
-		sorted = append(sorted, g)
-	}
-	slices.SortFunc(sorted, func(a, b float64) int { return cmp.Compare(b, a) })
+	best := slices.Sorted(maps.Values(grades))
+	slices.Reverse(best)
 	var gain float64
-	for i, g := range sorted[:min(10, len(sorted))] {
+	for i, g := range best[:min(10, len(best))] {
 		gain += g / math.Log2(float64(i+2))
 	}
 	return gain

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -245,7 +246,8 @@ func rank(ctx context.Context, k *asker, q Query, report *Report) ([]Hit, error)
 	return ranked, nil
 }
 
-// best keeps each document's best part, ordered, at most depth of them.
+// best keeps each document's best part, at most depth of them: ordered by score, highest first,
+// ties by document, because a run file says nothing else of their order.
 func best(found []Hit, depth int) []Hit {
 	scores := make(map[string]float64, len(found))
 	for _, h := range found {
@@ -257,7 +259,9 @@ func best(found []Hit, depth int) []Hit {
 	for document, score := range scores {
 		ranked = append(ranked, Hit{document, score})
 	}
-	sortHits(ranked)
+	slices.SortFunc(ranked, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Document, b.Document))
+	})
 	return ranked[:min(depth, len(ranked))]
 }
 

@@ -70,8 +70,6 @@ type Query struct {
 	// belongs to, such as "dev" or "test". Answers are counted by both.
 	Kind  memory.Kind `json:"kind"`
 	Split string      `json:"split"`
-	// Category is the set's own division of its questions; it is not used.
-	Category string `json:"category"`
 }
 
 // Grades are the grades of judged documents by their id.
@@ -234,8 +232,8 @@ func (s *Set) unknown(corpus map[string]bool) error {
 	return first.fail("document %q is not in the corpus", missing)
 }
 
-// readJudgements reads lines of question, document and grade, with tabs between
-// them, below a heading or without one. Judgements of questions that the set does not ask are left out.
+// readJudgements reads lines of question, document and grade, with tabs between them, below a
+// heading or without one. It leaves out judgements of questions that the set does not ask.
 func (s *Set) readJudgements() error {
 	asked := make(map[string]bool, len(s.Queries))
 	for _, q := range s.Queries {

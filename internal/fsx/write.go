@@ -25,6 +25,14 @@ func WriteFile(path string, mode fs.FileMode, write func(io.Writer) error) error
 	return err
 }
 
+// WriteBytes is WriteFile for content that is in memory.
+func WriteBytes(path string, mode fs.FileMode, content []byte) error {
+	return WriteFile(path, mode, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
 // WriteUnsynced is WriteFile for a file that is checked when it is read and can be made anew:
 // a crash of the machine may leave a part of it.
 func WriteUnsynced(path string, mode fs.FileMode, write func(io.Writer) error) error {

@@ -89,7 +89,7 @@ func (e Event) step(ctx context.Context, daemon service.Service, now time.Time) 
 		switch {
 		case err == nil:
 			return recorded.Advice, nil
-		case !isOver(err) || n == MaxRuns:
+		case !isOver(err) || n == maxRuns:
 			return nil, err
 		}
 	}
@@ -98,7 +98,7 @@ func (e Event) step(ctx context.Context, daemon service.Service, now time.Time) 
 // end ends a session and the runs that it was resumed for.
 func (e Event) end(ctx context.Context, daemon service.Service) error {
 	end := *e.End
-	for n := 1; n <= MaxRuns; n++ {
+	for n := 1; n <= maxRuns; n++ {
 		end.SessionID = Run(e.End.SessionID, n)
 		end.Caller.Session = end.SessionID
 		if _, err := service.EndSession.Do(ctx, daemon, end); memory.CodeOf(err) == memory.CodeNotFound {

@@ -28,9 +28,9 @@ func claudeResult(p payload, isFailure bool, _ Environment) result {
 	_ = json.Unmarshal(p.ToolResponse, &r)
 	switch {
 	case r.Interrupted:
-		return result{outcome: memory.Outcome{Error: &memory.StepError{Code: codeInterrupted}}}
+		return failed("", true)
 	case r.IsError, r.MCPError, r.Success != nil && !*r.Success, r.ExitCode != 0:
-		failed := failure(firstText(r.Error, r.Stderr, contentText(p.ToolResponse)))
+		failed := failure(firstText(r.Error, r.Stderr, textOf(p.ToolResponse)))
 		if r.ExitCode != 0 && failed.Code == "" {
 			failed.Code = fmt.Sprintf("exit %d", r.ExitCode)
 		}
@@ -41,19 +41,6 @@ func claudeResult(p payload, isFailure bool, _ Environment) result {
 		ok.output = strings.TrimSpace(r.Stdout) + "\n" + strings.TrimSpace(r.Stderr)
 	}
 	return ok
-}
-
-// contentText returns the text of an MCP tool's response.
-func contentText(response json.RawMessage) string {
-	var r struct {
-		Content []struct{ Text string } `json:"content"`
-	}
-	_ = json.Unmarshal(response, &r) // another form has no text
-	var parts []string
-	for _, c := range r.Content {
-		parts = append(parts, c.Text)
-	}
-	return strings.Join(parts, "\n")
 }
 
 func firstText(texts ...string) string {

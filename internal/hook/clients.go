@@ -68,18 +68,23 @@ func isOwn(tool string) bool {
 	return strings.HasPrefix(tool, "recalld_") || strings.HasPrefix(tool, "recalld-")
 }
 
-// textOf returns a JSON value that is a text, a list of parts with texts, or an object with
-// such a content.
+// textOf returns the text of a JSON value: a text, a list of parts with texts, or an object whose
+// content is such a list, as MCP has it.
 func textOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return text
 	}
-	var parts []struct {
+	type part struct {
 		Text string `json:"text"`
 	}
+	var parts []part
 	if json.Unmarshal(raw, &parts) != nil {
-		return contentText(raw)
+		var whole struct {
+			Content []part `json:"content"`
+		}
+		_ = json.Unmarshal(raw, &whole) // another form has no text
+		parts = whole.Content
 	}
 	var texts []string
 	for _, p := range parts {

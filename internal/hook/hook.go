@@ -66,8 +66,8 @@ func Parse(client, event string, payload []byte, env Environment) (Request, erro
 	return c.parse(event, payload, env)
 }
 
-// MaxRuns bounds how often one session is resumed after its end.
-const MaxRuns = 9
+// maxRuns bounds how often one session is resumed after its end.
+const maxRuns = 9
 
 // Run returns the id of a session's n-th run, counted from 1: the first has the session's
 // own id.

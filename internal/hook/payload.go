@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,15 +62,10 @@ func (c client) parse(event string, text []byte, env Environment) (Request, erro
 	if err != nil {
 		return Request{}, fmt.Errorf("read payload: %w", err)
 	}
-	id, err := sessionID(c.name, p.SessionID)
-	if err != nil {
+	if p.SessionID, err = sessionID(c.name, p.SessionID); err != nil {
 		return Request{}, err
 	}
-	p.SessionID = id
-	caller := memory.Caller{Dir: p.Cwd, Client: c.name, Session: p.SessionID, Window: env.Window, Hook: true}
-	if env.ProjectDir != "" {
-		caller.Dir = env.ProjectDir
-	}
+	caller := memory.Caller{Dir: cmp.Or(env.ProjectDir, p.Cwd), Client: c.name, Session: p.SessionID, Window: env.Window, Hook: true}
 	if caller.Dir == "" {
 		return Request{}, errors.New("the payload has no cwd")
 	}
@@ -87,7 +83,7 @@ func (c client) parse(event string, text []byte, env Environment) (Request, erro
 		if strings.HasPrefix(prompt, "<hook_context>") { // Gemini CLI puts what a hook has added before it
 			_, prompt, _ = strings.Cut(prompt, "</hook_context>")
 		}
-		query := strings.TrimSpace(steptext.Cut(prompt, memory.MaxQuery))
+		query := strings.TrimSpace(steptext.Cut(withoutNUL(prompt), memory.MaxQuery))
 		if query == "" || steptext.IsCommand(query) {
 			return Request{}, ErrNothing
 		}
@@ -109,7 +105,7 @@ func (c client) parse(event string, text []byte, env Environment) (Request, erro
 
 // Title is the first line of a prompt, by which people recognise the session.
 func Title(prompt string) string {
-	line, _, _ := strings.Cut(prompt, "\n")
+	line, _, _ := strings.Cut(withoutNUL(prompt), "\n")
 	return steptext.Cut(strings.TrimSpace(line), maxTitle)
 }
 
@@ -117,7 +113,7 @@ func Title(prompt string) string {
 func (p payload) step(r result, caller memory.Caller) *memory.RecordStepRequest {
 	step := memory.RecordStepRequest{
 		SessionID: p.SessionID, Open: true, Caller: caller,
-		Tool:        memory.StepTool{Name: steptext.Cut(p.ToolName, memory.MaxNameText)},
+		Tool:        memory.StepTool{Name: steptext.Cut(withoutNUL(p.ToolName), memory.MaxNameText)},
 		Outcome:     r.outcome,
 		Observation: observation(r.output),
 	}
@@ -159,7 +155,7 @@ const codeInterrupted = "interrupted"
 
 // failure parses an error: a command's error begins with a line "Exit code 1".
 func failure(text string) *memory.StepError {
-	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+	text = strings.TrimSpace(strings.ReplaceAll(withoutNUL(text), "\r\n", "\n"))
 	e := &memory.StepError{}
 	first, rest, _ := strings.Cut(text, "\n")
 	if code, ok := strings.CutPrefix(first, "Exit code "); ok && len(code) < 12 {
@@ -174,6 +170,9 @@ func failure(text string) *memory.StepError {
 	e.Message = text
 	return e
 }
+
+// withoutNUL replaces NUL, which the daemon takes in no text: commands print it behind names.
+func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", "\ufffd") }
 
 // observation keeps the part of an output that helps to find the step again: its last
 // lines. The content of a file or page is not kept.

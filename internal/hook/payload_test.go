@@ -225,7 +225,7 @@ func TestAdvice(t *testing.T) {
 }
 
 func TestRun(t *testing.T) {
-	for n, want := range map[int]string{0: session, 1: session, 2: session + ".2", MaxRuns: session + ".9"} {
+	for n, want := range map[int]string{0: session, 1: session, 2: session + ".2", maxRuns: session + ".9"} {
 		if got := Run(session, n); got != want || memory.ValidSessionID("id", got) != nil {
 			t.Errorf("run %d is %q, want %q", n, got, want)
 		}
@@ -240,6 +240,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("claude-code", "PostToolUse", say(`,"tool_name":"Bash","tool_input":{"command":"ls"},"tool_response":{"stdout":"a"}`))
 	f.Add("claude-code", "PostToolUseFailure", say(`,"tool_name":"Bash","error":"Exit code 1\nx","is_interrupt":true`))
 	f.Add("claude-code", "UserPromptSubmit", say(`,"prompt":"x"`))
+	f.Add("claude-code", "PostToolUseFailure", say(`,"tool_name":"a\u0000","error":"Exit code \u0000\nx\u0000"`))
 	f.Add("claude-code", "SessionEnd", say(`,"reason":"exit"`))
 	f.Add("claude-code", "PostToolUse", []byte("{"))
 	f.Fuzz(func(t *testing.T, client, event string, text []byte) {
@@ -252,14 +253,14 @@ func FuzzParse(f *testing.F) {
 		}
 		var invalid error
 		switch {
+		case got.Recall != nil:
+			invalid = errors.Join(memory.Check(got.Start), memory.Check(got.Recall))
 		case got.Start != nil:
 			invalid = memory.Check(got.Start)
 		case got.Step != nil:
 			invalid = memory.Check(got.Step)
 		case got.End != nil:
 			invalid = memory.Check(got.End)
-		case got.Recall != nil:
-			invalid = memory.Check(got.Recall)
 		default:
 			t.Fatal("no error and no request")
 		}
@@ -268,4 +269,26 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("the daemon would refuse it: %v", invalid)
 		}
 	})
+}
+
+// TestParseNUL: what holds a NUL, as find -print0 writes it, is a request that the daemon takes.
+func TestParseNUL(t *testing.T) {
+	for event, fields := range map[string]string{
+		"PostToolUseFailure": `"tool_name":"Bash","tool_input":{"command":"find -print0"},"error":"Exit code 1\na\u0000b"`,
+		"PostToolUse":        `"tool_name":"Bash","tool_input":{"command":"find -print0"},"tool_response":{"stdout":"a\u0000b"}`,
+		"UserPromptSubmit":   `"prompt":"why a\u0000b?"`,
+	} {
+		r, err := Parse("claude-code", event, []byte(`{"session_id":"0123456789abcdef","cwd":"/work",`+fields+`}`), Environment{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Step != nil {
+			err = memory.Check(r.Step)
+		} else {
+			err = errors.Join(memory.Check(r.Start), memory.Check(r.Recall))
+		}
+		if err != nil {
+			t.Errorf("%s: %v", event, err)
+		}
+	}
 }

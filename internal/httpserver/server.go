@@ -73,9 +73,9 @@ type ServerOptions struct {
 	// UnreadTimeout bounds how long a client may leave a part of its answer unread; 0 is
 	// the default.
 	UnreadTimeout time.Duration
-	// Asked, if set, is told of every request that is posted, and its done of the
-	// request's end. Looks at the state are not posted, which a caller repeats while it
-	// waits for background work, nor are streams.
+	// Asked, if set, is called at the beginning of every POST request, and done at its end.
+	// Other requests do not count: streams stay open, and a caller that waits for background
+	// work asks for the state again and again.
 	Asked func() (done func())
 	// Log receives what goes wrong; nil discards it.
 	Log *slog.Logger

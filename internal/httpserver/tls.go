@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -15,7 +16,7 @@ func LoadCertificate(certificate, key string) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, memory.Invalid("tcp.key", "a file in PEM", "%v", err)
 	}
-	if exposed(info) {
+	if fsx.OpenToOthers(info) {
 		return nil, &memory.Error{Code: memory.CodeForbidden, Field: "tcp.key", Limit: "mode 0600",
 			Message: fmt.Sprintf("others can read %s", key), Hint: "chmod 600 it"}
 	}

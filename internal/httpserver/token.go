@@ -4,11 +4,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -34,7 +32,7 @@ func loadToken(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("check token file: %w", err)
 	}
-	if exposed(info) {
+	if fsx.OpenToOthers(info) {
 		return "", &memory.Error{Code: memory.CodeForbidden, Field: "tcp.token_file", Limit: "mode 0600",
 			Message: fmt.Sprintf("others can read %s", path), Hint: "chmod 600 it, or remove it: a new token is made"}
 	}
@@ -50,21 +48,12 @@ func loadToken(path string) (string, error) {
 	return token, nil
 }
 
-// exposed reports whether others than the user can reach a file. On Windows its folder keeps
-// them out.
-func exposed(info fs.FileInfo) bool {
-	return runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0
-}
-
 // makeToken writes a new token of 128 random bits or more.
 func makeToken(path string) (string, error) {
 	token := rand.Text()
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
-		err = fsx.WriteFile(path, 0o600, func(w io.Writer) error {
-			_, err := io.WriteString(w, token+"\n")
-			return err
-		})
+		err = fsx.WriteBytes(path, 0o600, []byte(token+"\n"))
 	}
 	if err != nil {
 		return "", fmt.Errorf("write token file: %w", err)
@@ -103,14 +92,14 @@ func OpenToken(path string) (*TokenFile, error) {
 func (f *TokenFile) Tokens() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if stamp := [2]string{stampOf(f.path), stampOf(f.path + formerSuffix)}; stamp != f.stamp {
+	if stamp := [2]string{fsx.Stamp(f.path), fsx.Stamp(f.path + formerSuffix)}; stamp != f.stamp {
 		f.stamp = stamp
 		if info, err := os.Stat(f.path); err == nil { // loadToken would make one
 			token, err := loadToken(f.path)
 			switch {
 			case err == nil:
 				f.token = token
-			case exposed(info):
+			case fsx.OpenToOthers(info):
 				f.token = ""
 			}
 			if err != nil {
@@ -129,17 +118,9 @@ func (f *TokenFile) Tokens() []string {
 	return tokens
 }
 
-func stampOf(path string) string {
-	info, err := os.Stat(path)
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprint(info.Size(), info.Mode(), info.ModTime().UnixNano())
-}
-
 func readFormer(path string) (token string, until time.Time) {
 	info, err := os.Stat(path)
-	if err != nil || exposed(info) {
+	if err != nil || fsx.OpenToOthers(info) {
 		return "", time.Time{}
 	}
 	text, err := fsx.ReadFile(path, maxTokenFile)
@@ -163,10 +144,7 @@ func RotateToken(path string, now time.Time, keep time.Duration) error {
 	}
 	name := path + formerSuffix
 	if keep > 0 {
-		err = fsx.WriteFile(name, 0o600, func(w io.Writer) error {
-			_, err := fmt.Fprintln(w, former, now.Add(keep).UTC().Format(time.RFC3339))
-			return err
-		})
+		err = fsx.WriteBytes(name, 0o600, fmt.Appendln(nil, former, now.Add(keep).UTC().Format(time.RFC3339)))
 	} else if err = os.Remove(name); errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}

@@ -61,7 +61,7 @@ type logFile struct {
 	max  int64
 
 	mu     sync.Mutex // guards what follows
-	file   *os.File   // nil when closed, and as long as the disk refuses writes
+	file   *os.File   // nil as long as the disk refuses to open it
 	size   int64      // what others append is seen at rotation only
 	closed bool
 	torn   bool      // the last line was written in part

@@ -53,12 +53,6 @@ func Embedders(models []Model) map[string]embedder.Embedder {
 	return all
 }
 
-// How often models are looked at while one is absent, and while all are there.
-const (
-	absentEvery  = 15 * time.Second
-	presentEvery = time.Minute
-)
-
 // Options configure a Service.
 type Options struct {
 	// Models are those with background jobs. Ollama is the one of them on the Ollama
@@ -87,7 +81,7 @@ type Service struct {
 
 // New returns a service. Use must be called before its jobs run.
 func New(opts Options) *Service {
-	opts.Absent, opts.Present = cmp.Or(opts.Absent, absentEvery), cmp.Or(opts.Present, presentEvery)
+	opts.Absent, opts.Present = cmp.Or(opts.Absent, 15*time.Second), cmp.Or(opts.Present, time.Minute)
 	return &Service{
 		opts: opts, poke: make(chan struct{}, 1),
 		served:  newBackfill(indexer.EmbedJob, opts.Indexer, opts.Queue, opts.Logger),

@@ -189,9 +189,13 @@ type Summarizer struct {
 	model  string
 }
 
-// Summarize implements agentctx.Summarizer. Each call has a connection of its own: there
-// are minutes between two compactions.
+// Summarize implements agentctx.Summarizer. It takes the secrets out of what may leave this
+// machine, as attached does. Each call has a connection of its own: there are minutes between
+// two compactions.
 func (c Summarizer) Summarize(ctx context.Context, prompt string) (text, model string, err error) {
+	if c.server.AllowRemote {
+		prompt, _ = redact.Redact(prompt)
+	}
 	s, err := ollama.NewServer(c.server)
 	if err != nil {
 		return "", "", fmt.Errorf("reach the Ollama server: %w", err)

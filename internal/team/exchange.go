@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -58,14 +59,13 @@ func (s *Service) exchange(ctx context.Context, c *connection) error {
 // exchangeProject is exchange for one project.
 func (s *Service) exchangeProject(ctx context.Context, c *connection, p project, allowed []string, instance string, known []memory.Project) error {
 	may, refused := slices.Contains(allowed, p.Name) || slices.Contains(allowed, "*"), false
-	s.note(p.ID, func(x *exchanged) { refused = x.refused })
-	if !may {
-		s.note(p.ID, func(x *exchanged) {
+	s.note(p.ID, func(x *exchanged) {
+		if refused = x.refused; !may {
 			x.refused, x.problem = true, "the server does not let you share "+p.Name+"; ask its operator for 'recalld team add "+c.member+" --project "+p.Name+"'"
-		})
-	}
-	// Another history of the server may lack what was sent. What is to be taken back is so
-	// also where the access has ended.
+		}
+	})
+	// Another history of the server may lack what was sent. Shares are taken back also where the
+	// access has ended.
 	if s.takeDirty(p.ID) || p.Leaving || may && (refused || p.Instance != instance) {
 		if err := s.send(ctx, c, p, may); err != nil {
 			s.markDirty(p.ID)
@@ -87,14 +87,14 @@ func (s *Service) exchangeProject(ctx context.Context, c *connection, p project,
 }
 
 // ofProject says that an error leaves the connection and the other projects as they are: the
-// server does not take what a project says (class 22), it does not allow it, or what is stored
-// here of the project is damaged.
+// server does not take what a project says (classes 22 and 23), it does not allow it, or what is
+// stored here of the project is damaged.
 func ofProject(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
 	}
 	if state := stateOf(err); state != "" {
-		return strings.HasPrefix(state, "22") || state == "42501"
+		return strings.HasPrefix(state, "22") || strings.HasPrefix(state, "23") || state == "42501"
 	}
 	code := memory.CodeOf(err) // of the server, or of the whole store
 	return code != memory.CodeUnavailable && code != memory.CodeReadOnly
@@ -110,53 +110,62 @@ func (s *Service) trouble(p project, err error) {
 }
 
 // send compares the user's own lessons of a project with those on the server, and writes the
-// difference; all of that if the server lets the member share, and else what is taken back.
-// Nothing of it is lost by a failure: the next comparison finds it again.
+// difference. Where the member may not share, it only takes back. Nothing is lost by a failure:
+// the next comparison finds it again.
 func (s *Service) send(ctx context.Context, c *connection, p project, may bool) error {
 	there, err := c.own(ctx, p.Name)
 	if err != nil {
 		return err
 	}
-	var rows []row
+	if p.Leaving {
+		if err := c.send(ctx, p.Name, slices.Sorted(maps.Keys(there)), nil); err != nil {
+			return err
+		}
+		return s.left(p)
+	}
 	var n exchanged
+	var said []row
 	private := map[string]bool{} // sessions
-	add := func(kind, id string, said any) error {
-		one, err := newRow(kind, id, said)
+	compared := map[string]bool{}
+	// add compares a share, and counts it if it is on the server or comes to it.
+	add := func(count *int, kind, id string, share any) error {
+		if compared[id] { // of lessons that differ in a secret alone the team gets one
+			return nil
+		}
+		compared[id] = true
+		one, err := newRow(kind, id, share)
 		if err != nil {
 			return err
 		}
-		if hash, ok := there[id]; may && (!ok || hash != string(one.hash)) {
-			rows = append(rows, one)
-		}
+		hash, sent := there[id]
 		delete(there, id)
+		if sent || may {
+			*count++
+		}
+		if may && (!sent || hash != string(one.hash)) {
+			said = append(said, one)
+		}
 		return nil
 	}
 	var summaries map[string]*memory.TeamSummary
-	if !p.Leaving && s.opts.Summaries {
+	if s.opts.Summaries {
 		if summaries, err = s.summaries(p); err != nil {
 			return err
 		}
 	}
-	if !p.Leaving {
-		for r, err := range s.opts.Store.ProjectRecords(ctx, p.ID, memory.Lesson) {
-			if err != nil {
-				return fmt.Errorf("read lessons: %w", err)
-			}
-			if r.Event != nil && len(r.Event.Team) > 0 {
-				n.received++
-			}
-			for _, id := range r.PrivateSessions() {
-				private[id] = true
-			}
-			l := s.withoutSecrets(own(&r))
-			if l == nil {
-				continue
-			}
-			id := ingest.TeamLessonID(p.Name, l)
-			if _, sent := there[id]; sent || may {
-				n.own++
-			}
-			if err := add(kindLesson, id, l); err != nil {
+	for r, err := range s.opts.Store.ProjectRecords(ctx, p.ID, memory.Lesson) {
+		if err != nil {
+			return fmt.Errorf("read lessons: %w", err)
+		}
+		if r.Event != nil && len(r.Event.Team) > 0 {
+			n.received++
+		}
+		for _, id := range r.PrivateSessions() {
+			private[id] = true
+		}
+		if l := own(&r); l != nil {
+			s.withoutSecrets(l)
+			if err := add(&n.own, kindLesson, ingest.TeamLessonID(p.Name, l), l); err != nil {
 				return err
 			}
 		}
@@ -166,25 +175,16 @@ func (s *Service) send(ctx context.Context, c *connection, p project, may bool) 
 			return err
 		}
 		for session, x := range summaries {
-			id := ingest.TeamSummaryID(p.Name, session)
-			if _, sent := there[id]; sent || may {
-				n.summaries++
-			}
-			if err := add(kindSummary, id, x); err != nil {
+			if err := add(&n.summaries, kindSummary, ingest.TeamSummaryID(p.Name, session), x); err != nil {
 				return err
 			}
 		}
 	}
-	for id := range there { // forgotten, private, no longer shared, or summaries with the setting off
-		rows = append(rows, takenBack(id))
-	}
 	// One order for all, so that no two statements wait for one another.
-	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.id, b.id) })
-	if err := c.send(ctx, p.Name, rows); err != nil {
+	slices.SortFunc(said, func(a, b row) int { return strings.Compare(a.id, b.id) })
+	gone := slices.Sorted(maps.Keys(there)) // forgotten, private, or summaries with the setting off
+	if err := c.send(ctx, p.Name, gone, said); err != nil {
 		return err
-	}
-	if p.Leaving {
-		return s.left(p)
 	}
 	s.note(p.ID, func(x *exchanged) {
 		x.own, x.received, x.summaries, x.refused = n.own, n.received, n.summaries, !may
@@ -237,21 +237,16 @@ func own(r *memory.Record) *memory.TeamLesson {
 	return l
 }
 
-// withoutSecrets returns a lesson as it may leave the machine.
-func (s *Service) withoutSecrets(l *memory.TeamLesson) *memory.TeamLesson {
-	if l == nil {
-		return nil
-	}
-	clean := *l
-	clean.Tags = slices.Clone(l.Tags)
-	texts := []*string{&clean.Repo, &clean.Context, &clean.Command, &clean.Lesson, &clean.Agent}
-	for i := range clean.Tags {
-		texts = append(texts, &clean.Tags[i])
+// withoutSecrets makes a lesson what may leave the machine.
+func (s *Service) withoutSecrets(l *memory.TeamLesson) {
+	l.Tags = slices.Clone(l.Tags) // they are the record's
+	texts := []*string{&l.Repo, &l.Context, &l.Command, &l.Lesson, &l.Agent}
+	for i := range l.Tags {
+		texts = append(texts, &l.Tags[i])
 	}
 	for _, text := range texts {
 		*text, _ = s.opts.Redact(*text)
 	}
-	return &clean
 }
 
 // sameOwn says that the user says the same of a lesson before and after a change. What is

@@ -21,6 +21,12 @@ func TestReplacePath(t *testing.T) {
 		"-I/home/ann/src/shop/include -L/home/ann/src/shop":   "-Iinclude -L./",
 		"/home//ann/src/shop//a.go":                           "a.go",
 		"/Home/Ann/src/shop/A.go and /home/ann/src/shop/b.go": "A.go and b.go",
+		"我在/home/ann/src/shop/main.go中修复了错误":                  "我在main.go中修复了错误",
+		"サーバー/home/ann/src/shopの設定":                           "サーバー./の設定",
+		"/home/ann/src/shop에서 실행":                             "./에서 실행",
+		"/home/ann/src/shop/数据.txt":                           "数据.txt",
+		"/home/ann/src/shop数据/a.go":                           "/home/ann/src/shop数据/a.go",
+		"/数据/home/ann/src/shop/a.go":                          "/数据/home/ann/src/shop/a.go",
 	} {
 		if got := replacePath(text, "/home/ann/src/shop", ""); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
@@ -35,6 +41,7 @@ func TestReplacePath(t *testing.T) {
 		"cc -L/home/ann/lib":                "cc -L~/lib",
 		"a-b/home/ann/lib":                  "a-b/home/ann/lib",
 		"x/home/ann":                        "x/home/ann",
+		"在/home/ann中":                       "在~中",
 		`{"log": "failed\n/home/ann/a.go"}`: `{"log": "failed\n~/a.go"}`,
 	} {
 		if got := replacePath(text, "/home/ann", "~"); got != want {

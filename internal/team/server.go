@@ -22,8 +22,8 @@ const (
 	// vanished without a word.
 	statementTimeout = 30 * time.Second
 	callTimeout      = statementTimeout + dialTimeout
-	// maxConnections is one, which listens between exchanges: what is notified during one is
-	// kept for its end.
+	// maxConnections is one. The connection listens between exchanges; a notification that
+	// arrives during an exchange is kept until its end.
 	maxConnections = 1
 )
 

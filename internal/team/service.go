@@ -99,8 +99,8 @@ func New(opts Options) (*Service, error) {
 	return s, nil
 }
 
-// Apply notes which shared projects have lessons of the user that changed, or a session less
-// to tell of. The store calls it for every commit.
+// Apply notes the shared projects in which the user says something else of a lesson, or in which
+// a session has gone or become private. The store calls it for every commit.
 func (s *Service) Apply(changes []memory.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +116,6 @@ func (s *Service) Apply(changes []memory.Change) {
 			}
 		}
 		for _, x := range c.Sessions {
-			// It is gone, or private from now on.
 			if s.opts.Summaries && x.Old != nil && (x.New == nil || x.New.Private && !x.Old.Private) && s.member.find(x.Old.Project) != nil {
 				s.dirty[x.Old.Project] = true
 				signal(s.wake)

@@ -26,10 +26,8 @@ const (
 
 // row is a share of the user as the server gets it.
 type row struct {
-	kind, id string
-	// body is nil for a share that is taken back. The row is there, and keeps its kind.
-	body *string
-	hash []byte
+	kind, id, body string
+	hash           []byte
 }
 
 // newRow returns the row of what a share says.
@@ -39,11 +37,8 @@ func newRow(kind, id string, said any) (row, error) {
 		return row{}, fmt.Errorf("write share: %w", err)
 	}
 	sum := sha256.Sum256(text)
-	return row{kind, id, new(string(text)), sum[:16]}, nil
+	return row{kind, id, string(text), sum[:16]}, nil
 }
-
-// takenBack returns the row that takes a share back.
-func takenBack(id string) row { return row{id: id} }
 
 // projects returns the team projects that the member may see; "*" stands for all.
 func (c *connection) projects(ctx context.Context) ([]string, error) {
@@ -108,35 +103,27 @@ func (c *connection) own(ctx context.Context, project string) (map[string]string
 	return own, nil
 }
 
-// send writes rows of the member, in one statement for each rowsAtOnce of them. A row that
-// says nothing new is left as it is.
-func (c *connection) send(ctx context.Context, project string, rows []row) error {
-	var said, gone []row
-	for _, r := range rows {
-		if r.body == nil {
-			gone = append(gone, r)
-		} else {
-			said = append(said, r)
+// send takes the member's shares with the ids gone back and writes others, rowsAtOnce with a
+// statement. It takes back first: that may be done without access to the project, the rest not.
+func (c *connection) send(ctx context.Context, project string, gone []string, said []row) error {
+	for part := range slices.Chunk(gone, rowsAtOnce) {
+		if err := c.takeBack(ctx, project, part); err != nil {
+			return fmt.Errorf("write shares: %w", serverError(err))
 		}
 	}
-	// What is taken back first: that may be done without access to the project, the rest not.
-	for _, one := range []struct {
-		rows []row
-		put  func(context.Context, string, []row) error
-	}{{gone, c.takeBack}, {said, c.put}} {
-		for part := range slices.Chunk(one.rows, rowsAtOnce) {
-			if err := one.put(ctx, project, part); err != nil {
-				return fmt.Errorf("write shares: %w", serverError(err))
-			}
+	for part := range slices.Chunk(said, rowsAtOnce) {
+		if err := c.put(ctx, project, part); err != nil {
+			return fmt.Errorf("write shares: %w", serverError(err))
 		}
 	}
 	return nil
 }
 
+// put writes rows. One that says nothing new is left as it is.
 func (c *connection) put(ctx context.Context, project string, rows []row) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	kinds, ids, bodies, hashes := make([]string, len(rows)), make([]string, len(rows)), make([]*string, len(rows)), make([][]byte, len(rows))
+	kinds, ids, bodies, hashes := make([]string, len(rows)), make([]string, len(rows)), make([]string, len(rows)), make([][]byte, len(rows))
 	for i, r := range rows {
 		kinds[i], ids[i], bodies[i], hashes[i] = r.kind, r.id, r.body, r.hash
 	}
@@ -151,15 +138,11 @@ func (c *connection) put(ctx context.Context, project string, rows []row) error 
 	return err
 }
 
-// takeBack is put for rows without a body. It inserts nothing, which the server would hold against
-// the member's access to the project, also where a row is there.
-func (c *connection) takeBack(ctx context.Context, project string, rows []row) error {
+// takeBack takes the bodies out of rows, which stay and keep their kinds. It inserts nothing, which
+// the server would hold against the member's access to the project, also where a row is there.
+func (c *connection) takeBack(ctx context.Context, project string, ids []string) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	ids := make([]string, len(rows))
-	for i, r := range rows {
-		ids[i] = r.id
-	}
 	_, err := c.pool.Exec(ctx, `
 		with gone as (
 			select id from recalld.lesson

@@ -139,7 +139,7 @@ func replacePath(text, dir, with string) string {
 	from := 0
 	for _, at := range regexp.MustCompile(`(?i)`+pattern).FindAllStringIndex(text, -1) {
 		start, end := at[0], at[1]
-		if inName(text[:start]) || goesOn(text[end:]) {
+		if inName(text[:start]) || nameGoesOn(text[end:]) {
 			continue
 		}
 		b.WriteString(text[from:start] + with)
@@ -167,12 +167,31 @@ var beforePath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 // inName says that what follows a text belongs to a name in it.
 func inName(text string) bool {
 	last, _ := utf8.DecodeLastRuneInString(text)
+	if isUnspaced(last) { // of a sentence, unless a slash is before its word
+		before, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(text, named))
+		return isSlash(before)
+	}
 	return named(last) && !beforePath().MatchString(text)
 }
 
 // named says that a name in a path may hold a character.
 func named(c rune) bool {
 	return unicode.IsLetter(c) || unicode.IsDigit(c) || c == '_' || c == '-'
+}
+
+// nameGoesOn says that the name before a text goes on in it.
+func nameGoesOn(text string) bool {
+	if next, _ := utf8.DecodeRuneInString(text); isUnspaced(next) { // of a sentence, unless a slash is behind its word
+		behind, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(text, named))
+		return isSlash(behind)
+	}
+	return goesOn(text)
+}
+
+// isUnspaced says that a letter is of a script that writes words without spaces, or particles
+// without one after a word: a path may stand in such a sentence without any space.
+func isUnspaced(c rune) bool {
+	return c == 'ー' || unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
 // goesOn says that a text goes on with a name. A full stop alone ends a sentence.

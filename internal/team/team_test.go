@@ -250,6 +250,28 @@ func TestTeamShares(t *testing.T) {
 	})
 }
 
+// TestTeamSameWithoutSecrets: of lessons that differ in a secret alone, as they are kept while
+// redact.enabled is false, the team gets one, and the exchange goes on.
+func TestTeamSameWithoutSecrets(t *testing.T) {
+	p := newTeam(t, map[string][]string{"ann": {shop}, "bob": {shop}})
+	ann, bob := newMachine(t, "ann"), newMachine(t, "bob")
+	ann.stop()
+	ann.opts.Redact = func(text string) (string, int) {
+		return strings.NewReplacer("winter1", "[redacted]", "winter2", "[redacted]").Replace(text), 0
+	}
+	ann.start()
+	for _, lesson := range []string{"the registry takes the token winter1", "the registry takes the token winter2"} {
+		ann.remember(memory.RememberRequest{Lesson: lesson})
+	}
+	ann.join(p.URL("ann", "team"))
+	bob.join(p.URL("bob", "team"))
+	bob.until("bob gets the lesson", func() bool { return len(bob.lessons()) == 1 })
+	ann.until("ann shares one", func() bool {
+		s, _ := ann.team.State(t.Context(), service.None{})
+		return len(s.Projects) == 1 && s.Projects[0].Shared == 1
+	})
+}
+
 // partlyDamaged is a store in which the lessons of one project cannot be read.
 type partlyDamaged struct {
 	team.Store
@@ -300,6 +322,33 @@ func TestTeamOneProjectFails(t *testing.T) {
 	ann.until("the problem ends with its cause", func() bool {
 		state, _ = ann.team.State(t.Context(), service.None{})
 		return state.Projects[0].Problem == ""
+	})
+}
+
+// TestTeamLongProject: a project whose address is too long for the server keeps no other from
+// being shared.
+func TestTeamLongProject(t *testing.T) {
+	p := newTeam(t, map[string][]string{"ann": {"*"}})
+	ann := newMachine(t, "ann")
+	long := memory.Project{ID: "p-long", Name: "long", Remote: "github.com/acme/" + strings.Repeat("x", 512)}
+	if _, err := ann.Store.Commit(t.Context(), memory.Batch{Projects: []memory.Project{long}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ann.Ingest.Remember(t.Context(), memory.RememberRequest{Project: long.ID, Lesson: "it has a long name"}); err != nil {
+		t.Fatal(err)
+	}
+	ann.remember(memory.RememberRequest{Lesson: "restart the indexer after a migration"})
+	if _, err := ann.team.Join(t.Context(), memory.TeamJoinRequest{URL: p.URL("ann", "team")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, project := range []string{long.ID, ann.project.ID} { // the long one comes first
+		if _, err := ann.team.Share(t.Context(), memory.TeamShareRequest{Project: project}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ann.until("the other is shared", func() bool {
+		s, _ := ann.team.State(t.Context(), service.None{})
+		return s.Connected && s.Projects[1].Shared == 1 && s.Projects[1].Problem == "" && strings.Contains(s.Projects[0].Problem, "check constraint")
 	})
 }
 
