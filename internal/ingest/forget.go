@@ -82,6 +82,8 @@ func (s *Service) forgetIDs(ctx context.Context, ids []string, have Holdings, ou
 			}
 			if whole != id {
 				records = append(records, whole)
+			} else {
+				out.Unknown = append(out.Unknown, id)
 			}
 		}
 		sessions = append(sessions, found...)
