@@ -75,7 +75,7 @@ func personItem(b *strings.Builder, i memory.Item, number, width int) {
 		}
 		return
 	case i.Kind == memory.Lesson && i.Lesson != "" && !i.Cut:
-		text, command = OneLine(i.Lesson), OneLine(i.Command)
+		text, command = OneLine(i.Lesson), commandLine(i.Command)
 		if i.Context != "" {
 			text = OneLine(i.Context) + ": " + text
 		}
@@ -84,8 +84,12 @@ func personItem(b *strings.Builder, i memory.Item, number, width int) {
 		text = OneLine(text)
 	}
 	hanging(b, fmt.Sprintf("%2d. ", number), text, width)
-	if command != "" && !strings.Contains(text, command) {
-		hanging(b, "    $ ", "`"+command+"`", width)
+	if command != "" && !strings.Contains(text, OneLine(i.Command)) {
+		start := "    $ "
+		for line := range strings.Lines(foldCommand(command, max(width-len(start), MinLast))) {
+			b.WriteString(start + codeSpan(strings.TrimSuffix(line, "\n")) + "\n")
+			start = "      "
+		}
 	}
 	facts = append(facts, about, day(i.CreatedAt))
 	if i.SuccessRate != "" {
@@ -99,6 +103,14 @@ func personItem(b *strings.Builder, i memory.Item, number, width int) {
 	if i.Cut {
 		fmt.Fprintf(b, "    cut: `recalld show %s` shows all of it\n", i.ID)
 	}
+}
+
+// foldCommand is Fold, but leaves a command that fits as it is: blanks in it count.
+func foldCommand(command string, most int) string {
+	if Width(command) <= most {
+		return command + "\n"
+	}
+	return Fold(command, most)
 }
 
 // hanging writes a text after a start, broken after words, with the lines below it as far
