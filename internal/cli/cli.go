@@ -309,6 +309,10 @@ func settingsHint(source config.Sources, err error) string {
 	if named && errors.Is(err, fs.ErrNotExist) {
 		return "--config or RECALLD_CONFIG names it; without them there need not be one"
 	}
+	const inFile = "run 'recalld config edit' to mend the file; configs/recalld.yaml explains the settings"
+	if strings.HasPrefix(err.Error(), file+":") || strings.HasPrefix(err.Error(), "read settings: ") {
+		return inFile // which may be large, and is not read again
+	}
 	rest := source
 	rest.Set = nil
 	if _, err := config.Load(rest); err == nil {
@@ -326,7 +330,7 @@ func settingsHint(source config.Sources, err error) string {
 	if _, err := os.Stat(file); findErr != nil || err != nil {
 		return "" // there is no file to mend
 	}
-	return "run 'recalld config edit' to mend the file; configs/recalld.yaml explains the settings"
+	return inFile
 }
 
 // configSources say where settings are read from, without those of --set.
