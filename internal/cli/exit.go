@@ -96,7 +96,8 @@ func (a *App) reportError(err error) {
 			return
 		}
 	}
-	text := "recalld: " + a.inFlags(e).Error() + "\n"
+	e = a.inFlags(e)
+	text := "recalld: " + e.Error() + "\n"
 	if a.shown != "" && e.Message == a.shown {
 		text = "" // it stands above
 	}
@@ -127,10 +128,15 @@ func (a *App) inFlags(e *memory.Error) *memory.Error {
 	if a.runs == nil || e.Field == "" || strings.HasPrefix(e.Field, "-") {
 		return e
 	}
+	named := *e
+	if e.Field == "path" && a.runs.Flags().Lookup("project") != nil && strings.Contains(e.Message, " is not in a repository, but contains ") {
+		// Of the folder that the command runs in, whatever path it takes itself.
+		named.Field, named.Hint = "", "name one with --project, or run the command in it"
+		return &named
+	}
 	field, _, _ := strings.Cut(e.Field, "[") // what is wrong in an item of a list is wrong in its flag
 	first, _, _ := strings.Cut(field, ".")
 	name := cmp.Or(commandFlags[a.runs.CommandPath()][first], flagOf(field[strings.LastIndexByte(field, '.')+1:]))
-	named := *e
 	argument := strings.ToUpper(name)
 	arguments := strings.FieldsFunc(a.runs.Use, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) })
 	if argument == "PATH" && slices.Contains(arguments, "DIR") {

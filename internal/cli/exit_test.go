@@ -12,6 +12,7 @@ import (
 // TestExitCodes: every refusal ends with the code of the table and a message
 // that names the field and its limit; nothing wrong reaches the daemon.
 func TestExitCodes(t *testing.T) {
+	above := &memory.Error{Code: memory.CodeConflict, Field: "path", Message: "/src is not in a repository, but contains 2: /src/a, /src/b", Hint: "name one of them"}
 	long := strings.Repeat("ä", memory.MaxQuery+1)
 	for _, tt := range []struct {
 		args []string
@@ -114,6 +115,9 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"status", "--set", "log.level=loud"}, nil, ExitUsage, "log.level"},
 		{[]string{"status", "--config", "/no/such/file"}, nil, ExitUsage, "no such file"},
 		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "no such project"}, ExitNotFound, "project: no such project"},
+		{[]string{"recall", "q"}, above, ExitConflict, "recalld: /src is not in a repository, but contains 2: /src/a, /src/b\nhint: name one with --project"},
+		{[]string{"export", "out"}, above, ExitConflict, "recalld: /src is not in a repository"},
+		{[]string{"index", "/src"}, above, ExitConflict, "recalld: PATH: /src is not in a repository, but contains 2: /src/a, /src/b\nhint: name one of them"},
 		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeConflict, Message: "several repositories", Hint: "name one"}, ExitConflict, "hint: name one"},
 		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeForbidden, Message: "no"}, ExitForbidden, "no"},
 		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeIncompatible, Message: "newer"}, ExitIncompatible, "newer"},
