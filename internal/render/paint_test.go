@@ -86,6 +86,20 @@ func TestCommandForPeople(t *testing.T) {
 	}
 }
 
+// TestInvisibleForPeople: what cannot be seen is shown, and counts, where lines are broken.
+func TestInvisibleForPeople(t *testing.T) {
+	a := &memory.RecallResponse{Items: []memory.Item{{ID: "l-1", Kind: memory.Lesson, Strength: memory.Sure, Lesson: "one two three four \u200b five \x1b[31m \u202e six", Command: "echo \u202e \u202e \u202e x"}}}
+	got := sequences.ReplaceAllString(Paint(ForPeople(a, 24)), "")
+	if want := "one two three four\n    U+200B five \\x1b[31m\n    U+202E six\n"; !strings.Contains(got, want) {
+		t.Errorf("got\n%s\nwant %q in it", got, want)
+	}
+	for line := range strings.Lines(got) {
+		if Width(strings.TrimSuffix(line, "\n")) > 26 { // MinLast beside six blanks
+			t.Errorf("the line %q is too long", line)
+		}
+	}
+}
+
 // TestForPeople: every item has its relevance and its id, lines are as wide as the
 // terminal at most, and remarks are in the words of the command line.
 func TestForPeople(t *testing.T) {

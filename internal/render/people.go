@@ -75,7 +75,7 @@ func personItem(b *strings.Builder, i memory.Item, number, width int) {
 		}
 		return
 	case i.Kind == memory.Lesson && i.Lesson != "" && !i.Cut:
-		text, command = OneLine(i.Lesson), commandLine(i.Command)
+		text, command = OneLine(i.Lesson), Visible(commandLine(i.Command))
 		if i.Context != "" {
 			text = OneLine(i.Context) + ": " + text
 		}
@@ -114,9 +114,9 @@ func foldCommand(command string, most int) string {
 }
 
 // hanging writes a text after a start, broken after words, with the lines below it as far
-// to the right as the first.
+// to the right as the first. What cannot be seen is made visible first, and so has a width.
 func hanging(b *strings.Builder, start, text string, width int) {
-	for line := range strings.Lines(Fold(text, max(width-len(start), MinLast))) {
+	for line := range strings.Lines(Fold(Visible(text), max(width-len(start), MinLast))) {
 		b.WriteString(start + line)
 		start = strings.Repeat(" ", len(start))
 	}
