@@ -73,6 +73,8 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"export", "a"}, memory.Invalid("path", "", "it is not empty"), ExitUsage, "recalld: DIR: it is not empty"},
 		{[]string{"backup", "list", ""}, nil, ExitUsage, "DIR: "},
 		{[]string{"export", ""}, nil, ExitUsage, "recalld: DIR: is empty"},
+		{[]string{"export", "-"}, nil, ExitUsage, "recalld: DIR: an export is not written to standard output"},
+		{[]string{"export", "--all", "-"}, nil, ExitUsage, "recalld: DIR: an export is not written to standard output"},
 		{[]string{"export", "a", "b"}, nil, ExitUsage, "too many arguments: recalld export DIR"},
 		{[]string{"recall", "q", "--since", "-2d"}, nil, ExitUsage, "2d or 36h"},
 		{[]string{"tasks", "--limit", "0"}, nil, ExitUsage, "limit: 0 is out of range (limit: 1–100)"},
