@@ -102,6 +102,9 @@ func TestBackupAndRestoreCommands(t *testing.T) {
 	if out := run(ExitNotFound, "restore", "--from", empty); !strings.Contains(out, "from: ") {
 		t.Errorf("restore --from an empty folder says %q, want the name of the flag", out)
 	}
+	if out := run(ExitConflict, "restore", "--yes", "--to", data); !strings.Contains(out, "recalld: --to: ") || !strings.Contains(out, "hint: ") {
+		t.Errorf("restore --to a folder in use says %q, want the name of the flag and the next step", out)
+	}
 	for dir, says := range map[string]string{empty: empty + " has no backup", filepath.Join(empty, "none"): filepath.Join(empty, "none") + " does not exist"} {
 		for _, args := range [][]string{{"backup", "verify", dir}, {"restore", "--from", dir}} {
 			if out := run(ExitNotFound, args...); !strings.Contains(out, says) || !strings.Contains(out, "hint: ") {

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -295,10 +296,41 @@ func (a *App) Config() (config.Config, error) {
 	}
 	cfg, err := config.Load(source)
 	if err != nil {
-		return config.Config{}, &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: "run 'recalld config edit' to mend the file; configs/recalld.yaml explains the settings", Cause: err}
+		return config.Config{}, &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: settingsHint(source, err), Cause: err}
 	}
 	a.cfg, a.sources = &cfg, source
 	return cfg, nil
+}
+
+// settingsHint says where to mend settings that are wrong: in --set or in a variable if
+// they are right without it, else in the file, if there is one.
+func settingsHint(source config.Sources, err error) string {
+	file, named, findErr := config.FindFile(source)
+	if named && errors.Is(err, fs.ErrNotExist) {
+		return "--config or RECALLD_CONFIG names it; without them there need not be one"
+	}
+	const inFile = "run 'recalld config edit' to mend the file; configs/recalld.yaml explains the settings"
+	if strings.HasPrefix(err.Error(), file+":") || strings.HasPrefix(err.Error(), "read settings: ") {
+		return inFile // which may be large, and is not read again
+	}
+	rest := source
+	rest.Set = nil
+	if _, err := config.Load(rest); err == nil {
+		return "change what --set says; 'recalld config list' lists the settings"
+	}
+	rest.Getenv = func(name string) string {
+		if strings.HasPrefix(name, "RECALLD_") && name != "RECALLD_CONFIG" {
+			return ""
+		}
+		return source.Getenv(name)
+	}
+	if _, err := config.Load(rest); err == nil {
+		return "change the variable of this setting; 'recalld help environment' says how it is named"
+	}
+	if _, err := os.Stat(file); findErr != nil || err != nil {
+		return "" // there is no file to mend
+	}
+	return inFile
 }
 
 // configSources say where settings are read from, without those of --set.

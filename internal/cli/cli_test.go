@@ -322,11 +322,14 @@ func TestEmptyLists(t *testing.T) {
 	}
 }
 
-// TestShowNothing: of ids that do not exist the exit code says so, beside what is found.
+// TestShowNothing: of ids that do not exist, are another project's or several memories', the
+// exit code says so, beside what is found.
 func TestShowNothing(t *testing.T) {
-	b := newBench(t, map[string]any{service.Recall.Name: &memory.RecallResponse{Text: "l-nosuch is not shown: not_found", Withheld: []memory.Withheld{{ID: "l-nosuch", Reason: memory.NotFound}}}})
-	if out, errs, code := b.run("show", "l-nosuch"); code != ExitNotFound || !strings.Contains(out, "l-nosuch is not shown") || errs != "" {
-		t.Errorf("show of an unknown id: exit %d, %q, %q; want %d and what is missing", code, out, errs, ExitNotFound)
+	for _, reason := range []memory.Reason{memory.NotFound, memory.OtherProject, memory.Ambiguous} {
+		b := newBench(t, map[string]any{service.Recall.Name: &memory.RecallResponse{Text: "l-nosuch is not shown: why", Withheld: []memory.Withheld{{ID: "l-nosuch", Reason: reason}}}})
+		if out, errs, code := b.run("show", "l-nosuch"); code != ExitNotFound || !strings.Contains(out, "l-nosuch is not shown") || errs != "" {
+			t.Errorf("show of an id that is %s: exit %d, %q, %q; want %d and what is missing", reason, code, out, errs, ExitNotFound)
+		}
 	}
 }
 

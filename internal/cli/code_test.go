@@ -168,6 +168,18 @@ func TestForgetAsks(t *testing.T) {
 	b.ok("forget", "--project", "demo", "--yes") // asks nobody
 }
 
+// TestForgetUnknown: an id that nothing has is named, and the command fails, also where others
+// were forgotten.
+func TestForgetUnknown(t *testing.T) {
+	b := newBench(t, sample())
+	b.fake.Answers[service.Forget.Name] = &memory.Forgotten{Records: 1, Documents: 1, Unknown: []string{"l-mistyped"}}
+	for _, args := range [][]string{{"forget", "l-1", "l-mistyped"}, {"forget", "l-1", "l-mistyped", "--json"}} {
+		if out, errs, code := b.run(args...); code != ExitNotFound || errs != "" || !strings.Contains(out, "l-mistyped") {
+			t.Errorf("%q: exit %d, %q, %q; want %d and the id", args, code, out, errs, ExitNotFound)
+		}
+	}
+}
+
 // TestInterruptedWhileItReads: a command that waits for an answer or for its input ends when it
 // is interrupted, and does nothing.
 func TestInterruptedWhileItReads(t *testing.T) {

@@ -203,7 +203,7 @@ func (a *App) daemonRuns(ctx context.Context) bool {
 func (a *App) settingsFile() (string, []byte, error) {
 	file, _, err := config.FindFile(a.configSources())
 	if err == nil && file == "" {
-		err = errors.New("find the home folder: HOME is not set; name a file with --config")
+		err = errors.New("the home folder is not known: HOME is not set; name a file with --config")
 	}
 	if err != nil {
 		return "", nil, err

@@ -256,3 +256,47 @@ func TestConfigSetBehindLink(t *testing.T) {
 		t.Errorf("the file behind the link has %q", text)
 	}
 }
+
+// TestSettingsHint: the hint below a wrong setting names the place where it stands.
+func TestSettingsHint(t *testing.T) {
+	for name, tt := range map[string]struct {
+		file string
+		env  map[string]string
+		args []string
+		want string // in the hint; empty if there is none
+	}{
+		"file":            {"log: {level: loud}\n", nil, nil, "run 'recalld config edit'"},
+		"file and flag":   {"log: {level: loud}\n", nil, []string{"--set", "log.format=odd"}, "run 'recalld config edit'"},
+		"flag":            {"log: {level: warn}\n", nil, []string{"--set", "log.level=loud"}, "change what --set says"},
+		"unknown in flag": {"", nil, []string{"--set", "nosuch=1"}, "change what --set says"},
+		"variable":        {"log: {level: warn}\n", map[string]string{"RECALLD_LOG_LEVEL": "loud"}, nil, "change the variable"},
+		"no such file":    {"", nil, []string{"--config", filepath.Join(t.TempDir(), "none.yaml")}, "--config or RECALLD_CONFIG names it"},
+		"no home":         {"", map[string]string{"HOME": "", "USERPROFILE": "", "APPDATA": "", "LOCALAPPDATA": ""}, nil, ""},
+	} {
+		b := newBench(t, nil)
+		environment := b.opts.Getenv
+		b.opts.Getenv = func(name string) string {
+			if value, ok := tt.env[name]; ok {
+				return value
+			}
+			return environment(name)
+		}
+		if tt.file != "" {
+			file, _, err := config.FindFile(config.Sources{Getenv: environment})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(tt.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, errs, code := b.run(append([]string{"status"}, tt.args...)...)
+		_, hint, _ := strings.Cut(errs, "hint: ")
+		if code != ExitUsage || !strings.HasPrefix(hint, tt.want) || tt.want == "" && hint != "" {
+			t.Errorf("%s: exit %d, %q; want the hint %q", name, code, errs, tt.want)
+		}
+	}
+}

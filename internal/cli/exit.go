@@ -96,7 +96,8 @@ func (a *App) reportError(err error) {
 			return
 		}
 	}
-	text := "recalld: " + a.inFlags(e).Error() + "\n"
+	e = a.inFlags(e)
+	text := "recalld: " + e.Error() + "\n"
 	if a.shown != "" && e.Message == a.shown {
 		text = "" // it stands above
 	}
@@ -114,15 +115,28 @@ func (a *App) reportError(err error) {
 // fieldFlags are the flags of fields that have another name.
 var fieldFlags = map[string]string{"sessionId": "session", "gitBranch": "branch", "n": "number", "taskType": "type", "time_limit_ms": "time-limit", "vector_weight": "weights", "changed_files": "changed", "anchors": "anchor"}
 
+// commandFlags are the flags of fields that have another name in one command.
+var commandFlags = map[string]map[string]string{
+	"recalld doctor":    {"id": "requeue"},
+	"recalld replay":    {"min_relevance": "floor"},
+	"recalld token add": {"project": "projects"},
+}
+
 // inFlags names the field of an error as the command that runs does: by its flag, or by
 // its argument.
 func (a *App) inFlags(e *memory.Error) *memory.Error {
 	if a.runs == nil || e.Field == "" || strings.HasPrefix(e.Field, "-") {
 		return e
 	}
-	field, _, _ := strings.Cut(e.Field, "[") // what is wrong in an item of a list is wrong in its flag
-	name := flagOf(field[strings.LastIndexByte(field, '.')+1:])
 	named := *e
+	if e.Field == "path" && a.runs.Flags().Lookup("project") != nil && strings.Contains(e.Message, " is not in a repository, but contains ") {
+		// Of the folder that the command runs in, whatever path it takes itself.
+		named.Field, named.Hint = "", "name one with --project, or run the command in it"
+		return &named
+	}
+	field, _, _ := strings.Cut(e.Field, "[") // what is wrong in an item of a list is wrong in its flag
+	first, _, _ := strings.Cut(field, ".")
+	name := cmp.Or(commandFlags[a.runs.CommandPath()][first], flagOf(field[strings.LastIndexByte(field, '.')+1:]))
 	argument := strings.ToUpper(name)
 	arguments := strings.FieldsFunc(a.runs.Use, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) })
 	if argument == "PATH" && slices.Contains(arguments, "DIR") {

@@ -12,6 +12,7 @@ import (
 // TestExitCodes: every refusal ends with the code of the table and a message
 // that names the field and its limit; nothing wrong reaches the daemon.
 func TestExitCodes(t *testing.T) {
+	above := &memory.Error{Code: memory.CodeConflict, Field: "path", Message: "/src is not in a repository, but contains 2: /src/a, /src/b", Hint: "name one of them"}
 	long := strings.Repeat("ä", memory.MaxQuery+1)
 	for _, tt := range []struct {
 		args []string
@@ -72,6 +73,8 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"export", "a"}, memory.Invalid("path", "", "it is not empty"), ExitUsage, "recalld: DIR: it is not empty"},
 		{[]string{"backup", "list", ""}, nil, ExitUsage, "DIR: "},
 		{[]string{"export", ""}, nil, ExitUsage, "recalld: DIR: is empty"},
+		{[]string{"export", "-"}, nil, ExitUsage, "recalld: DIR: an export is not written to standard output"},
+		{[]string{"export", "--all", "-"}, nil, ExitUsage, "recalld: DIR: an export is not written to standard output"},
 		{[]string{"export", "a", "b"}, nil, ExitUsage, "too many arguments: recalld export DIR"},
 		{[]string{"recall", "q", "--since", "-2d"}, nil, ExitUsage, "2d or 36h"},
 		{[]string{"tasks", "--limit", "0"}, nil, ExitUsage, "limit: 0 is out of range (limit: 1–100)"},
@@ -94,10 +97,11 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"feedback", "r-1", "good"}, nil, ExitUsage, "worked, failed, irrelevant, outdated"},
 		{[]string{"feedback", "", "worked"}, nil, ExitUsage, "RECEIPT: is empty"},
 		{[]string{"replay"}, nil, ExitUsage, "hint: name a session with --session, or a time with --since 7d"},
-		{[]string{"replay", "--since", "2d", "--floor", "chunk"}, nil, ExitUsage, "floor: \"chunk\" is no threshold (limit: KIND=0–1)"},
-		{[]string{"replay", "--since", "2d", "--floor", "chunk=2"}, nil, ExitUsage, "min_relevance.chunk: 2 is out of range"},
+		{[]string{"replay", "--since", "2d", "--floor", "chunk"}, nil, ExitUsage, "--floor: \"chunk\" is no threshold (limit: KIND=0–1)"},
+		{[]string{"replay", "--since", "2d", "--floor", "chunk=2"}, nil, ExitUsage, "recalld: --floor: 2 is out of range"},
 		{[]string{"replay", "--since", "2d", "--floor", "chunk=1", "--floor", "chunk=0"}, nil, ExitUsage, "given twice"},
-		{[]string{"replay", "--since", "2d", "--floor", "recipe=0.5"}, nil, ExitUsage, `unknown kind "recipe"`},
+		{[]string{"replay", "--since", "2d", "--floor", "recipe=0.5"}, nil, ExitUsage, `recalld: --floor: unknown kind "recipe"`},
+		{[]string{"token", "add", "ci", "--projects", "p"}, &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "no such project"}, ExitNotFound, "recalld: --projects: no such project"},
 		{[]string{"replay", "--since", "2d", "--weights", "-1"}, nil, ExitUsage, "--weights"},
 		{[]string{"replay", "--since", "2d", "--limit", "0"}, nil, ExitUsage, "limit: 1–1000"},
 		{[]string{"replay", "--session", ""}, nil, ExitUsage, "--session: "},
@@ -113,6 +117,9 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"status", "--set", "log.level=loud"}, nil, ExitUsage, "log.level"},
 		{[]string{"status", "--config", "/no/such/file"}, nil, ExitUsage, "no such file"},
 		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "no such project"}, ExitNotFound, "project: no such project"},
+		{[]string{"recall", "q"}, above, ExitConflict, "recalld: /src is not in a repository, but contains 2: /src/a, /src/b\nhint: name one with --project"},
+		{[]string{"export", "out"}, above, ExitConflict, "recalld: /src is not in a repository"},
+		{[]string{"index", "/src"}, above, ExitConflict, "recalld: PATH: /src is not in a repository, but contains 2: /src/a, /src/b\nhint: name one of them"},
 		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeConflict, Message: "several repositories", Hint: "name one"}, ExitConflict, "hint: name one"},
 		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeForbidden, Message: "no"}, ExitForbidden, "no"},
 		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeIncompatible, Message: "newer"}, ExitIncompatible, "newer"},

@@ -34,6 +34,9 @@ in it: it is indexed again.`,
 			if err := memory.Text("path", args[0], 1, memory.MaxPathText); err != nil {
 				return err
 			}
+			if args[0] == "-" { // it would be a file or folder of this name
+				return memory.Invalid("path", "a new file with --all, else a new folder", "an export is not written to standard output")
+			}
 			if all {
 				return a.exportAll(c, args[0])
 			}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -45,16 +46,27 @@ On a terminal it asks before it removes a project; elsewhere, and with --json, s
 					return err
 				}
 			}
-			return answered(c, a, service.Forget, r, func(w io.Writer, gone *memory.Forgotten) {
+			gone, err := ask(c.Context(), a, service.Forget, r)
+			if err != nil {
+				return err
+			}
+			err = a.answer(gone, func(w io.Writer) {
 				fmt.Fprintf(w, "Forgotten: %s, %s, %s", memory.Count(gone.Records, "record"), memory.Count(gone.Files, "file"), memory.Count(gone.Documents, "text"))
 				if gone.Sessions > 0 {
 					fmt.Fprint(w, ", ", memory.Count(gone.Sessions, "session"))
 				}
 				fmt.Fprintln(w)
+				for _, id := range gone.Unknown {
+					fmt.Fprintf(w, "%s was not found: no record and no session has this id, or more than one has an id that begins so\n", render.Printable(id))
+				}
 				if gone.Note != "" {
 					fmt.Fprintln(w, gone.Note)
 				}
 			})
+			if len(gone.Unknown) > 0 { // one mistyped id is no success: its text is still there
+				err = errors.Join(err, errReported, &memory.Error{Code: memory.CodeNotFound})
+			}
+			return err
 		},
 	}
 	c.Flags().StringVar(&r.Project, "project", "", "remove this project, by id or name, with all it holds")

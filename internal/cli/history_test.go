@@ -46,7 +46,7 @@ func history() map[string]any {
 			{SessionID: "mm-20260115-abc", CreatedAt: noon.Add(-3 * time.Hour), Goal: goal, FlowTags: []string{"send"}, Tags: []string{"smoke"}, Git: memory.Git{Branch: "main", Commit: "abc123"}},
 			{SessionID: "mm-20260114-xyz", CreatedAt: noon.Add(-50 * time.Hour), FlowTags: []string{}, Tags: []string{}},
 		}},
-		service.Import.Name: &memory.Imported{Project: "p1", ProjectName: "demo", Lessons: 12, Sessions: 1, Steps: 40, Known: 5, Skipped: 3,
+		service.Import.Name: &memory.Imported{Project: "p1", ProjectName: "demo", Lessons: 12, Sessions: 1, Steps: 40, Known: 5, Forgotten: 2, Skipped: 3,
 			Problems: []memory.ImportProblem{{File: "/src/demo/logs/demo.jsonl", Line: 7, Message: "not JSON"}, {File: "/src/demo/logs/x/session.json", Message: "no sessionId"}}},
 		service.Export.Name: &memory.Exported{Project: "p1", ProjectName: "demo", Path: "/src/demo/out", Lessons: 12, Sessions: 1, Steps: 40, Files: 42, LeftOut: 1},
 	}

@@ -69,6 +69,9 @@ func writeImported(w io.Writer, i *memory.Imported) {
 	if i.Known > 0 {
 		fmt.Fprintf(w, "; %d already known", i.Known)
 	}
+	if i.Forgotten > 0 {
+		fmt.Fprintf(w, "; %d forgotten here stay out", i.Forgotten)
+	}
 	fmt.Fprintln(w)
 	writeProblems(w, i.Problems, i.Skipped)
 }

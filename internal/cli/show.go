@@ -44,7 +44,7 @@ stands below the reason, but not with --json.`,
 					render.WriteLines(w, "  ", l.Text)
 				}
 			})
-			if slices.ContainsFunc(answer.Withheld, func(w memory.Withheld) bool { return w.Reason == memory.NotFound }) {
+			if slices.ContainsFunc(answer.Withheld, func(w memory.Withheld) bool { return slices.Contains(namesNothing, w.Reason) }) {
 				err = errors.Join(err, errReported, &memory.Error{Code: memory.CodeNotFound})
 			}
 			return err
@@ -55,6 +55,9 @@ stands below the reason, but not with --json.`,
 	countFlag(c, &r.MaxTokens, "max_tokens", "most tokens", memory.MinTokens, memory.MaxTokens, memory.MaxTokens)
 	return c
 }
+
+// namesNothing are the reasons why an id is that of no single memory of the project.
+var namesNothing = []memory.Reason{memory.NotFound, memory.Ambiguous, memory.OtherProject}
 
 // withdrawnLessons are the lessons among what was withheld that were superseded or retracted.
 // No answer has them, but a person may read what they said.

@@ -40,7 +40,7 @@ func platformFolders(goos string, getenv func(string) string) (folders, error) {
 		f.data = base("XDG_DATA_HOME", ".local", "share")
 	}
 	if f.config == "" || f.data == "" {
-		return f, errors.New("find the home folder: HOME is not set; name a data folder with --data or RECALLD_DATA")
+		return f, errors.New("the home folder is not known: HOME is not set; name a data folder with --data or RECALLD_DATA")
 	}
 	return f, nil
 }

@@ -147,6 +147,14 @@ func TestArchive(t *testing.T) {
 			t.Errorf("importing %s changes the records (-before +after):\n%s", name, diff)
 		}
 	}
+	// What was forgotten is not known: it is not there. The session goes with its steps.
+	third := serve(t, newConfig(t))
+	take(third)
+	_, err = service.Forget.Do(t.Context(), third, memory.ForgetRequest{IDs: []string{"session-1"}})
+	must(t, err)
+	if i := take(third); i.Sessions != 0 || i.Steps != 0 || i.Known != 3 || i.Forgotten != 4 {
+		t.Errorf("imported after the session was forgotten: %+v, want 3 lessons known, and a session and its 3 steps forgotten", i)
+	}
 	again := filepath.Join(t.TempDir(), "again")
 	_, err = service.Export.Do(t.Context(), second, memory.ExportRequest{Path: again, Caller: memory.Caller{Dir: dir}})
 	must(t, err)

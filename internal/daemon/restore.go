@@ -49,7 +49,7 @@ func PrepareRestore(ctx context.Context, cfg config.Config, version string, b *m
 	dir := paths.Store
 	if to != "" {
 		if entries, err := os.ReadDir(to); err == nil && len(entries) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, memory.Errorf(memory.CodeConflict, "%s is not an empty folder", to)
+			return nil, &memory.Error{Code: memory.CodeConflict, Field: "to", Message: to + " is not an empty folder", Hint: "name a new folder"}
 		}
 		r.built = filepath.Clean(to) + ".restoring"
 		if err := os.RemoveAll(r.built); err != nil { // of a restore that was killed

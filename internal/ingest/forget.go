@@ -59,31 +59,29 @@ func (s *Service) forgetIDs(ctx context.Context, ids []string, have Holdings, ou
 	defer s.forgetting.Unlock()
 	var records, private []string
 	var sessions []memory.SessionHoldings
-	for _, id := range unique(ids) {
+	for _, given := range unique(ids) {
+		id := given
 		r, known, err := find(s.opts.Records, id)
-		if err != nil {
+		var found []memory.SessionHoldings
+		if err == nil && !known {
+			found, err = have.SessionHoldings(ctx, id)
+		}
+		if err == nil && !known && len(found) == 0 { // it may be the beginning of an id
+			if id, err = wholeID(s.opts.Records, id); err == nil {
+				r, known, err = find(s.opts.Records, id)
+			}
+		}
+		switch {
+		case err != nil:
 			return err
-		}
-		if !known {
-			found, err := have.SessionHoldings(ctx, id)
-			if err != nil {
-				return err
-			}
-			if len(found) > 1 {
-				return ambiguous(id, found)
-			}
-			sessions = append(sessions, found...)
-			if len(found) == 0 { // it may be the beginning of an id
-				if id, err = wholeID(s.opts.Records, id); err == nil {
-					r, known, err = find(s.opts.Records, id)
-				}
-				if err != nil {
-					return err
-				}
-			}
-		}
-		if known {
+		case known:
 			records, private = append(records, id), append(private, r.PrivateSessions()...)
+		case len(found) > 1:
+			return ambiguous(id, found)
+		case len(found) == 1:
+			sessions = append(sessions, found[0])
+		default:
+			out.Unknown = append(out.Unknown, given)
 		}
 	}
 	for _, x := range sessions {

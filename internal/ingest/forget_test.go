@@ -43,9 +43,13 @@ func TestForgetByID(t *testing.T) {
 	a := r.remember(memory.RememberRequest{Lesson: "to be forgotten"})
 	b := r.remember(memory.RememberRequest{Lesson: "to be kept"})
 	doc := r.record(a.ID).Doc
-	out, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{a.ID, a.ID[:len("l-")+6], "l-unknown", b.ID[:len("l-")+5]}}, r.store)
+	tooShort := b.ID[:len("l-")+5]
+	out, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{a.ID, a.ID[:len("l-")+6], "l-unknown", tooShort}}, r.store)
 	if err != nil || out.Records != 1 || out.Files != 0 || out.Documents != 1 || !namesAll(out.Note, "backups", "exports", "logs", "session files") {
 		t.Errorf("forget = %+v, %v; want one record, one document, and what may still hold it", out, err)
+	}
+	if want := []string{tooShort, "l-unknown"}; !slices.Equal(out.Unknown, want) {
+		t.Errorf("forget names %q as unknown, want %q", out.Unknown, want)
 	}
 	if _, err := r.store.Record(a.ID); memory.CodeOf(err) != memory.CodeNotFound {
 		t.Errorf("the record = %v, want it gone", err)

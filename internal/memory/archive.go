@@ -47,6 +47,8 @@ type Imported struct {
 	Steps       int    `json:"steps"`
 	// Known were there already.
 	Known int `json:"known"`
+	// Forgotten were forgotten here, and stay out.
+	Forgotten int `json:"forgotten,omitempty"`
 	// Skipped could not be read; Problems says why, for the first hundred.
 	Skipped  int             `json:"skipped"`
 	Problems []ImportProblem `json:"problems,omitempty"`

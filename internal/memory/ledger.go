@@ -3,6 +3,7 @@ package memory
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -288,7 +289,11 @@ func (r *ReplayRequest) relations(string) error {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(r.MinRelevance)) {
 		if !slices.Contains(Kinds, kind) {
-			return Invalid("min_relevance", "kinds of memories", "unknown kind %s", Quote(string(kind)))
+			names := make([]string, len(Kinds))
+			for i, k := range Kinds {
+				names[i] = string(k)
+			}
+			return Invalid("min_relevance", strings.Join(names, ", "), "unknown kind %s", Quote(string(kind)))
 		}
 		if f := r.MinRelevance[kind]; !(f >= 0 && f <= 1) {
 			return Invalid("min_relevance."+string(kind), "0–1", "%v is out of range", f)

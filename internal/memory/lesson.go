@@ -195,6 +195,9 @@ type Forgotten struct {
 	Sessions  int `json:"sessions,omitempty"`
 	Files     int `json:"files"`
 	Documents int `json:"documents"`
+	// Unknown are the ids, as the request has them, of which nothing was found: the
+	// others were removed.
+	Unknown []string `json:"unknown,omitempty"`
 	// Note says what may still hold the text: backups and exports, logs and session
 	// files of the repository.
 	Note string `json:"note,omitempty"`

@@ -106,7 +106,8 @@ func TestStrengthsAsContract7ShowsThem(t *testing.T) {
 // TestCommandText: a command is quoted whatever it holds, and not told twice.
 func TestCommandText(t *testing.T) {
 	for _, test := range []struct{ lesson, command, want string }{
-		{"do it", "", ""}, {"do it", "make\n all", " — `make all`"}, {"run `make all` first", "make all", ""},
+		{"do it", "", ""}, {"do it", " make all\n", " — `make all`"}, {"run `make all` first", "make all", ""},
+		{"do it", "cd sub\r\n\n  make all", " — `cd sub ⏎ make all`"}, {"do it", "make \\\n  all", " — `make all`"}, {"do it", "grep 'a  b'\tx", " — `grep 'a  b' x`"},
 		{"do it", "echo `date`", " — `` echo `date` ``"},
 	} {
 		if got := Command(memory.Item{Lesson: test.lesson, Command: test.command}); got != test.want {

@@ -90,15 +90,48 @@ func behind(mark string) string { return when(mark != "", " "+mark) }
 // Command returns the command of a lesson as it follows the lesson, or nothing if the
 // lesson contains it.
 func Command(i memory.Item) string {
-	command := OneLine(i.Command)
-	if command == "" || strings.Contains(OneLine(i.Lesson), command) {
+	if lesson := OneLine(i.Lesson); i.Command == "" || strings.Contains(lesson, OneLine(i.Command)) {
 		return ""
 	}
+	return " — " + codeSpan(commandLine(i.Command))
+}
+
+// newLine stands in a line for the end of a command's line.
+const newLine = " ⏎ "
+
+// commandLine writes a command on one line so that it still says what is to be run: blanks
+// stay, since they count between quotes, and ends of lines are shown, since two commands
+// that are joined with a blank are another one. Lines that a backslash joins are one.
+func commandLine(command string) string {
+	var b strings.Builder
+	join := ""
+	for line := range strings.Lines(command) {
+		line = strings.TrimSpace(strings.Map(func(r rune) rune {
+			if unicode.IsSpace(r) {
+				return ' '
+			}
+			return r
+		}, line))
+		if line == "" {
+			continue
+		}
+		rest, goesOn := strings.CutSuffix(line, `\`)
+		b.WriteString(join + strings.TrimRight(rest, " "))
+		join = newLine
+		if goesOn {
+			join = " "
+		}
+	}
+	return b.String()
+}
+
+// codeSpan quotes a line as code, whatever it holds.
+func codeSpan(line string) string {
 	quote, pad := "`", ""
-	for strings.Contains(command, quote) {
+	for strings.Contains(line, quote) {
 		quote, pad = quote+"`", " "
 	}
-	return " — " + quote + pad + command + pad + quote
+	return quote + pad + line + pad + quote
 }
 
 // Lesson writes a lesson with its command, without number, date and rate. With n above 0

@@ -82,7 +82,6 @@ var (
 	idStart    = pattern(`^((?:\s*\d+\.)?\s*(?:- )?)((?:l|s|c|t|b|r|rc|mm)-[0-9a-z][0-9a-z-]{3,})( |$)`)
 	relevance  = pattern(`(relevance )([01]\.\d\d)`)
 	resultCell = pattern(`^(\S.{0,60}?\s{2,})(ok|ready|note|stale|paused|failed|unavailable)(\s{2,}|$)`)
-	codeSpan   = pattern("`([^`]+)`")
 	strong     = pattern(`(^|[\s(])\*\*([^\s*](?:[^*]*[^\s*])?)\*\*($|[^\w*])`)
 )
 
@@ -119,8 +118,48 @@ func paintLine(line string) string {
 	line = relevance().ReplaceAllStringFunc(line, func(figure string) string {
 		return figure[:len(figure)-4] + relevanceColour(figure[len(figure)-4:]) + figure[len(figure)-4:] + sgrReset
 	})
-	line = replace(codeSpan, line, sgrCyan+"${1}"+sgrReset)
-	return replace(strong, line, "${1}"+sgrBold+"${2}"+sgrReset+"${3}")
+	return replace(strong, paintSpans(line), "${1}"+sgrBold+"${2}"+sgrReset+"${3}")
+}
+
+// paintSpans paints the spans of code in a line, without the backquotes around them. As in
+// CommonMark a span ends at as many backquotes as it began with, so those within one stay.
+func paintSpans(line string) string {
+	var b strings.Builder
+	for {
+		start := strings.IndexByte(line, '`')
+		if start < 0 {
+			return b.String() + line
+		}
+		rest := strings.TrimLeft(line[start:], "`")
+		quote := line[start : len(line)-len(rest)]
+		code, behind, closed := cutQuote(rest, quote)
+		b.WriteString(line[:start])
+		if !closed {
+			b.WriteString(quote)
+			line = rest
+			continue
+		}
+		if len(code) > 2 && code[0] == ' ' && code[len(code)-1] == ' ' {
+			code = code[1 : len(code)-1] // they part it from its backquotes
+		}
+		b.WriteString(sgrCyan + code + sgrReset)
+		line = behind
+	}
+}
+
+// cutQuote cuts a text around the first run of exactly as many backquotes.
+func cutQuote(text, quote string) (before, after string, found bool) {
+	for from := 0; ; {
+		i := strings.IndexByte(text[from:], '`')
+		if i < 0 {
+			return "", "", false
+		}
+		i += from
+		after = strings.TrimLeft(text[i:], "`")
+		if from = len(text) - len(after); from-i == len(quote) {
+			return text[:i], after, true
+		}
+	}
 }
 
 func replace(what func() *regexp.Regexp, line, with string) string {

@@ -17,6 +17,8 @@ func TestPaint(t *testing.T) {
 		"no end":                          "no end",
 		"**Memories (1)**\n":              "\x1b[1mMemories (1)\x1b[0m\n",
 		"run `npm ci` now\n":              "run \x1b[36mnpm ci\x1b[0m now\n",
+		"run `` echo `date` `` x `\n":     "run \x1b[36mecho `date`\x1b[0m x `\n",
+		"``a` b `c`\n":                    "``a\x1b[36mb\x1b[0mc`\n",
 		"## Title\n":                      "\x1b[1mTitle\x1b[0m\n",
 		"#hash and f(**args, **more)\n":   "#hash and f(**args, **more)\n",
 		"a ** b ** c\n":                   "a ** b ** c\n",
@@ -66,6 +68,36 @@ func FuzzPaint(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestCommandForPeople: a person sees the command as it is to be run, on one line or, if it is
+// long, on several.
+func TestCommandForPeople(t *testing.T) {
+	for command, want := range map[string]string{
+		"echo `date`":             "\n    $ echo `date`\n",
+		"cd sub\nmake":            "\n    $ cd sub ⏎ make\n",
+		"grep 'a  b' x":           "\n    $ grep 'a  b' x\n",
+		"make one two three four": "\n    $ make one two three\n      four\n",
+	} {
+		a := &memory.RecallResponse{Items: []memory.Item{{ID: "l-1", Kind: memory.Lesson, Strength: memory.Sure, Lesson: "do it", Command: command}}}
+		if got := sequences.ReplaceAllString(Paint(ForPeople(a, 20)), ""); !strings.Contains(got, want) {
+			t.Errorf("%q is shown as\n%s\nwant %q in it", command, got, want)
+		}
+	}
+}
+
+// TestInvisibleForPeople: what cannot be seen is shown, and counts, where lines are broken.
+func TestInvisibleForPeople(t *testing.T) {
+	a := &memory.RecallResponse{Items: []memory.Item{{ID: "l-1", Kind: memory.Lesson, Strength: memory.Sure, Lesson: "one two three four \u200b five \x1b[31m \u202e six", Command: "echo \u202e \u202e \u202e x"}}}
+	got := sequences.ReplaceAllString(Paint(ForPeople(a, 24)), "")
+	if want := "one two three four\n    U+200B five \\x1b[31m\n    U+202E six\n"; !strings.Contains(got, want) {
+		t.Errorf("got\n%s\nwant %q in it", got, want)
+	}
+	for line := range strings.Lines(got) {
+		if Width(strings.TrimSuffix(line, "\n")) > 26 { // MinLast beside six blanks
+			t.Errorf("the line %q is too long", line)
+		}
+	}
 }
 
 // TestForPeople: every item has its relevance and its id, lines are as wide as the

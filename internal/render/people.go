@@ -75,7 +75,7 @@ func personItem(b *strings.Builder, i memory.Item, number, width int) {
 		}
 		return
 	case i.Kind == memory.Lesson && i.Lesson != "" && !i.Cut:
-		text, command = OneLine(i.Lesson), OneLine(i.Command)
+		text, command = OneLine(i.Lesson), Visible(commandLine(i.Command))
 		if i.Context != "" {
 			text = OneLine(i.Context) + ": " + text
 		}
@@ -84,8 +84,12 @@ func personItem(b *strings.Builder, i memory.Item, number, width int) {
 		text = OneLine(text)
 	}
 	hanging(b, fmt.Sprintf("%2d. ", number), text, width)
-	if command != "" && !strings.Contains(text, command) {
-		hanging(b, "    $ ", "`"+command+"`", width)
+	if command != "" && !strings.Contains(text, OneLine(i.Command)) {
+		start := "    $ "
+		for line := range strings.Lines(foldCommand(command, max(width-len(start), MinLast))) {
+			b.WriteString(start + codeSpan(strings.TrimSuffix(line, "\n")) + "\n")
+			start = "      "
+		}
 	}
 	facts = append(facts, about, day(i.CreatedAt))
 	if i.SuccessRate != "" {
@@ -101,10 +105,18 @@ func personItem(b *strings.Builder, i memory.Item, number, width int) {
 	}
 }
 
+// foldCommand is Fold, but leaves a command that fits as it is: blanks in it count.
+func foldCommand(command string, most int) string {
+	if Width(command) <= most {
+		return command + "\n"
+	}
+	return Fold(command, most)
+}
+
 // hanging writes a text after a start, broken after words, with the lines below it as far
-// to the right as the first.
+// to the right as the first. What cannot be seen is made visible first, and so has a width.
 func hanging(b *strings.Builder, start, text string, width int) {
-	for line := range strings.Lines(Fold(text, max(width-len(start), MinLast))) {
+	for line := range strings.Lines(Fold(Visible(text), max(width-len(start), MinLast))) {
 		b.WriteString(start + line)
 		start = strings.Repeat(" ", len(start))
 	}

@@ -132,7 +132,8 @@ func (i *importer) log(ctx context.Context, file string) error {
 			return err
 		}
 		i.out.Lessons += taken.Added
-		i.out.Known += taken.Known + taken.Forgotten
+		i.out.Known += taken.Known
+		i.out.Forgotten += taken.Forgotten
 		i.problems(lineProblems(part.File, part.Numbers, taken))
 		i.again.add(i.project, from, part.Lines)
 	}
@@ -150,7 +151,7 @@ func (i *importer) sessions(ctx context.Context, parts iter.Seq2[sessiondir.Batc
 			continue
 		}
 		part.Session.Provenance = memory.Provenance{Origin: memory.OriginImported, Path: part.Folder}
-		known, err := i.knows(part.Session.ID)
+		stored, forgotten, err := i.knows(part.Session.ID)
 		if err != nil {
 			return err
 		}
@@ -164,26 +165,31 @@ func (i *importer) sessions(ctx context.Context, parts iter.Seq2[sessiondir.Batc
 		}
 		if part.Session.ID != last { // a large one comes in parts
 			last = part.Session.ID
-			if known {
+			switch {
+			case stored:
 				i.out.Known++
-			} else {
+			case forgotten:
+				i.out.Forgotten++
+			default:
 				i.out.Sessions++
 			}
 		}
 		i.out.Steps += taken.Added
-		i.out.Known += taken.Known + taken.Forgotten
+		i.out.Known += taken.Known
+		i.out.Forgotten += taken.Forgotten
 		i.problems(stepProblems(part, taken))
 	}
 	return nil
 }
 
 // knows says that a session is stored, or stays out because it was forgotten.
-func (i *importer) knows(session string) (bool, error) {
-	_, err := i.opts.Store.Session(i.project.ID, session)
+func (i *importer) knows(session string) (stored, forgotten bool, err error) {
+	_, err = i.opts.Store.Session(i.project.ID, session)
 	if memory.CodeOf(err) == memory.CodeNotFound {
-		return i.opts.Ingest.SessionForgotten(i.project.ID, session)
+		forgotten, err = i.opts.Ingest.SessionForgotten(i.project.ID, session)
+		return false, forgotten, err
 	}
-	return err == nil, err
+	return err == nil, false, err
 }
 
 func (i *importer) problems(list []memory.ImportProblem) {

@@ -76,6 +76,18 @@ func TestTeamRefusals(t *testing.T) {
 	if _, err := admin.Add(t.Context(), "no spaces", nil); memory.CodeOf(err) != memory.CodeInvalidInput {
 		t.Errorf("a bad name: %v", err)
 	}
+	other, err := team.OpenAdmin(t.Context(), p.URL("owner", "other"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close(context.WithoutCancel(t.Context())) }()
+	_, addErr := other.Add(t.Context(), "eve", []string{"*"})
+	_, removeErr := other.Remove(t.Context(), "ann", true)
+	for _, err := range []error{addErr, removeErr} {
+		if memory.CodeOf(err) != memory.CodeNotFound || !strings.Contains(err.Error(), "this database holds no team memory") {
+			t.Errorf("a member of a database that is not prepared: %v", err)
+		}
+	}
 	weak, err := team.OpenAdmin(t.Context(), p.URL("ann", "other"))
 	if err != nil {
 		t.Fatal(err)

@@ -108,6 +108,11 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, callTimeout)
 }
 
+// notPrepared is the error of a database on which 'team init' was not run.
+func notPrepared(cause error) error {
+	return &memory.Error{Code: memory.CodeNotFound, Message: "this database holds no team memory", Hint: "its operator runs 'recalld team init URL' first", Cause: cause}
+}
+
 // check compares the schemas.
 func (c *connection) check(ctx context.Context) error {
 	ctx, cancel := bounded(ctx)
@@ -115,7 +120,7 @@ func (c *connection) check(ctx context.Context) error {
 	var found int
 	err := c.pool.QueryRow(ctx, `select schema from recalld.version`).Scan(&found)
 	if code := stateOf(err); code == "42P01" || code == "3F000" { // no such table, schema
-		return &memory.Error{Code: memory.CodeNotFound, Message: "this database holds no team memory", Hint: "its operator runs 'recalld team init URL' first"}
+		return notPrepared(err)
 	}
 	if err != nil {
 		return serverError(err)

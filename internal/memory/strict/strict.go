@@ -140,7 +140,9 @@ func (c checker) check(value json.RawMessage, t reflect.Type, path, given string
 			for _, f := range c.fieldsOf(t) {
 				names = append(names, f.Name)
 			}
-			limit += " with the fields " + strings.Join(names, ", ")
+			if limit += " without fields"; len(names) > 0 {
+				limit = want + " with the fields " + strings.Join(names, ", ")
+			}
 		}
 		return c.invalid(path, limit, "must be %s, is %s", want, kindOf(value))
 	}

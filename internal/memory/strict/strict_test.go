@@ -99,6 +99,10 @@ func TestLimitNamesFields(t *testing.T) {
 			t.Errorf("%s: %+v, want the limit %q", text, e, want)
 		}
 	}
+	var none struct{}
+	if e, ok := errors.AsType[*memory.Error](strict.Decode([]byte("[]"), &none, "body")); !ok || e.Limit != "an object without fields" {
+		t.Errorf("of no fields: %+v", e)
+	}
 }
 
 // The limits in the tags are those that Check knows.
