@@ -10,9 +10,10 @@ import (
 const (
 	// linger is how long after a request the next one is expected.
 	linger = 50 * time.Millisecond
-	// spacing is the time between starts of background work while requests are
-	// served, so that the work continues under any load.
+	// spacing and share bound background work while requests are served: no piece starts
+	// once those of the last 5 ms took 1 ms, so that it continues under any load.
 	spacing = 5 * time.Millisecond
+	share   = time.Millisecond
 	// holdFor is how long a piece waits before it asks again whether it is held.
 	holdFor = 100 * time.Millisecond
 	// longest is how long a request counts as one that a client waits for: streams
@@ -24,8 +25,9 @@ const (
 
 // Gate keeps background work out of the way of requests. While there are no requests,
 // pieces of work run on all processors. During a request and for 50 ms after it, one
-// processor is left free and one piece starts every 5 ms: Go has no priorities, and a
-// request that must wait for a processor waits 10 ms for each goroutine that it wakes.
+// processor is left free, and pieces start until they took 1 ms of every 5: Go has no
+// priorities, and a request that must wait for a processor waits 10 ms for each goroutine
+// that it wakes.
 // A piece should not include waiting, such as for a commit.
 //
 // A nil Gate lets everything pass. A Gate is safe for concurrent use.
@@ -38,7 +40,9 @@ type Gate struct {
 	asking  int        // requests being served
 	asked   time.Time  // when the last request ended
 	running int        // pieces of work
-	began   time.Time  // when the last piece started
+	// began is when the present spacing began, and worked what pieces took since.
+	began  time.Time
+	worked time.Duration
 	// room is closed and replaced when a piece ends.
 	room chan struct{}
 }
@@ -96,7 +100,8 @@ func (g *Gate) Do(ctx context.Context, work func() error) error {
 			return ctx.Err()
 		}
 	}
-	defer g.leave()
+	began := time.Now()
+	defer func() { g.leave(time.Since(began)) }()
 	return work()
 }
 
@@ -108,22 +113,29 @@ func (g *Gate) enter() (room <-chan struct{}, wait time.Duration) {
 		return g.room, holdFor
 	}
 	now := time.Now()
+	if now.Sub(g.began) >= spacing {
+		g.began, g.worked = now, 0
+	}
 	most, wait := runtime.GOMAXPROCS(0), time.Duration(0)
 	if g.asking > 0 || now.Sub(g.asked) < linger {
-		most, wait = max(most-1, 1), spacing-now.Sub(g.began)
+		most = max(most-1, 1)
+		if g.worked >= share {
+			wait = spacing - now.Sub(g.began)
+		}
 	}
-	if g.running < most && wait <= 0 {
+	if g.running < most && wait == 0 {
 		g.running++
-		g.began = now
 		return nil, 0
 	}
 	return g.room, max(wait, time.Millisecond)
 }
 
-func (g *Gate) leave() {
+// leave notes the end of a piece that took so long.
+func (g *Gate) leave(took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.running--
+	g.worked += took
 	close(g.room)
 	g.room = make(chan struct{})
 }

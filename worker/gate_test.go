@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// TestGateYields: during requests, work leaves a processor free and starts one piece at
-// a time; soon after the last request it runs freely.
+// TestGateYields: during requests, work starts until it took a millisecond of five; soon
+// after the last request it runs freely.
 func TestGateYields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate()
 		var begun atomic.Int32
 		work := func() {
-			for range 1_000 {
+			for range 4_000 {
 				err := g.Do(t.Context(), func() error {
 					begun.Add(1)
-					time.Sleep(time.Millisecond)
+					time.Sleep(300 * time.Microsecond)
 					return nil
 				})
 				if err != nil {
@@ -32,21 +32,51 @@ func TestGateYields(t *testing.T) {
 		time.Sleep(time.Second)
 		done := g.Ask()
 		var workers sync.WaitGroup
-		for range 4 {
-			workers.Go(work)
-		}
+		workers.Go(work)
 		time.Sleep(time.Second - time.Millisecond)
-		if n := begun.Load(); n < 180 || n > 200 {
-			t.Errorf("%d pieces began in a second with a request, want one in 5 ms: 200", n)
+		if n := begun.Load(); n < 780 || n > 800 {
+			t.Errorf("%d pieces of .3 ms began in a second with a request, want four in 5 ms: 800", n)
+		}
+		for range 3 {
+			workers.Go(work)
 		}
 		done()
 		time.Sleep(linger)
 		before := begun.Load()
 		time.Sleep(100 * time.Millisecond)
-		if n := int(begun.Load() - before); n < 80*min(runtime.GOMAXPROCS(0), 4) {
-			t.Errorf("%d pieces of a millisecond were done in 100 ms without requests, want 100 on each of %d processors", n, runtime.GOMAXPROCS(0))
+		if n := int(begun.Load() - before); n < 300*min(runtime.GOMAXPROCS(0), 4) {
+			t.Errorf("%d pieces of .3 ms began in 100 ms without requests, want 333 on each of %d processors", n, runtime.GOMAXPROCS(0))
 		}
 		workers.Wait()
+	})
+}
+
+// TestGateLeavesOneFree: during requests, one processor has no piece of work.
+func TestGateLeavesOneFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate()
+		defer g.Ask()()
+		var running, most atomic.Int32
+		var workers sync.WaitGroup
+		for range 2 * runtime.GOMAXPROCS(0) {
+			workers.Go(func() {
+				err := g.Do(t.Context(), func() error {
+					for n := running.Add(1); n > most.Load(); n = running.Load() {
+						most.Store(n)
+					}
+					time.Sleep(time.Microsecond)
+					running.Add(-1)
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		workers.Wait()
+		if want := max(runtime.GOMAXPROCS(0)-1, 1); int(most.Load()) != want {
+			t.Errorf("%d pieces ran at once during a request, want %d", most.Load(), want)
+		}
 	})
 }
 
