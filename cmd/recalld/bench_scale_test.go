@@ -19,8 +19,8 @@ import (
 const manyFiles = 100_000
 
 // BenchmarkManyFiles indexes a generated repository of 100,000 files while one
-// caller recalls and another remembers, as fast as they are answered but for a
-// short thought between. One operation is the whole repository.
+// caller recalls and another remembers, with a short thought between two calls. One
+// operation is the whole repository.
 func BenchmarkManyFiles(b *testing.B) {
 	root := filepath.Join(b.TempDir(), "many")
 	written := writeMany(b, root, manyFiles)
@@ -63,9 +63,9 @@ type callers struct {
 	recallErr, writeErr chan error
 }
 
-// thought is what a caller waits between two questions, so that it is the daemon
-// that is busy and not its callers.
-const thought = 20 * time.Millisecond
+// thought is what a caller waits between two calls. Beside callers that hardly wait, the
+// gate lets a first index take minutes.
+const thought = 200 * time.Millisecond
 
 // meanwhile has two callers ask: one for code, which grows as it is indexed, one
 // to have lessons kept.
