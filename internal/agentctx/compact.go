@@ -3,7 +3,6 @@ package agentctx
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,13 +31,13 @@ func (s *Contexts) Compact(ctx context.Context, req memory.CompactRequest) (*mem
 		summary, n := s.opts.Writer.Clean(req.Summary, memory.MaxSummary)
 		out.Summary, out.Redacted = summary, n > 0
 	} else {
-		w, err := s.update(ctx, project, session.ID, req.RequestID, func(*memory.WorkingContext, *memory.Batch) (bool, error) { return false, errNotDone })
+		w, err := s.update(ctx, project, session.ID, req.RequestID, func(*memory.WorkingContext, *memory.Batch) (bool, error) { return false, nil })
+		if err != nil {
+			return nil, err
+		}
 		if w.repeated { // no model is asked for it again
 			out.Version, out.Summary = w.context.Version, w.context.Summary
 			return out, nil
-		}
-		if !errors.Is(err, errNotDone) {
-			return nil, err
 		}
 		wc, _, err := s.load(session.Key())
 		if err != nil {
@@ -74,9 +73,6 @@ func (s *Contexts) Compact(ctx context.Context, req memory.CompactRequest) (*mem
 	out.ClearedTools, out.ClearedEntities = clearedTools, clearedEntities
 	return out, nil
 }
-
-// errNotDone refuses a request that was not done before.
-var errNotDone = errors.New("the request was not done before")
 
 // compact clears a working context, except for the entities that keep selects, and counts what it
 // removed. Nil keeps none.

@@ -84,6 +84,9 @@ func (s *Contexts) update(ctx context.Context, project memory.Project, sessionID
 	}
 }
 
+// errNoChange ends a commit that has nothing to write.
+var errNoChange = errors.New("the context does not change")
+
 // tryUpdate is update, or errContextChanged if another writer was faster.
 func (s *Contexts) tryUpdate(ctx context.Context, project memory.Project, key memory.SessionKey, requestID string, edit contextEdit) (contextUpdate, error) {
 	wc, base, err := s.load(key)
@@ -112,9 +115,15 @@ func (s *Contexts) tryUpdate(ctx context.Context, project memory.Project, key me
 		}}}
 	}
 	if b.Refused == nil && len(b.States)+len(b.Receipts)+len(b.Records) == 0 {
-		return u, nil
+		if requestID == "" {
+			return u, nil
+		}
+		b.Refused = errNoChange // but the request may have been done before
 	}
 	done, err := s.opts.Writer.Write(ctx, project, b)
+	if errors.Is(err, errNoChange) {
+		return u, nil
+	}
 	if err != nil {
 		return contextUpdate{}, err
 	}

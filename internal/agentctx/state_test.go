@@ -271,6 +271,14 @@ func TestRepeatedRequestThatWouldBeRefused(t *testing.T) {
 		}
 	}
 	change(add)
+	change(add)
+	second := add
+	second.RequestID = "second"
+	for range 2 {
+		if out, err := r.ChangeContext(t.Context(), second); err != nil || out.Changed {
+			t.Errorf("what is there is added by another request: %+v, %v; want it unchanged", out, err)
+		}
+	}
 	if _, err := r.catalogue.Unregister(t.Context(), memory.UnregisterRequest{Entries: []memory.Ref{style.Ref}, Caller: r.caller}); err != nil {
 		t.Fatal(err)
 	}

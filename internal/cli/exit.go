@@ -119,7 +119,7 @@ var fieldFlags = map[string]string{"sessionId": "session", "gitBranch": "branch"
 var commandFlags = map[string]map[string]string{
 	"recalld doctor":    {"id": "requeue"},
 	"recalld replay":    {"min_relevance": "floor"},
-	"recalld token add": {"project": "projects"},
+	"recalld token add": {"project": "projects", "path": "projects"},
 }
 
 // inFlags names the field of an error as the command that runs does: by its flag, or by

@@ -101,6 +101,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"replay", "--since", "2d", "--floor", "chunk=2"}, nil, ExitUsage, "recalld: --floor: 2 is out of range"},
 		{[]string{"replay", "--since", "2d", "--floor", "chunk=1", "--floor", "chunk=0"}, nil, ExitUsage, "given twice"},
 		{[]string{"replay", "--since", "2d", "--floor", "recipe=0.5"}, nil, ExitUsage, `recalld: --floor: unknown kind "recipe"`},
+		{[]string{"token", "add", "ci", "--projects", "/src"}, &memory.Error{Code: memory.CodeConflict, Field: "path", Message: "it holds several"}, ExitConflict, "recalld: --projects: it holds several"},
 		{[]string{"token", "add", "ci", "--projects", "p"}, &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "no such project"}, ExitNotFound, "recalld: --projects: no such project"},
 		{[]string{"replay", "--since", "2d", "--weights", "-1"}, nil, ExitUsage, "--weights"},
 		{[]string{"replay", "--since", "2d", "--limit", "0"}, nil, ExitUsage, "limit: 1–1000"},

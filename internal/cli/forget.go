@@ -57,7 +57,7 @@ On a terminal it asks before it removes a project; elsewhere, and with --json, s
 				}
 				fmt.Fprintln(w)
 				for _, id := range gone.Unknown {
-					fmt.Fprintf(w, "%s was not found: no record and no session has this id, or more than one has an id that begins so\n", render.Printable(id))
+					fmt.Fprintf(w, "%s was not found: no record and no session has this id, or it is the beginning of several or has under 8 characters\n", render.Printable(id))
 				}
 				if gone.Note != "" {
 					fmt.Fprintln(w, gone.Note)

@@ -33,19 +33,22 @@ type recentTexts struct {
 	texts []string
 }
 
-// put puts texts of a step before those of the session, at most so many, and forgets the oldest
-// session when there are too many.
+// put puts texts of a step with those of the session, the newest first: at most so many, but all
+// of the newest step. It forgets the oldest session when there are too many.
 func (r *recent) put(of memory.SessionKey, at time.Time, texts []string, most int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before := r.last[of]
-	if len(texts) == 0 || before.at.After(at) {
+	if len(texts) == 0 {
 		return
+	}
+	now, before := recentTexts{at, texts}, r.last[of]
+	if before.at.After(at) { // steps may come side by side
+		now, before = before, now
 	}
 	if r.last == nil {
 		r.last = map[memory.SessionKey]recentTexts{}
 	}
-	r.last[of] = recentTexts{at, union(texts, before.texts, most)}
+	r.last[of] = recentTexts{now.at, union(now.texts, before.texts, max(most, len(now.texts)))}
 	dropOldest(r.last, maxSessions, func(x recentTexts) time.Time { return x.at })
 }
 

@@ -296,6 +296,9 @@ func (s *Service) answered(project memory.Project, done memory.Committed) (*memo
 		return nil, errOtherRequest()
 	}
 	session, err := s.opts.Sessions.Session(project.ID, done.Put[0])
+	if memory.CodeOf(err) == memory.CodeNotFound {
+		return nil, errOtherRequest()
+	}
 	if err != nil {
 		return nil, err
 	}

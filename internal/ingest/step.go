@@ -53,7 +53,7 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 	}
 	if !done.Repeated {
 		session := memory.SessionKey{Project: r.Project, ID: r.Session}
-		s.failures.put(session, s.now(), content.Fingerprints, len(content.Fingerprints))
+		s.failures.put(session, s.now(), content.Fingerprints, 0)
 		s.touched.put(session, s.now(), touchedFile(steptext.Target(content.Tool.Target)), maxTouchedPaths)
 	}
 	labels := r.Step.Labels

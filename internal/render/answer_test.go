@@ -108,7 +108,8 @@ func TestCommandText(t *testing.T) {
 	for _, test := range []struct{ lesson, command, want string }{
 		{"do it", "", ""}, {"do it", " make all\n", " — `make all`"}, {"run `make all` first", "make all", ""},
 		{"do it", "cd sub\r\n\n  make all", " — `cd sub ⏎ make all`"}, {"do it", "make \\\n  all", " — `make all`"}, {"do it", "grep 'a  b'\tx", " — `grep 'a  b' x`"},
-		{"do it", "echo `date`", " — `` echo `date` ``"},
+		{"do it", "echo `date`", " — `` echo `date` ``"}, {"do it", `dir C:\`, " — `dir C:\\`"}, {"do it", "cd C:\\src\\\nmake", " — `cd C:\\src\\ ⏎ make`"},
+		{"do it", `\`, " — `\\`"}, {"do it", "printf '\\\\\n'", " — `printf '\\\\ ⏎ '`"}, {"do it", "make \\\n", " — `make \\`"},
 	} {
 		if got := Command(memory.Item{Lesson: test.lesson, Command: test.command}); got != test.want {
 			t.Errorf("%q after %q is %q, want %q", test.command, test.lesson, got, test.want)

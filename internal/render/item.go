@@ -100,11 +100,11 @@ func Command(i memory.Item) string {
 const newLine = " ⏎ "
 
 // commandLine writes a command on one line so that it still says what is to be run: blanks
-// stay, since they count between quotes, and ends of lines are shown, since two commands
-// that are joined with a blank are another one. Lines that a backslash joins are one.
+// inside a line stay, since they count between quotes, and ends of lines are shown, since two
+// commands that are joined with a blank are another one. A line that ends in a blank and a
+// backslash goes on with the next.
 func commandLine(command string) string {
-	var b strings.Builder
-	join := ""
+	out := ""
 	for line := range strings.Lines(command) {
 		line = strings.TrimSpace(strings.Map(func(r rune) rune {
 			if unicode.IsSpace(r) {
@@ -112,17 +112,18 @@ func commandLine(command string) string {
 			}
 			return r
 		}, line))
-		if line == "" {
-			continue
-		}
-		rest, goesOn := strings.CutSuffix(line, `\`)
-		b.WriteString(join + strings.TrimRight(rest, " "))
-		join = newLine
-		if goesOn {
-			join = " "
+		rest, goesOn := strings.CutSuffix(out, ` \`)
+		switch {
+		case line == "":
+		case out == "":
+			out = line
+		case goesOn:
+			out = strings.TrimRight(rest, " ") + " " + line
+		default:
+			out += newLine + line
 		}
 	}
-	return b.String()
+	return out
 }
 
 // codeSpan quotes a line as code, whatever it holds.

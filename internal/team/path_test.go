@@ -25,8 +25,7 @@ func TestReplacePath(t *testing.T) {
 		"サーバー/home/ann/src/shopの設定":                           "サーバー./の設定",
 		"/home/ann/src/shop에서 실행":                             "./에서 실행",
 		"/home/ann/src/shop/数据.txt":                           "数据.txt",
-		"/home/ann/src/shop数据/a.go":                           "/home/ann/src/shop数据/a.go",
-		"/数据/home/ann/src/shop/a.go":                          "/数据/home/ann/src/shop/a.go",
+		"把/home/ann/src/shop复制到/home/ann/src/shop/b":          "把./复制到b",
 	} {
 		if got := replacePath(text, "/home/ann/src/shop", ""); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
@@ -42,6 +41,9 @@ func TestReplacePath(t *testing.T) {
 		"a-b/home/ann/lib":                  "a-b/home/ann/lib",
 		"x/home/ann":                        "x/home/ann",
 		"在/home/ann中":                       "在~中",
+		"从/home/ann/a复制到/home/ann/b":        "从~/a复制到~/b",
+		"/home/ann和/home/ann/x":             "~和~/x",
+		"/home/ann中或/tmp":                   "~中或/tmp",
 		`{"log": "failed\n/home/ann/a.go"}`: `{"log": "failed\n~/a.go"}`,
 	} {
 		if got := replacePath(text, "/home/ann", "~"); got != want {

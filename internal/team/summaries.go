@@ -167,11 +167,7 @@ var beforePath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 // inName says that what follows a text belongs to a name in it.
 func inName(text string) bool {
 	last, _ := utf8.DecodeLastRuneInString(text)
-	if isUnspaced(last) { // of a sentence, unless a slash is before its word
-		before, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(text, named))
-		return isSlash(before)
-	}
-	return named(last) && !beforePath().MatchString(text)
+	return named(last) && !isUnspaced(last) && !beforePath().MatchString(text)
 }
 
 // named says that a name in a path may hold a character.
@@ -181,15 +177,13 @@ func named(c rune) bool {
 
 // nameGoesOn says that the name before a text goes on in it.
 func nameGoesOn(text string) bool {
-	if next, _ := utf8.DecodeRuneInString(text); isUnspaced(next) { // of a sentence, unless a slash is behind its word
-		behind, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(text, named))
-		return isSlash(behind)
-	}
-	return goesOn(text)
+	next, _ := utf8.DecodeRuneInString(text)
+	return !isUnspaced(next) && goesOn(text)
 }
 
 // isUnspaced says that a letter is of a script that writes words without spaces, or particles
-// without one after a word: a path may stand in such a sentence without any space.
+// without one after a word: a path may stand in such a sentence without any space. It is taken
+// for one even where such a letter belongs to another name: better a garbled path than a leak.
 func isUnspaced(c rune) bool {
 	return c == 'ー' || unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
