@@ -3,6 +3,7 @@
 package logging
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -47,6 +48,7 @@ func Open(opts Options) (*slog.Logger, io.Closer, error) {
 	}
 	ho := &slog.HandlerOptions{Level: level}
 	if opts.Format == "json" {
+		file.json = true
 		return slog.New(slog.NewJSONHandler(out, ho)), file, nil
 	}
 	return slog.New(slog.NewTextHandler(out, ho)), file, nil
@@ -59,6 +61,7 @@ func Open(opts Options) (*slog.Logger, io.Closer, error) {
 type logFile struct {
 	path string
 	max  int64
+	json bool // lines are objects
 
 	mu     sync.Mutex // guards what follows
 	file   *os.File   // nil as long as the disk refuses to open it
@@ -121,7 +124,7 @@ func (l *logFile) Write(line []byte) (int, error) {
 	}
 	text := line
 	if l.missed > 0 {
-		text = fmt.Appendf(nil, "level=WARN msg=\"the disk refused lines of this log\" part=log lines=%d\n%s", l.missed, line)
+		text = append(l.note(), line...)
 	}
 	if l.torn {
 		text = append([]byte{'\n'}, text...)
@@ -166,4 +169,15 @@ func (l *logFile) Close() error {
 		return nil
 	}
 	return l.file.Close()
+}
+
+// note is the line that says how many were not written.
+func (l *logFile) note() []byte {
+	var b bytes.Buffer
+	var h slog.Handler = slog.NewTextHandler(&b, nil)
+	if l.json {
+		h = slog.NewJSONHandler(&b, nil)
+	}
+	slog.New(h).Warn("the disk refused lines of this log", "part", "log", "lines", l.missed)
+	return b.Bytes()
 }

@@ -102,3 +102,27 @@ func TestLogRotation(t *testing.T) {
 		}
 	}
 }
+
+// TestLogOfRefusedLines: once the disk takes lines again, one says how many are missing, in
+// the form of the others.
+func TestLogOfRefusedLines(t *testing.T) {
+	for format, want := range map[string]string{
+		"text": `level=WARN msg="the disk refused lines of this log" part=log lines=2`,
+		"json": `"level":"WARN","msg":"the disk refused lines of this log","part":"log","lines":2}`,
+	} {
+		path := filepath.Join(t.TempDir(), "recalld.log")
+		log, closer, err := Open(Options{Path: path, MaxSize: 1e6, Level: "info", Format: format})
+		if err != nil {
+			t.Fatal(err)
+		}
+		closer.(*logFile).missed = 2
+		log.Info("again")
+		if err := closer.Close(); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(path)
+		if first, rest, _ := strings.Cut(string(text), "\n"); err != nil || !strings.HasSuffix(first, want) || strings.Count(rest, "again") != 1 {
+			t.Errorf("%s: %q, %v; want first %q", format, text, err, want)
+		}
+	}
+}
