@@ -91,9 +91,8 @@ func TestFolderOfAllLogs(t *testing.T) {
 		line(id, "Never believe an id")+line(dir, "Never believe a folder"))
 	place(t, cfg.Lessons.Dir, "z.jsonl", line("shop", "Warm the cache before the switch"))
 	s.kept(memory.Lesson, 2)
-	told := func() (n int) {
-		st, err := service.Status.Do(t.Context(), s, service.None{})
-		must(t, err)
+	s.until("three lines of repositories that are not known", func(st *memory.Status) bool {
+		n := 0
 		for _, e := range st.Errors {
 			if strings.Contains(e.Message, `no project is called`) {
 				n++
@@ -102,16 +101,14 @@ func TestFolderOfAllLogs(t *testing.T) {
 				}
 			}
 		}
-		return n
-	}
-	if n := told(); n != 3 {
-		t.Errorf("of three repositories that are not known it tells %d times:\n%s", n, s.log)
-	}
+		return n == 3
+	})
 	later := filepath.Join(t.TempDir(), "later")
 	place(t, later, "a.txt", "x")
 	s.keep(later, "Begin with the tests")
 	s.kept(memory.Lesson, 5)
-	if a := s.ask(later, "freeze schema", memory.Lesson); len(a.Items) == 0 || !strings.Contains(a.Items[0].Text, "Freeze the schema") {
-		t.Errorf("recall answers %+v, want the line that came before its project", a.Items)
-	}
+	s.until("an answer with the line that came before its project", func(*memory.Status) bool { // a commit counts before it can be found
+		a := s.ask(later, "freeze schema", memory.Lesson)
+		return len(a.Items) > 0 && strings.Contains(a.Items[0].Text, "Freeze the schema")
+	})
 }
