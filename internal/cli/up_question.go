@@ -270,13 +270,13 @@ func (d declaration) ask() string {
 }
 
 // plainScore says how good a simpler question the name alone makes: the more long words it
-// has, the less common it is.
+// has, the less common it is. 0 is unusable.
 func (d declaration) plainScore() int {
 	words := strings.FieldsFunc(splitName(d.name), func(r rune) bool { return !isNameRune(r) || r == '_' })
-	if len(words) > 6 || len(words) < 2 && (len(d.name) < 5 || strings.HasPrefix(d.name, "_")) || strings.ContainsAny(d.name, "`[]{}<>|=/\\\"") {
+	if len(words) > 6 || len(words) < 2 && (len(d.name) < 3 || strings.HasPrefix(d.name, "_")) || strings.ContainsAny(d.name, "`[]{}<>|=/\\\"") {
 		return 0
 	}
-	score := 0
+	score := 1
 	for _, word := range words {
 		if utf8.RuneCountInString(word) >= 4 {
 			score++

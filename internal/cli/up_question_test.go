@@ -39,6 +39,8 @@ func TestFindQuestion(t *testing.T) {
 			question{"What decodes length-prefixed frames until either side closes the connection cleanly?", "b.rb", "read_all"}, true},
 		{"only a name", map[string]string{"b.py": "def parse_retry_header(x):\n    \"\"\"Short.\"\"\"\n"},
 			question{"Where is parse_retry_header defined?", "b.py", "parse_retry_header"}, true},
+		{"only a short name", map[string]string{"sum.go": "package lib\n\n// Sum adds.\nfunc Sum(a, b int) int { return a + b }\n"},
+			question{"Where is Sum defined?", "sum.go", "Sum"}, true},
 		{"only documentation", map[string]string{"README.md": "# Shop\n\ntext\n\n## Restore a backup\n", "x.rst": "Install\n=======\n"},
 			question{"Restore a backup", "README.md", "Restore a backup"}, true},
 		{"nothing usable", map[string]string{
