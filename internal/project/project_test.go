@@ -30,6 +30,7 @@ func TestParseRemote(t *testing.T) {
 		"git://git.example.org/Org/Repo.git",
 		"git@git.example.org:Org/Repo.git",
 		"git@git.example.org:/Org/Repo",
+		"git@git.example.org:Org/Repo/.git",
 		"GIT.example.org:Org/Repo.git",
 		" git@git.example.org:Org/Repo.git\r",
 		"[git.example.org]:Org/Repo.git",
@@ -97,6 +98,7 @@ func TestOriginURL(t *testing.T) {
 
 func FuzzRemote(f *testing.F) {
 	f.Add("git@host:a/b.git")
+	f.Add("host:a:b/.git")
 	f.Add("https://u:p@host:1/a/../b")
 	f.Add("[remote \"origin\"]\nurl = \\")
 	f.Fuzz(func(t *testing.T, s string) {

@@ -67,7 +67,7 @@ func cutHost(address string) (host, p string, ok bool) {
 
 func serverRemote(host, p string) remote {
 	p = strings.Trim(path.Clean("/"+p), "/")
-	p = strings.TrimSuffix(p, ".git")
+	p = strings.TrimRight(strings.TrimSuffix(p, ".git"), "/") // a/b.git and a/b/.git
 	if host == "" || p == "" {
 		return remote{}
 	}
