@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -11,8 +12,10 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/backup"
+	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/store"
 )
 
@@ -102,9 +105,15 @@ func TestBackupAndRestoreCommands(t *testing.T) {
 	if out := run(ExitNotFound, "restore", "--from", empty); !strings.Contains(out, "from: ") {
 		t.Errorf("restore --from an empty folder says %q, want the name of the flag", out)
 	}
+	stop := b.opts.Stop
+	b.opts.Stop = func(context.Context, config.Config) (service.Greeting, error) {
+		t.Error("a restore that is refused stops the daemon")
+		return service.Greeting{}, nil
+	}
 	if out := run(ExitConflict, "restore", "--yes", "--to", data); !strings.Contains(out, "recalld: --to: ") || !strings.Contains(out, "hint: ") {
 		t.Errorf("restore --to a folder in use says %q, want the name of the flag and the next step", out)
 	}
+	b.opts.Stop = stop
 	for dir, says := range map[string]string{empty: empty + " has no backup", filepath.Join(empty, "none"): filepath.Join(empty, "none") + " does not exist"} {
 		for _, args := range [][]string{{"backup", "verify", dir}, {"restore", "--from", dir}} {
 			if out := run(ExitNotFound, args...); !strings.Contains(out, says) || !strings.Contains(out, "hint: ") {

@@ -94,6 +94,9 @@ func (a *App) restore(ctx context.Context, name string, o restoreOptions) (err e
 	result := restored{Backup: b}
 	if o.to != "" {
 		result.To = a.absolute(o.to)
+		if err := daemon.MayRestoreTo(result.To); err != nil { // before the daemon is stopped
+			return err
+		}
 	}
 	if !o.yes {
 		if a.json || !a.opts.Interactive {

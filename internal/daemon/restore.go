@@ -26,6 +26,14 @@ type Restore struct {
 	to    string
 }
 
+// MayRestoreTo returns CodeConflict unless a folder is missing or empty.
+func MayRestoreTo(to string) error {
+	if entries, err := os.ReadDir(to); err == nil && len(entries) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &memory.Error{Code: memory.CodeConflict, Field: "to", Message: to + " is not an empty folder", Hint: "name a new folder"}
+	}
+	return nil
+}
+
 // PrepareRestore makes a store of a backup: beside the present one of the data folder, or,
 // if to is not empty, in a new data folder. Nothing is changed until Finish. What was
 // forgotten, by the newest backup or the present store, does not come back. The error is
@@ -48,8 +56,8 @@ func PrepareRestore(ctx context.Context, cfg config.Config, version string, b *m
 	}()
 	dir := paths.Store
 	if to != "" {
-		if entries, err := os.ReadDir(to); err == nil && len(entries) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, &memory.Error{Code: memory.CodeConflict, Field: "to", Message: to + " is not an empty folder", Hint: "name a new folder"}
+		if err := MayRestoreTo(to); err != nil {
+			return nil, err
 		}
 		r.built = filepath.Clean(to) + ".restoring"
 		if err := os.RemoveAll(r.built); err != nil { // of a restore that was killed
