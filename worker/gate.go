@@ -10,10 +10,10 @@ import (
 const (
 	// linger is how long after a request the next one is expected.
 	linger = 50 * time.Millisecond
-	// spacing and share bound background work while requests are served: no piece starts
-	// once those of the last 5 ms took 1 ms, so that it continues under any load.
-	spacing = 5 * time.Millisecond
-	share   = time.Millisecond
+	// While requests are served, no piece of work starts once those of a period took their
+	// share of it: so work continues under any load.
+	period = 5 * time.Millisecond
+	share  = time.Millisecond
 	// holdFor is how long a piece waits before it asks again whether it is held.
 	holdFor = 100 * time.Millisecond
 	// longest is how long a request counts as one that a client waits for: streams
@@ -27,8 +27,7 @@ const (
 // pieces of work run on all processors. During a request and for 50 ms after it, one
 // processor is left free, and pieces start until they took 1 ms of every 5: Go has no
 // priorities, and a request that must wait for a processor waits 10 ms for each goroutine
-// that it wakes.
-// A piece should not include waiting, such as for a commit.
+// that it wakes. A piece should not include waiting, such as for a commit.
 //
 // A nil Gate lets everything pass. A Gate is safe for concurrent use.
 type Gate struct {
@@ -40,7 +39,8 @@ type Gate struct {
 	asking  int        // requests being served
 	asked   time.Time  // when the last request ended
 	running int        // pieces of work
-	// began is when the present spacing began, and worked what pieces took since.
+	// began is when the present period began, and worked is the time of the pieces that
+	// ended in it.
 	began  time.Time
 	worked time.Duration
 	// room is closed and replaced when a piece ends.
@@ -113,14 +113,14 @@ func (g *Gate) enter() (room <-chan struct{}, wait time.Duration) {
 		return g.room, holdFor
 	}
 	now := time.Now()
-	if now.Sub(g.began) >= spacing {
+	if now.Sub(g.began) >= period {
 		g.began, g.worked = now, 0
 	}
 	most, wait := runtime.GOMAXPROCS(0), time.Duration(0)
 	if g.asking > 0 || now.Sub(g.asked) < linger {
 		most = max(most-1, 1)
 		if g.worked >= share {
-			wait = spacing - now.Sub(g.began)
+			wait = period - now.Sub(g.began)
 		}
 	}
 	if g.running < most && wait == 0 {

@@ -22,7 +22,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/recalld/recalld/internal/fsx"
@@ -130,7 +129,7 @@ func Write(ctx context.Context, x *store.Snapshot, path string, opts WriteOption
 		switch {
 		case fsx.FailsToRead(err):
 			err = &memory.Error{Code: memory.CodeUnavailable, Cause: err, Message: fmt.Sprintf("the disk fails: %v", err), Hint: "restore the last backup on another disk"}
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		case fsx.IsGone(err):
 			err = &memory.Error{Code: memory.CodeInvalidInput, Field: "path", Limit: "a file in a folder that exists", Cause: err, Message: fmt.Sprintf("there is no folder %s", filepath.Dir(path)), Hint: "create it, or name another file"}
 		case fsx.RefusesWrites(err):
 			err = &memory.Error{Code: memory.CodeReadOnly, Field: "path", Cause: err, Message: fmt.Sprintf("%s cannot be written: %v", path, err), Hint: "make room there, or name another file"}

@@ -225,7 +225,7 @@ func (a *App) writeSettingsFile(file string, text []byte) error {
 	if info, err := os.Stat(file); err == nil {
 		mode = info.Mode().Perm()
 	}
-	if err := fsx.WriteFile(file, mode, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+	if err := fsx.WriteBytes(file, mode, text); err != nil {
 		return fmt.Errorf("write settings: %w", err)
 	}
 	a.cfg = nil // read again

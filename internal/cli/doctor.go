@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
@@ -126,7 +126,7 @@ func checkFolders(d *diagnosis, paths config.Paths) {
 			d.add(folder.check, render.FindingFailed, "", "%v", err)
 		case !info.IsDir():
 			d.add(folder.check, render.FindingFailed, "move it away", "%s is not a folder", folder.path)
-		case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		case fsx.OpenToOthers(info):
 			d.add(folder.check, render.FindingFailed, "chmod 700 "+folder.path, "%s can be entered by others (mode %04o)", folder.path, info.Mode().Perm())
 		default:
 			d.add(folder.check, render.FindingOK, "", "%s", folder.path)

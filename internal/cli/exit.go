@@ -15,6 +15,7 @@ import (
 
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/render"
 )
 
@@ -55,6 +56,9 @@ var exitCodes = []struct {
 // errReported ends a command that has already said what is wrong. An error joined with it
 // gives the exit code.
 var errReported = errors.New("reported")
+
+// errNothing ends a command whose answer says what does not exist.
+var errNothing = errors.Join(errReported, &memory.Error{Code: memory.CodeNotFound})
 
 // ExitCode returns the exit code of an error.
 func ExitCode(err error) int {
@@ -129,7 +133,7 @@ func (a *App) inFlags(e *memory.Error) *memory.Error {
 		return e
 	}
 	named := *e
-	if e.Field == "path" && a.runs.Flags().Lookup("project") != nil && strings.Contains(e.Message, " is not in a repository, but contains ") {
+	if project.IsAbove(e) && a.runs.Flags().Lookup("project") != nil {
 		// Of the folder that the command runs in, whatever path it takes itself.
 		named.Field, named.Hint = "", "name one with --project, or run the command in it"
 		return &named

@@ -64,7 +64,7 @@ On a terminal it asks before it removes a project; elsewhere, and with --json, s
 				}
 			})
 			if len(gone.Unknown) > 0 { // one mistyped id is no success: its text is still there
-				err = errors.Join(err, errReported, &memory.Error{Code: memory.CodeNotFound})
+				err = errors.Join(err, errNothing)
 			}
 			return err
 		},

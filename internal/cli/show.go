@@ -45,7 +45,7 @@ stands below the reason, but not with --json.`,
 				}
 			})
 			if slices.ContainsFunc(answer.Withheld, func(w memory.Withheld) bool { return slices.Contains(namesNothing, w.Reason) }) {
-				err = errors.Join(err, errReported, &memory.Error{Code: memory.CodeNotFound})
+				err = errors.Join(err, errNothing)
 			}
 			return err
 		},

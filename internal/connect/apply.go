@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -144,11 +143,7 @@ func follow(path string) (string, error) {
 
 // write replaces a file's text and keeps its mode despite the umask.
 func write(path string, mode fs.FileMode, text []byte) error {
-	err := fsx.WriteFile(path, mode, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
-	if err != nil {
+	if err := fsx.WriteBytes(path, mode, text); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	if err := os.Chmod(path, mode); err != nil {

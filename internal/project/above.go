@@ -30,9 +30,15 @@ type AboveError struct {
 	Repos []string
 }
 
+const contains = " is not in a repository, but contains "
+
 func (e *AboveError) Error() string {
-	return fmt.Sprintf("%s is not in a repository, but contains %d: %s", e.Dir, len(e.Repos), strings.Join(e.Repos, ", "))
+	return fmt.Sprintf("%s%s%d: %s", e.Dir, contains, len(e.Repos), strings.Join(e.Repos, ", "))
 }
+
+// IsAbove says that an error is an AboveError, as a client gets it from the daemon: with its
+// code, field and message alone.
+func IsAbove(e *memory.Error) bool { return e.Field == "path" && strings.Contains(e.Message, contains) }
 
 // Unwrap returns the error with its code.
 func (e *AboveError) Unwrap() error {

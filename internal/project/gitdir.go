@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
@@ -41,7 +40,7 @@ func findGit(dir string) (root, gitDir string, err error) {
 func gitDirOf(dir string) (string, error) {
 	path := filepath.Join(dir, ".git")
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+	if fsx.IsGone(err) {
 		return "", nil
 	}
 	if err != nil {

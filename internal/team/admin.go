@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"embed"
@@ -244,15 +245,12 @@ func memberURL(admin, member, password string) (string, error) {
 
 // adminError adds what an operator can do about an error of the server.
 func adminError(err error) error {
-	switch stateOf(err) {
-	case "42704", "42P01", "3F000": // no such role, table, schema
-		return notPrepared(err)
-	case "42501":
+	if stateOf(err) == "42501" {
 		return &memory.Error{Code: memory.CodeForbidden, Message: "this role may not do that: " + memory.AsError(serverError(err)).Message,
 			Hint: "use the owner of the database, with the attribute createrole", Cause: err}
 	}
 	if own, ok := errors.AsType[*memory.Error](err); ok {
 		return own
 	}
-	return serverError(err)
+	return cmp.Or(notPrepared(err), serverError(err))
 }

@@ -1,10 +1,12 @@
 package team
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,9 +110,13 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, callTimeout)
 }
 
-// notPrepared is the error of a database on which 'team init' was not run.
-func notPrepared(cause error) error {
-	return &memory.Error{Code: memory.CodeNotFound, Message: "this database holds no team memory", Hint: "its operator runs 'recalld team init URL' first", Cause: cause}
+// notPrepared is the error of a database on which 'team init' was not run, where a table, schema
+// or role of it is missing; nil for other errors.
+func notPrepared(err error) error {
+	if !slices.Contains([]string{"42P01", "3F000", "42704"}, stateOf(err)) {
+		return nil
+	}
+	return &memory.Error{Code: memory.CodeNotFound, Message: "this database holds no team memory", Hint: "its operator runs 'recalld team init URL' first", Cause: err}
 }
 
 // check compares the schemas.
@@ -119,11 +125,8 @@ func (c *connection) check(ctx context.Context) error {
 	defer cancel()
 	var found int
 	err := c.pool.QueryRow(ctx, `select schema from recalld.version`).Scan(&found)
-	if code := stateOf(err); code == "42P01" || code == "3F000" { // no such table, schema
-		return notPrepared(err)
-	}
 	if err != nil {
-		return serverError(err)
+		return cmp.Or(notPrepared(err), serverError(err))
 	}
 	return compareSchema(found)
 }

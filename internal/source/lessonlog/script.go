@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -59,12 +58,7 @@ func InstallScript(root string) (file string, changed bool, err error) {
 const maxScript = 1 << 20
 
 func readScript(repo *os.Root) ([]byte, error) {
-	f, _, err := fsx.OpenFile(repo, ScriptPath)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // only read
-	return io.ReadAll(io.LimitReader(f, maxScript))
+	return fsx.ReadBeginning(repo, ScriptPath, maxScript)
 }
 
 // makeExecutable restores the mode of the script, which an archive may have lost. Windows
