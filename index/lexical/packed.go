@@ -87,10 +87,22 @@ func (p *packed) decode(slots, tfs *[blockSize]uint32) {
 	}
 }
 
-// search returns the first posting, from one on, whose slot is not below a slot; blockSize
-// if there is none.
-func (p *packed) search(from int, slot uint32) int {
-	to := blockSize
+// search returns the first posting, from one on, whose slot is not below a slot, which is at
+// most the last of the block. It begins where the slot would be if all lay equally far apart,
+// and so reads few places, close together.
+func (p *packed) search(from int, slot, last uint32) int {
+	to := max(from, int(uint64(slot-p.base)*(blockSize-1)/uint64(last-p.base+1)))
+	if step := 2; p.slot(to) < slot {
+		for from = to + 1; from+step < blockSize && p.slot(from+step) < slot; step *= 2 {
+			from += step + 1
+		}
+		to = min(from+step, blockSize-1)
+	} else {
+		for ; to-step >= from && p.slot(to-step) >= slot; step *= 2 {
+			to -= step
+		}
+		from = max(from, to-step+1)
+	}
 	for from < to {
 		if middle := (from + to) / 2; p.slot(middle) < slot {
 			from = middle + 1

@@ -39,15 +39,22 @@ type scanning struct {
 	lists           []scanned
 	windows         []window   // the highest bound first
 	most            []float32  // by list, then by window: the most that the list adds there
+	starts          []uint32   // by list, then by window: the first block, then the first of scanned.slots, that reaches it
 	rest            []float32  // by list: the most that it and those after it add in a window
 	best            worstFirst // the best hits so far
 	scored          int        // how many documents were scored in full
 
 	tallies [windowSize]tally
-	matched [windowBins]uint64 // slots of the window with a tally
+	allow   windowSet // slots of the window that may be hits
+	matched windowSet // slots of the window with a tally
 
 	shortSlots, shortTFs []uint32 // the postings of scanned.slots
 }
+
+// windowSet is a set of slots of a window.
+type windowSet [windowBins]uint64
+
+func (w *windowSet) has(slot uint32) bool { return w[slot>>6]&(1<<(slot&63)) != 0 }
 
 // tally is the score of a slot, and the bounds of the content terms that it contains. Side
 // by side they cost one memory access.
@@ -131,24 +138,31 @@ func (s *search) prepare(limit int) {
 	windows := (len(s.docs) + windowSize - 1) >> windowBits
 	s.most = slices.Grow(s.most[:0], len(s.lists)*windows)[:len(s.lists)*windows]
 	clear(s.most)
+	s.starts = slices.Grow(s.starts[:0], len(s.lists)*windows)[:len(s.lists)*windows]
 	s.windows = s.windows[:0]
 	for w := range windows {
 		s.windows = append(s.windows, window{number: w})
 	}
 	for i := range s.lists {
-		l, most := &s.lists[i], s.most[i*windows:(i+1)*windows]
-		first := uint32(0)
+		l, most, starts := &s.lists[i], s.most[i*windows:(i+1)*windows], s.starts[i*windows:(i+1)*windows]
+		first, opened := uint32(0), 0
 		for j := range l.blocks {
 			b := &l.blocks[j]
 			bound := s.mostOf(b, l.bound)
 			for w := first >> windowBits; w <= b.last>>windowBits; w++ {
 				most[w] = max(most[w], bound)
 			}
+			for ; opened <= int(b.last>>windowBits); opened++ {
+				starts[opened] = uint32(j)
+			}
 			first = b.last + 1
 		}
 		for j, slot := range l.slots {
 			w := slot >> windowBits
 			most[w] = max(most[w], s.adds(l.bound, float32(l.tfs[j]), float32(s.lengths[slot])))
+			for ; opened <= int(w); opened++ {
+				starts[opened] = uint32(len(l.blocks) + j)
+			}
 		}
 		for w := range s.windows {
 			s.windows[w].bound += most[w]
@@ -196,29 +210,34 @@ func (s *search) score(number int) {
 	for i := n - 1; i >= 0; i-- {
 		s.rest[i] = s.rest[i+1] + s.most[i*windows+number]
 	}
+	s.allow = windowSet{}
+	copy(s.allow[:], allowed)
 	i := 0
 	for ; i < n && !s.tooLow(s.rest[i]); i++ {
 		if s.most[i*windows+number] > 0 {
-			s.visit(&s.lists[i], first, allowed)
+			s.visit(i, number, &s.allow, s.rest[i+1])
 		}
 	}
 	for ; i < n && s.drop(s.rest[i]); i++ {
 		if s.most[i*windows+number] > 0 {
-			s.visit(&s.lists[i], first, s.matched[:])
+			s.visit(i, number, &s.matched, s.rest[i+1])
 		}
 	}
 	s.harvest(first)
 }
 
-// visit adds what a term adds to the slots of a window that are in a set.
-func (s *search) visit(l *scanned, first uint32, of bitset) {
-	i, _ := slices.BinarySearchFunc(l.blocks, first, func(b block, slot uint32) int { return cmp.Compare(b.last, slot) })
+// visit adds what a term adds to the slots of a window that are in a set. The term has
+// postings there; rest is the most that the terms after it add.
+func (s *search) visit(list, number int, of *windowSet, rest float32) {
+	l, first := &s.lists[list], uint32(number)<<windowBits
+	lengths := s.lengths[first:]
+	i := int(s.starts[list*len(s.windows)+number])
 	for ; i < len(l.blocks); i++ {
 		from, last := max(follows(l.blocks[:i]), first)-first, l.blocks[i].last-first
 		if from >= windowSize {
 			return // what follows the blocks lies behind the window, too
 		}
-		switch n := of.count(from, min(last, windowSize-1), fewSlots+1); {
+		switch n := bitset(of[:]).count(from, min(last, windowSize-1), fewSlots+1); {
 		case n == 0:
 		case n <= fewSlots:
 			s.lookUp(l, i, first, of, from, min(last, windowSize-1))
@@ -226,33 +245,42 @@ func (s *search) visit(l *scanned, first uint32, of bitset) {
 			p := l.list.packed(i)
 			at := 0
 			if from == 0 { // it may begin before the window
-				at = p.search(0, first)
+				at = p.search(0, first, l.blocks[i].last)
 			}
+			// More is needed if no slot is a hit with one occurrence of this term and none of the
+			// terms before it.
+			more := s.tooLow(s.adds(l.bound, tfUnit, float32(l.blocks[i].once)) + rest)
 			for ; at < blockSize; at++ {
-				slot := p.slot(at)
-				if slot-first >= windowSize {
+				slot := p.slot(at) - first
+				if slot >= windowSize {
 					break
 				}
-				if of.has(slot - first) {
-					s.add(l, slot-first, p.tf(at), s.lengths[slot])
+				if !of.has(slot) {
+					continue
+				}
+				if tf := p.tf(at); !more || tf > tfUnit || s.matched.has(slot) {
+					s.add(l, slot, tf, lengths[slot])
 				}
 			}
 		}
 	}
-	i, _ = slices.BinarySearch(l.slots, first)
-	for ; i < len(l.slots) && l.slots[i]-first < windowSize; i++ {
-		if slot := l.slots[i]; of.has(slot - first) {
-			s.add(l, slot-first, l.tfs[i], s.lengths[slot])
+	for i -= len(l.blocks); i < len(l.slots); i++ {
+		slot := l.slots[i] - first
+		if slot >= windowSize {
+			return
+		}
+		if of.has(slot) {
+			s.add(l, slot, l.tfs[i], lengths[slot])
 		}
 	}
 }
 
 // lookUp is visit for the members of a set from one slot of a window to another, which lie
 // in one block.
-func (s *search) lookUp(l *scanned, number int, first uint32, of bitset, from, last uint32) {
+func (s *search) lookUp(l *scanned, number int, first uint32, of *windowSet, from, last uint32) {
 	p := l.list.packed(number)
 	at := 0
-	for i := from >> 6; i <= last>>6 && int(i) < len(of); i++ {
+	for i := from >> 6; i <= last>>6; i++ {
 		word := of[i]
 		if i == from>>6 {
 			word &= ^uint64(0) << (from & 63)
@@ -262,7 +290,7 @@ func (s *search) lookUp(l *scanned, number int, first uint32, of bitset, from, l
 		}
 		for ; word != 0; word &= word - 1 {
 			slot := first + i<<6 + uint32(bits.TrailingZeros64(word))
-			if at = p.search(at, slot); at < blockSize && p.slot(at) == slot {
+			if at = p.search(at, slot, l.blocks[number].last); p.slot(at) == slot {
 				s.add(l, slot-first, p.tf(at), s.lengths[slot])
 			}
 		}
@@ -280,10 +308,14 @@ func (s *search) add(l *scanned, at, tf, length uint32) {
 // drop forgets the slots of a window that cannot be hits with at most rest more, and
 // reports whether any are left.
 func (s *search) drop(rest float32) (left bool) {
+	least := float32(0)
+	if len(s.best) == s.limit {
+		least = s.best[0].Score/margin - rest
+	}
 	for i, word := range s.matched {
 		for w := word; w != 0; w &= w - 1 {
 			bit := bits.TrailingZeros64(w)
-			if sum := &s.tallies[i<<6+bit]; s.tooLow(sum.score + rest) {
+			if sum := &s.tallies[i<<6+bit]; sum.score < least {
 				*sum = tally{}
 				word &^= 1 << bit
 			}
@@ -301,7 +333,9 @@ func (s *search) harvest(first uint32) {
 			at := i<<6 + bits.TrailingZeros64(word)
 			sum := &s.tallies[at]
 			s.scored++
-			s.offer(index.Hit{Doc: s.docs[first+uint32(at)], Score: sum.score, Held: sum.held})
+			if len(s.best) < s.limit || sum.score >= s.best[0].Score { // seldom
+				s.offer(index.Hit{Doc: s.docs[first+uint32(at)], Score: sum.score, Held: sum.held})
+			}
 			*sum = tally{}
 		}
 		s.matched[i] = 0
