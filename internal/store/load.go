@@ -142,7 +142,7 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 			return nil, err
 		}
 	}
-	written := s.loadSaved(v, l.Saved, c)
+	written := v.loadSaved(l.Saved, c)
 	for r, err := range worker.Ahead(v.unsaved(l.Saved, written), loadedBatch, loadedBatches) {
 		if s.damaged(err) {
 			s.mustRead.Store(true) // a start with saved indexes would not read it again
@@ -167,7 +167,7 @@ func (c *contents) add(o memory.RecordOutline) {
 
 // loadSaved loads the saved records but those that were written since. It returns the ids of
 // the latter.
-func (s *Store) loadSaved(v View, saved *memory.SavedRecords, c *contents) (written map[string]bool) {
+func (v View) loadSaved(saved *memory.SavedRecords, c *contents) (written map[string]bool) {
 	if saved == nil {
 		return nil
 	}
