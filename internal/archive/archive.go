@@ -217,7 +217,7 @@ func read(ctx context.Context, path string, each func(n int, l line) error) (*me
 			}
 			return a, nil
 		}
-		order := slices.Index(archiveOrder(), l.Kind)
+		order := slices.Index(archiveOrder, l.Kind)
 		if order < at {
 			return nil, bad(n, "the kind %s is unknown, or in the wrong place", memory.Quote(string(l.Kind)))
 		}
@@ -234,10 +234,8 @@ func read(ctx context.Context, path string, each func(n int, l line) error) (*me
 }
 
 // archiveOrder has the kinds between header and end.
-func archiveOrder() []memory.ArchiveKind {
-	return []memory.ArchiveKind{memory.ArchivedSettings, memory.ArchivedProject, memory.ArchivedForgotten, memory.ArchivedSession,
-		memory.ArchivedRecord, memory.ArchivedStateOf, memory.ArchivedReceipt}
-}
+var archiveOrder = []memory.ArchiveKind{memory.ArchivedSettings, memory.ArchivedProject, memory.ArchivedForgotten, memory.ArchivedSession,
+	memory.ArchivedRecord, memory.ArchivedStateOf, memory.ArchivedReceipt}
 
 var errLong = errors.New("the line is too long")
 

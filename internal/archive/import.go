@@ -320,6 +320,9 @@ func (t *taking) take(l line) error {
 			return x.Value, nil
 		}})
 	case memory.Receipt:
+		if t.forgotten[memory.SessionKey{Project: x.Project, ID: x.Session}] {
+			return nil
+		}
 		if _, err := t.Store.Receipt(x.ID); memory.CodeOf(err) != memory.CodeNotFound {
 			isNew = false
 			break

@@ -128,7 +128,7 @@ func (h groupedHooks) Take(text []byte) ([]byte, error) {
 
 // find lists our hooks, in the order of events and places.
 func (h groupedHooks) find(text []byte) ([]place, error) {
-	value, _, err := jsonGet(text, []string{"hooks"})
+	value, err := jsonGet(text, []string{"hooks"})
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (e jsonEntry) Put(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, _, err := jsonGet(text, path)
+	value, err := jsonGet(text, path)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (e jsonEntry) args(text []byte) (args []string) {
 	if err != nil {
 		return nil
 	}
-	value, _, err := jsonGet(text, path)
+	value, err := jsonGet(text, path)
 	entry, _ := value.(map[string]any)
 	if err != nil || entry == nil {
 		return nil
@@ -117,7 +117,7 @@ func (e jsonEntry) at(text []byte) ([]string, error) {
 	if e.newer == nil {
 		return e.path, nil
 	}
-	parent, _, err := jsonGet(text, e.newer[:len(e.newer)-1])
+	parent, err := jsonGet(text, e.newer[:len(e.newer)-1])
 	if err != nil {
 		return nil, err
 	}
@@ -142,12 +142,8 @@ func members(entry any) ([]member, error) {
 	if err != nil {
 		return nil, err
 	}
-	object, ok := value.Value.(*hujson.Object)
-	if !ok {
-		return nil, fmt.Errorf("encode entry: %T is not an object", entry)
-	}
 	var all []member
-	for _, m := range object.Members {
+	for _, m := range value.Value.(*hujson.Object).Members {
 		all = append(all, member{m.Name.Value.(hujson.Literal).String(), m.Value.Pack()})
 	}
 	return all, nil
@@ -206,21 +202,20 @@ func walk(root *hujson.Value, path []string) (at *hujson.Value, steps int) {
 	return at, steps
 }
 
-// jsonGet returns the value at a path, decoded.
-func jsonGet(text []byte, path []string) (value any, there bool, err error) {
-	text = bytes.TrimPrefix(text, byteOrderMark)
-	root, err := parseJSON(text)
+// jsonGet returns the value at a path, decoded; nil if there is none.
+func jsonGet(text []byte, path []string) (value any, err error) {
+	root, err := parseJSON(bytes.TrimPrefix(text, byteOrderMark))
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	at, steps := walk(&root, path)
 	if steps < len(path) {
-		return nil, false, nil
+		return nil, nil
 	}
 	if value, err = decoded(*at); err != nil {
-		return nil, false, fmt.Errorf("decode %s: %w", strings.Join(path, "."), err)
+		return nil, fmt.Errorf("decode %s: %w", strings.Join(path, "."), err)
 	}
-	return value, true, nil
+	return value, nil
 }
 
 // decoded is a value as package json decodes it.

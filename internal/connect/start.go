@@ -66,12 +66,12 @@ func askTools(in io.Writer, out io.Reader) (int, error) {
 	const opening = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"recalld-connect","version":"1"}}}`
 	// A program that has ended takes no request; what it said before is the better error.
 	_, _ = io.WriteString(in, opening+"\n")
-	if _, err := answer(answers, 1); err != nil {
+	if _, err := answer(answers, "1"); err != nil {
 		return 0, err
 	}
 	const list = `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + `{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n"
 	_, _ = io.WriteString(in, list)
-	result, err := answer(answers, 2)
+	result, err := answer(answers, "2")
 	if err != nil {
 		return 0, err
 	}
@@ -86,7 +86,7 @@ func askTools(in io.Writer, out io.Reader) (int, error) {
 }
 
 // answer reads messages until the one with an id.
-func answer(from *json.Decoder, id int) (json.RawMessage, error) {
+func answer(from *json.Decoder, id string) (json.RawMessage, error) {
 	for {
 		var m struct {
 			ID     json.RawMessage
@@ -98,7 +98,7 @@ func answer(from *json.Decoder, id int) (json.RawMessage, error) {
 			return nil, errors.New("it ended without an answer")
 		case err != nil:
 			return nil, fmt.Errorf("its answer is not MCP: %w", err)
-		case string(m.ID) != fmt.Sprint(id):
+		case string(m.ID) != id:
 		case m.Error != nil:
 			return nil, errors.New(m.Error.Message)
 		default:

@@ -265,7 +265,7 @@ func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
 		if d.core.Store.Trouble() == nil {
 			return
 		}
-		if d.onceWritable(background, func(context.Context) error { return d.core.Store.Trouble() }) != nil {
+		if onceWritable(background, func(context.Context) error { return d.core.Store.Trouble() }) != nil {
 			return
 		}
 		if err := d.listenToo(); err != nil {
@@ -381,7 +381,7 @@ func (d *Daemon) work(ctx context.Context) error {
 	parts.Go(func() { d.keepIndexesSaved(ctx) })
 	parts.Go(func() { d.team.Run(ctx) })
 	parts.Go(func() { d.agentLogs.Follow(ctx, d.opts.pauses.logs) })
-	err := d.onceWritable(ctx, func(ctx context.Context) error { return d.sandboxes.Refresh(ctx, d.opts.Config.Sandboxes) })
+	err := onceWritable(ctx, func(ctx context.Context) error { return d.sandboxes.Refresh(ctx, d.opts.Config.Sandboxes) })
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("look at sandboxes: %w", err)
 	}

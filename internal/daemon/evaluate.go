@@ -283,22 +283,15 @@ func (e *Evaluation) findChunk(ctx context.Context, p memory.Project, d eval.Doc
 	if len(chunks) == 0 {
 		return wrong("no chunk holds %q", d.Text)
 	}
-	id, err := e.chunkID(chunks[0])
+	at, err := e.core.Indexer.Location(chunks[0])
 	if err != nil {
 		return err
 	}
+	id := memory.ChunkID(at.Sandbox, at.Path, at.Chunk)
 	if !slices.Contains(e.names[id], d.ID) {
 		e.names[id] = append(e.names[id], d.ID)
 	}
 	return nil
-}
-
-func (e *Evaluation) chunkID(c memory.Candidate) (string, error) {
-	at, err := e.core.Indexer.Location(c)
-	if err != nil {
-		return "", err
-	}
-	return memory.ChunkID(at.Sandbox, at.Path, at.Chunk), nil
 }
 
 // Code implements eval.Engine.

@@ -49,7 +49,7 @@ func (d *Daemon) listen(paths config.Paths) error {
 // read-only disk has its socket elsewhere than one of a disk that can be written.
 func (d *Daemon) listenToo() error {
 	paths := d.opts.Config.Paths()
-	if d.second != nil || paths.Socket == d.socket.Path() {
+	if paths.Socket == d.socket.Path() {
 		return nil
 	}
 	if err := paths.Prepare(); err != nil {

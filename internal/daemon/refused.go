@@ -11,7 +11,7 @@ import (
 const writableEvery = time.Second
 
 // onceWritable runs fn, again for as long as it fails because nothing can be stored.
-func (d *Daemon) onceWritable(ctx context.Context, fn func(context.Context) error) error {
+func onceWritable(ctx context.Context, fn func(context.Context) error) error {
 	for {
 		err := fn(ctx)
 		if memory.CodeOf(err) != memory.CodeReadOnly || ctx.Err() != nil {

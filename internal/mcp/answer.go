@@ -21,18 +21,19 @@ type answerWriter struct {
 	http.ResponseWriter
 	server  *Server
 	request *http.Request
+	// resource and wrong are what reading one came to; see onRead. They and fault are set by
+	// hooks, before anything of the answer is written.
+	resource []mcpgo.ResourceContents
+	wrong    error
+	fault    string // what the error of the answer says in place of mcp-go's text
 
 	mu     sync.Mutex // guards what follows, and keeps events whole
 	begun  bool
 	sent   bool // with the first notification
 	stream bool // the answer was turned into a stream of events
 	events []string
-	// resource and wrong are what reading one came to; see onRead.
-	resource []mcpgo.ResourceContents
-	wrong    error
-	fault    string // what the error of the answer says in place of mcp-go's text
-	agent    string // the HeaderAgent of a client without sessions
-	ended    bool   // says that the one which the request names has ended
+	agent  string // the HeaderAgent of a client without sessions
+	ended  bool   // says that the one which the request names has ended
 }
 
 var _ http.Flusher = (*answerWriter)(nil)

@@ -284,7 +284,7 @@ func (l *link) post(ctx context.Context, s *connection, out outgoing) (*http.Res
 		request.Header.Set(HeaderReadOnly, "true")
 	}
 	l.identify(request, s, out.env)
-	return l.do(ctx, s, request)
+	return s.do(ctx, request)
 }
 
 // identify sets the headers that say whose policy holds, and those that streamable HTTP
@@ -309,7 +309,8 @@ func (l *link) identify(request *http.Request, s *connection, env envelope) {
 	}
 }
 
-func (l *link) do(ctx context.Context, s *connection, request *http.Request) (*http.Response, error) {
+// do sends a request. An error is errLost unless ctx ended.
+func (s *connection) do(ctx context.Context, request *http.Request) (*http.Response, error) {
 	response, err := s.http.Do(request)
 	if ctx.Err() != nil {
 		if err == nil {
@@ -407,7 +408,7 @@ func (l *link) stream(s *connection) (again bool) {
 	}
 	request.Header.Set("Accept", "text/event-stream")
 	l.identify(request, s, envelope{})
-	response, err := l.do(s.ctx, s, request)
+	response, err := s.do(s.ctx, request)
 	if err != nil {
 		return true
 	}

@@ -105,8 +105,7 @@ func (s *Store) OpenCollection(ctx context.Context, name string, probes [][]floa
 func (s *Store) writeCollection(ctx context.Context, value []byte) error {
 	name, _, _ := bytes.Cut(value, []byte{0})
 	_, err := s.Update(ctx, func(tx *Tx) error {
-		short := collectionKeyOf(string(name))
-		tx.put(key(prefixCollection, string(short[:])), value)
+		tx.put(keyCollection(collectionKeyOf(string(name))), value)
 		return nil
 	})
 	return err
@@ -212,8 +211,8 @@ func (s *Store) dropVectors(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	keys = append(keys, key(prefixCollection, string(short[:]))) // last, so that an interrupted drop can be repeated
-	const portion = 1000                                         // few enough to share a commit
+	keys = append(keys, keyCollection(short)) // last, so that an interrupted drop can be repeated
+	const portion = 1000                      // few enough to share a commit
 	for part := range slices.Chunk(keys, portion) {
 		if _, err := s.Update(ctx, func(tx *Tx) error {
 			tx.refuseSaved() // they would bring the vectors back

@@ -243,7 +243,7 @@ func (tx *Tx) dropBatch(b memory.Batch, out *memory.Committed) error {
 		}
 	}
 	for _, k := range b.DropSessions {
-		if _, err := tx.DropSession(k); err != nil {
+		if err := tx.DropSession(k); err != nil {
 			return err
 		}
 	}

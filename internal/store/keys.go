@@ -58,13 +58,15 @@ var (
 	prefixRequest    = []byte("q/")
 )
 
-func key(prefix []byte, id string) []byte { return append(slices.Clone(prefix), id...) }
+func key[ID ~string | ~[]byte](prefix []byte, id ID) []byte {
+	return append(slices.Clone(prefix), id...)
+}
 
 func keyFile(sandbox, path string) []byte {
 	return key(prefixFile, sandbox+"\x00"+path)
 }
 
-func keyChunkSet(id chunkSetID) []byte { return append(slices.Clone(prefixChunkSet), id[:]...) }
+func keyChunkSet(id chunkSetID) []byte { return key(prefixChunkSet, id[:]) }
 
 // parseChunkSet reads what keyChunkSet wrote.
 func parseChunkSet(k []byte) (chunkSetID, error) {
@@ -100,7 +102,7 @@ func prefixSessionTurns(k memory.SessionKey) []byte {
 	return key(prefixTurn, k.Project+"\x00"+k.ID+"\x00")
 }
 
-func keyTerms(doc memory.DocID) []byte { return append(slices.Clone(prefixTerms), doc[:]...) }
+func keyTerms(doc memory.DocID) []byte { return key(prefixTerms, doc[:]) }
 
 // collectionKey is a collection's name shortened to 8 bytes.
 type collectionKey [8]byte
@@ -114,9 +116,9 @@ func keyVector(c collectionKey, doc memory.DocID) []byte {
 	return append(prefixVectors(c), doc[:]...)
 }
 
-func prefixVectors(c collectionKey) []byte {
-	return append(slices.Clone(prefixVector), c[:]...)
-}
+func prefixVectors(c collectionKey) []byte { return key(prefixVector, c[:]) }
+
+func keyCollection(c collectionKey) []byte { return key(prefixCollection, c[:]) }
 
 func keyAudit(seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(slices.Clone(prefixAudit), seq)

@@ -142,7 +142,7 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 			return nil, err
 		}
 	}
-	written := s.loadSaved(v, l.Saved, c)
+	written := v.loadSaved(l.Saved, c)
 	for r, err := range worker.Ahead(v.unsaved(l.Saved, written), loadedBatch, loadedBatches) {
 		if s.damaged(err) {
 			s.mustRead.Store(true) // a start with saved indexes would not read it again
@@ -156,7 +156,7 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 	if err := s.walkFiles(ctx, v, l, c); err != nil {
 		return nil, err
 	}
-	return c, s.loadDocs(ctx, v, l, c.refs, &c.orphans)
+	return c, s.loadDocs(ctx, v, l, c)
 }
 
 func (c *contents) add(o memory.RecordOutline) {
@@ -167,7 +167,7 @@ func (c *contents) add(o memory.RecordOutline) {
 
 // loadSaved loads the saved records but those that were written since. It returns the ids of
 // the latter.
-func (s *Store) loadSaved(v View, saved *memory.SavedRecords, c *contents) (written map[string]bool) {
+func (v View) loadSaved(saved *memory.SavedRecords, c *contents) (written map[string]bool) {
 	if saved == nil {
 		return nil
 	}
@@ -257,8 +257,8 @@ func (o *orphans) documents() []memory.DocID {
 	return slices.Collect(maps.Keys(o.terms))
 }
 
-func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[memory.DocID]int32, o *orphans) error {
-	o.terms, o.vectors = map[memory.DocID]struct{}{}, map[memory.DocID]struct{}{}
+func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, c *contents) error {
+	c.orphans.terms, c.orphans.vectors = map[memory.DocID]struct{}{}, map[memory.DocID]struct{}{}
 	var held *memory.Held
 	if l.Held != nil {
 		held = l.Held()
@@ -266,14 +266,14 @@ func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[
 	var apart []memory.DocID
 	if held != nil { // before the vectors, which depend on what was written
 		var err error
-		if apart, err = s.loadTerms(ctx, v, l.Terms, held, refs, o); err != nil {
+		if apart, err = s.loadTerms(ctx, v, l.Terms, held, c); err != nil {
 			return err
 		}
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	if held == nil {
 		g.Go(func() error {
-			_, err := s.loadTerms(ctx, v, l.Terms, nil, refs, o)
+			_, err := s.loadTerms(ctx, v, l.Terms, nil, c)
 			return err
 		})
 	}
@@ -283,7 +283,7 @@ func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[
 			if l.Collection != nil && !l.Collection(name) {
 				continue
 			}
-			if err := s.loadVectors(ctx, v, l.Vector, name, held, apart, refs, o); err != nil {
+			if err := s.loadVectors(ctx, v, l.Vector, name, held, apart, c); err != nil {
 				return err
 			}
 		}
@@ -298,11 +298,11 @@ func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[
 // the latter, the vectors that it holds are dropped: the document may have lost its last
 // reference, and with it its vectors, and have been written again.
 func (s *Store) loadTerms(
-	ctx context.Context, v View, load func(memory.DocID, []byte) error, held *memory.Held, refs map[memory.DocID]int32, o *orphans,
+	ctx context.Context, v View, load func(memory.DocID, []byte) error, held *memory.Held, c *contents,
 ) (apart []memory.DocID, err error) {
 	pass := func(doc memory.DocID, b []byte) error {
-		if refs[doc] == 0 {
-			o.terms[doc] = struct{}{}
+		if c.refs[doc] == 0 {
+			c.orphans.terms[doc] = struct{}{}
 			return nil
 		}
 		return load(doc, b)
@@ -310,13 +310,13 @@ func (s *Store) loadTerms(
 	if held == nil {
 		return nil, s.each(ctx, v, prefixTerms, 0, pass)
 	}
-	written, found := map[memory.DocID]struct{}{}, 0 // of the documents in refs
+	written, found := map[memory.DocID]struct{}{}, 0 // of the documents in c.refs
 	err = s.each(ctx, v, prefixTerms, held.Since, func(doc memory.DocID, b []byte) error {
 		written[doc] = struct{}{}
 		if held.Has(doc) {
 			held.DropVectors(doc)
 			apart = append(apart, doc)
-		} else if refs[doc] > 0 {
+		} else if c.refs[doc] > 0 {
 			found++
 		}
 		return pass(doc, b)
@@ -325,16 +325,16 @@ func (s *Store) loadTerms(
 		return nil, err
 	}
 	for doc := range held.All {
-		if refs[doc] > 0 {
+		if c.refs[doc] > 0 {
 			found++
 		} else if s.remains(v, doc) { // perhaps in part: a crash can end a sweep
-			o.terms[doc] = struct{}{}
+			c.orphans.terms[doc] = struct{}{}
 		}
 	}
-	if found == len(refs) { // as after most stops: no document must be looked for
+	if found == len(c.refs) { // as after most stops: no document must be looked for
 		return apart, ctx.Err()
 	}
-	for doc := range refs {
+	for doc := range c.refs {
 		if _, passed := written[doc]; passed || held.Has(doc) {
 			continue
 		}
@@ -369,12 +369,12 @@ func (s *Store) remains(v View, doc memory.DocID) bool {
 
 // loadVectors passes the vectors of a collection that a loader does not hold.
 func (s *Store) loadVectors(
-	ctx context.Context, v View, load func(string, memory.DocID, []float32) error, name string, held *memory.Held, apart []memory.DocID, refs map[memory.DocID]int32, o *orphans,
+	ctx context.Context, v View, load func(string, memory.DocID, []float32) error, name string, held *memory.Held, apart []memory.DocID, c *contents,
 ) error {
 	prefix, since := prefixVectors(collectionKeyOf(name)), uint64(0)
 	pass := func(doc memory.DocID, b []byte) error {
-		if refs[doc] == 0 {
-			o.vectors[doc] = struct{}{}
+		if c.refs[doc] == 0 {
+			c.orphans.vectors[doc] = struct{}{}
 			return nil
 		}
 		s.collections.saw(name, len(b))

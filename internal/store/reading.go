@@ -128,7 +128,7 @@ func openForReading(o Options, x *examination) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	if version, err := schemaOf(h.DB); err != nil || version == 0 || version >= latest(migrations) {
+	if version, err := schemaOf(h.DB); err != nil || version == 0 || version >= Schema() {
 		return h, nil // openSchema reports the error
 	}
 	if err := h.close(); err != nil {

@@ -42,6 +42,22 @@ func rebuild(from string, x *examination, opts Options, refill *Refill) error {
 	return errors.Join(err, db.Close())
 }
 
+// writeBatch opens the database in opts.Dir and writes the batch that fill fills, unless that
+// fails.
+func writeBatch(opts Options, fill func(*badger.DB, *badger.WriteBatch) error) error {
+	db, err := openBadger(badgerOptions(opts).WithSyncWrites(false))
+	if err != nil {
+		return err
+	}
+	batch := db.NewWriteBatch()
+	if err = fill(db, batch); err == nil {
+		err = batch.Flush()
+	} else {
+		batch.Cancel()
+	}
+	return errors.Join(err, db.Close())
+}
+
 // openMade opens a database that was made from another one. The caller must call start.
 func openMade(opts Options) (*Store, error) {
 	db, err := openBadger(badgerOptions(opts))
@@ -289,7 +305,7 @@ func (m *mender) left(key []byte) time.Duration {
 // meta sets the schema version, if it is missing, the identity and the sequence number.
 func (m *mender) meta(x *examination) error {
 	if _, err := getUint(m.txn, keySchema); err != nil {
-		m.putNumber(keySchema, latest(migrations))
+		m.putNumber(keySchema, Schema())
 	}
 	if x.last.Store != 0 {
 		m.putNumber(keyID, x.last.Store)

@@ -184,9 +184,11 @@ func (s *Store) Receipts(f memory.ReceiptFilter, limit int) (found []memory.Rece
 			return stored <= limit // one more shows that there are more
 		}
 		if f.Session != "" {
-			return s.sessionReceipts(v, &f, take)
+			s.sessionReceipts(v, &f, take)
+		} else {
+			s.recentReceipts(v, &f, take)
 		}
-		return s.recentReceipts(v, &f, take)
+		return nil
 	})
 	if err != nil {
 		return nil, false, err
@@ -200,11 +202,11 @@ func (s *Store) Receipts(f memory.ReceiptFilter, limit int) (found []memory.Rece
 
 // sessionReceipts calls take with the chosen receipts of a session, newest first, until it
 // returns false.
-func (s *Store) sessionReceipts(v View, f *memory.ReceiptFilter, take func(memory.Receipt) bool) error {
+func (s *Store) sessionReceipts(v View, f *memory.ReceiptFilter, take func(memory.Receipt) bool) {
 	prefix := prefixSessionTurns(memory.SessionKey{Project: f.Project, ID: f.Session})
 	if f.Turn != nil {
 		if *f.Turn < 0 || *f.Turn > math.MaxUint32 {
-			return nil // there is none
+			return // there is none
 		}
 		prefix = binary.BigEndian.AppendUint32(prefix, uint32(*f.Turn))
 	}
@@ -227,13 +229,12 @@ func (s *Store) sessionReceipts(v View, f *memory.ReceiptFilter, take func(memor
 			continue
 		}
 		if before(f, r.At) {
-			return nil
+			return
 		}
 		if chosen(f, headOf(&r)) && handedOut(f, &r) && !take(r) {
-			return nil
+			return
 		}
 	}
-	return nil
 }
 
 // maxLooked is how many receipts are looked at for those that hold an item.
@@ -241,7 +242,7 @@ const maxLooked = 5000
 
 // recentReceipts walks the receipts back in time and calls take with the chosen ones, until
 // it returns false.
-func (s *Store) recentReceipts(v View, f *memory.ReceiptFilter, take func(memory.Receipt) bool) error {
+func (s *Store) recentReceipts(v View, f *memory.ReceiptFilter, take func(memory.Receipt) bool) {
 	it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefixReceipt, Reverse: true})
 	defer it.Close()
 	first := append(slices.Clone(prefixReceipt), 0xff) // after the last id: no id begins with this byte
@@ -251,7 +252,7 @@ func (s *Store) recentReceipts(v View, f *memory.ReceiptFilter, take func(memory
 	looked := 0
 	for it.Seek(first); it.Valid(); it.Next() {
 		if looked++; f.Item != "" && looked > maxLooked {
-			return nil
+			return
 		}
 		if f.Before != "" && bytes.Equal(it.Item().Key(), first) {
 			continue
@@ -278,10 +279,9 @@ func (s *Store) recentReceipts(v View, f *memory.ReceiptFilter, take func(memory
 			continue
 		}
 		if done || wanted && !take(r) {
-			return nil
+			return
 		}
 	}
-	return nil
 }
 
 // receiptHead has the fields of a receipt that a filter needs. Items and candidates, most

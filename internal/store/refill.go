@@ -25,30 +25,21 @@ type Refill struct {
 // fill writes into the database in opts.Dir what it lacks.
 func (r *Refill) fill(opts Options) error {
 	r.put = map[string]int{}
-	if r.Schema != latest(migrations) {
+	if r.Schema != Schema() {
 		return nil
 	}
-	db, err := openBadger(badgerOptions(opts).WithSyncWrites(false))
-	if err != nil {
-		return err
-	}
-	batch := db.NewWriteBatch()
-	err = db.View(func(txn *badger.Txn) error {
-		return r.Walk(func(e Entry) error {
-			what, err := r.missing(View{txn}, e)
-			if err != nil || what == "" {
-				return err
-			}
-			r.put[what]++
-			return batch.Set(bytes.Clone(e.Key), bytes.Clone(e.Value))
+	return writeBatch(opts, func(db *badger.DB, batch *badger.WriteBatch) error {
+		return db.View(func(txn *badger.Txn) error {
+			return r.Walk(func(e Entry) error {
+				what, err := r.missing(View{txn}, e)
+				if err != nil || what == "" {
+					return err
+				}
+				r.put[what]++
+				return batch.Set(bytes.Clone(e.Key), bytes.Clone(e.Value))
+			})
 		})
 	})
-	if err == nil {
-		err = batch.Flush()
-	} else {
-		batch.Cancel()
-	}
-	return errors.Join(err, db.Close())
 }
 
 // missing says what an entry is if it is to be taken: neither stored and readable, nor

@@ -43,8 +43,8 @@ func PrepareRestore(ctx context.Context, opts Options, from Restoring) (*Restore
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	if from.Schema > latest(migrations) {
-		return nil, tooNew("backup", from.Schema, migrations)
+	if from.Schema > Schema() {
+		return nil, tooNew("backup", from.Schema)
 	}
 	if err := endRepair(opts.Dir); err != nil {
 		return nil, err
@@ -78,18 +78,7 @@ func fill(ctx context.Context, opts Options, from Restoring, least uint64) error
 	if err := errors.Join(os.RemoveAll(opts.Dir), os.Mkdir(opts.Dir, 0o700)); err != nil {
 		return err
 	}
-	db, err := openBadger(badgerOptions(opts).WithSyncWrites(false))
-	if err != nil {
-		return err
-	}
-	batch := db.NewWriteBatch()
-	err = fillBatch(ctx, batch, from, least)
-	if err == nil {
-		err = batch.Flush()
-	} else {
-		batch.Cancel()
-	}
-	return errors.Join(err, db.Close())
+	return writeBatch(opts, func(_ *badger.DB, batch *badger.WriteBatch) error { return fillBatch(ctx, batch, from, least) })
 }
 
 func fillBatch(ctx context.Context, batch *badger.WriteBatch, from Restoring, least uint64) error {

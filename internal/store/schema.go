@@ -52,7 +52,7 @@ func migrate(db *badger.DB, steps []migration, log *slog.Logger) error {
 	case version == 0: // a new store
 		return setMeta(db, keySchema, latest(steps))
 	case version > latest(steps):
-		return tooNew("store", version, steps)
+		return tooNew("store", version)
 	}
 	for ; version < latest(steps); version++ {
 		if err := steps[version-1](db); err != nil {
@@ -68,10 +68,10 @@ func migrate(db *badger.DB, steps []migration, log *slog.Logger) error {
 
 // tooNew is the error of a store or backup, named by what, with a layout that a newer
 // program wrote.
-func tooNew(what string, version uint64, steps []migration) error {
+func tooNew(what string, version uint64) error {
 	return &memory.Error{
 		Code:    memory.CodeIncompatible,
-		Message: fmt.Sprintf("a newer recalld wrote the %s: it has schema version %d, and this program knows %d; nothing was changed", what, version, latest(steps)),
+		Message: fmt.Sprintf("a newer recalld wrote the %s: it has schema version %d, and this program knows %d; nothing was changed", what, version, Schema()),
 		Hint:    "install the newer recalld again, or restore a backup that this version made ('recalld backup list' shows them), or choose another data folder with --data",
 	}
 }

@@ -69,20 +69,20 @@ func (tx *Tx) putSession(x memory.Session, merge func(old, new memory.Session) (
 	return nil
 }
 
-// DropSession removes a session with its state and receipts, and reports whether it
-// existed. It does not remove the session's steps.
-func (tx *Tx) DropSession(k memory.SessionKey) (bool, error) {
+// DropSession removes a session, if it exists, with its state and receipts. It does not remove
+// the session's steps.
+func (tx *Tx) DropSession(k memory.SessionKey) error {
 	tx.preDelete(keyState(memory.StateKey{Project: k.Project, Kind: memory.StateSession, ID: k.ID}))
 	tx.dropTurns(prefixSessionTurns(k))
 	old, there, err := tx.existingSession(k)
 	if err != nil || !there {
-		return false, err
+		return err
 	}
 	tx.del(keySession(k))
 	if old != nil {
 		tx.change.Sessions = append(tx.change.Sessions, memory.SessionChange{Old: old})
 	}
-	return true, nil
+	return nil
 }
 
 // hasSession reports whether a session is stored or written by this update.

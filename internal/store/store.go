@@ -306,8 +306,8 @@ func tooFewFiles(d *memory.StoreDamage) error {
 
 // refusal returns why this program must leave a store alone, whatever its state.
 func (x *examination) refusal() error {
-	if x.schema > latest(migrations) { // Badger would change the files, and a repair the values
-		return tooNew("store", x.schema, migrations)
+	if x.schema > Schema() { // Badger would change the files, and a repair the values
+		return tooNew("store", x.schema)
 	}
 	return tooFewFiles(x.damage)
 }

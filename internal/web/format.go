@@ -203,7 +203,7 @@ func barsOf(a *memory.Activity) *bars {
 	if b.Most == 0 {
 		return nil
 	}
-	width := chartWidth / max(len(a.Days), 1)
+	width := chartWidth / len(a.Days)
 	for i, d := range a.Days {
 		s := stack{Day: d.Day, X: i * width, Width: max(width-barGap, 1)}
 		y := float64(chartHeight)

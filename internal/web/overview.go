@@ -251,7 +251,7 @@ type replayPage struct {
 
 // replay asks past questions again.
 func (q *request) replay(v *view) error {
-	page := &replayPage{Days: q.number("days", 1, 366, 7), Limit: q.number("limit", 1, 200, 20), Embedder: q.r.FormValue("embedder"), Weight: q.r.FormValue("weight"),
+	page := &replayPage{Days: q.number("days", 366, 7), Limit: q.number("limit", 200, 20), Embedder: q.r.FormValue("embedder"), Weight: q.r.FormValue("weight"),
 		Least: q.r.FormValue("least"), Kind: q.choice("kind", "lesson", "step", "chunk", "task")}
 	v.Data = page
 	status, err := ask(q, service.Status, service.None{})

@@ -2,7 +2,6 @@ package web
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -147,13 +146,14 @@ func (q *request) decimal(name string, most float64) (*float64, error) {
 	return &n, nil
 }
 
-// number reads a whole number from the address. What is none, or out of range, is the nearest.
-func (q *request) number(name string, least, most, usual int) int {
+// number reads a whole number from 1 to most from the address. One out of range is the
+// nearest, and what is none is the usual one.
+func (q *request) number(name string, most, usual int) int {
 	n, err := strconv.Atoi(q.r.FormValue(name))
 	if err != nil {
 		return usual
 	}
-	return min(max(n, least), most)
+	return min(max(n, 1), most)
 }
 
 // choice reads one of some words from the address, by default the first.
@@ -166,14 +166,12 @@ func (q *request) choice(name string, of ...string) string {
 
 // with is the address of the same page with another value.
 func (q *request) with(name, value string) string {
-	values := maps.Clone(q.r.URL.Query())
-	for _, once := range []string{"done", "undo", "by", "live"} {
+	values := q.r.URL.Query()
+	for _, once := range []string{"done", "undo", "by"} {
 		values.Del(once)
 	}
-	if values.Set(name, value); value == "" {
-		values.Del(name)
-	}
-	return q.r.URL.Path + "?" + url.Values(values).Encode()
+	values.Set(name, value)
+	return q.r.URL.Path + "?" + values.Encode()
 }
 
 // to sends the browser to a page, where a notice says what was done.
@@ -192,11 +190,14 @@ type pager struct {
 	Previous, Next       string // addresses; empty is none
 }
 
-// skip is how much comes before the page that the address names.
-func (q *request) skip(per int) int { return (q.number("page", 1, 20_000, 1) - 1) * per }
+// pageNumber is the page of a list that the address names.
+func (q *request) pageNumber() int { return q.number("page", 20_000, 1) }
+
+// skip is how much comes before that page.
+func (q *request) skip(per int) int { return (q.pageNumber() - 1) * per }
 
 func (q *request) pager(per, found int) pager {
-	p := pager{Number: q.number("page", 1, 20_000, 1), Pages: max(1, (found+per-1)/per), Found: found}
+	p := pager{Number: q.pageNumber(), Pages: max(1, (found+per-1)/per), Found: found}
 	if p.Number > 1 {
 		p.Previous = q.with("page", strconv.Itoa(min(p.Number-1, p.Pages)))
 	}

@@ -13,6 +13,7 @@
 package web
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/subtle"
 	"embed"
@@ -239,7 +240,7 @@ func (s *Site) serve(w http.ResponseWriter, r *http.Request, answer func(*reques
 
 // show writes a page.
 func (s *Site) show(w http.ResponseWriter, status int, page string, v view) {
-	var text strings.Builder
+	var text bytes.Buffer
 	if err := s.pages[page].ExecuteTemplate(&text, "frame.html", v); err != nil {
 		s.opts.Log.Error("a page could not be written", "part", "web", "page", page, "error", err)
 		http.Error(w, "The page could not be written; the daemon's log says why.", http.StatusInternalServerError)
@@ -247,5 +248,5 @@ func (s *Site) show(w http.ResponseWriter, status int, page string, v view) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(text.String())) // the browser is gone
+	_, _ = w.Write(text.Bytes()) // the browser is gone
 }
