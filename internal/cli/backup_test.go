@@ -105,6 +105,9 @@ func TestBackupAndRestoreCommands(t *testing.T) {
 	if out := run(ExitNotFound, "restore", "--from", empty); !strings.Contains(out, "from: ") {
 		t.Errorf("restore --from an empty folder says %q, want the name of the flag", out)
 	}
+	if out, errs, _ := b.run("restore", "--data", empty); !strings.Contains(out+errs, "recalld: --from: ") {
+		t.Errorf("restore without any backups says %q, want the flag that names others", out+errs)
+	}
 	stop := b.opts.Stop
 	b.opts.Stop = func(context.Context, config.Config) (service.Greeting, error) {
 		t.Error("a restore that is refused stops the daemon")
