@@ -72,6 +72,8 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"import", ""}, nil, ExitUsage, "PATH: is empty"},
 		{[]string{"export", "a"}, memory.Invalid("path", "", "it is not empty"), ExitUsage, "recalld: DIR: it is not empty"},
 		{[]string{"backup", "list", ""}, nil, ExitUsage, "DIR: "},
+		{[]string{"backup", "list", "nowhere"}, nil, ExitNotFound, "DIR: "},
+		{[]string{"eval", "--set", "nowhere"}, nil, ExitNotFound, "nowhere: there is no such folder"},
 		{[]string{"export", ""}, nil, ExitUsage, "recalld: DIR: is empty"},
 		{[]string{"export", "-"}, nil, ExitUsage, "recalld: DIR: an export is not written to standard output"},
 		{[]string{"export", "--all", "-"}, nil, ExitUsage, "recalld: DIR: an export is not written to standard output"},
