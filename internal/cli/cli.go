@@ -302,8 +302,8 @@ func (a *App) Config() (config.Config, error) {
 	return cfg, nil
 }
 
-// settingsHint says where to mend settings that are wrong: in --set or in a variable if
-// they are right without it, else in the file, if there is one.
+// settingsHint says where to mend settings that are wrong: in --set, --data or a variable
+// if they are right without it, else in the file, if there is one.
 func settingsHint(source config.Sources, err error) string {
 	file, named, findErr := config.FindFile(source)
 	if named && errors.Is(err, fs.ErrNotExist) {
@@ -317,6 +317,10 @@ func settingsHint(source config.Sources, err error) string {
 	rest.Set = nil
 	if _, err := config.Load(rest); err == nil {
 		return "change what --set says; 'recalld config list' lists the settings"
+	}
+	rest.Data = ""
+	if _, err := config.Load(rest); err == nil {
+		return "name another folder with --data"
 	}
 	rest.Getenv = func(name string) string {
 		if strings.HasPrefix(name, "RECALLD_") && name != "RECALLD_CONFIG" {
