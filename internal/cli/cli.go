@@ -310,7 +310,7 @@ func settingsHint(source config.Sources, err error) string {
 		return "--config or RECALLD_CONFIG names it; without them there need not be one"
 	}
 	const inFile = "run 'recalld config edit' to mend the file; configs/recalld.yaml explains the settings"
-	if strings.HasPrefix(err.Error(), file+":") || strings.HasPrefix(err.Error(), "read settings: ") {
+	if _, ok := errors.AsType[*config.FileError](err); ok {
 		return inFile // which may be large, and is not read again
 	}
 	rest := source

@@ -87,11 +87,11 @@ func (c *Config) readFile(src Sources) error {
 	switch {
 	case err == nil:
 		if err := decode(text, file, c); err != nil {
-			return err
+			return &FileError{err}
 		}
 		return c.absolute(filepath.Dir(file), src.getenv)
 	case named || !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("read settings: %w", err)
+		return &FileError{fmt.Errorf("read settings: %w", err)}
 	}
 	return nil
 }
