@@ -49,6 +49,19 @@ func TestPaint(t *testing.T) {
 	}
 }
 
+// TestPaintManyFences: lines that look like the beginning of a block, which never ends, take no
+// more time than others.
+func TestPaintManyFences(t *testing.T) {
+	start := time.Now()
+	text := strings.Repeat("  ```x\n", 50_000)
+	if got := Paint(text); got != text {
+		t.Errorf("painted %.80q, want the text as it is", got)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
 // sequences are all that Paint may write beside visible text.
 var sequences = regexp.MustCompile("\x1b\\[(0|1|2|3[1-6])m")
 
