@@ -183,6 +183,25 @@ func TestTableFitsItsWidth(t *testing.T) {
 	}
 }
 
+// TestListOnNarrowTerminal: where the other columns leave no room, the last one stands below
+// them.
+func TestListOnNarrowTerminal(t *testing.T) {
+	rows := [][]string{{"LESSON", "CODE", "TEXT"}, {"l-4f2a9c00", "gone", "npm needs a clean cache"}, {"", "", "a.go: gone"}, {"l-4f2a9c01", "-", ""}}
+	for columns, want := range map[int]string{
+		50: "LESSON      CODE  TEXT\nl-4f2a9c00  gone  npm needs a clean cache\n                  a.go: gone\nl-4f2a9c01  -\n",
+		38: "LESSON      CODE  TEXT\nl-4f2a9c00  gone  npm needs a clean c…\n                  a.go: gone\nl-4f2a9c01  -\n",
+		25: "LESSON      CODE\n  TEXT\nl-4f2a9c00  gone\n  npm needs a clean cache\n  a.go: gone\nl-4f2a9c01  -\n",
+		24: "LESSON      CODE\n  TEXT\nl-4f2a9c00  gone\n  npm needs a clean cac…\n  a.go: gone\nl-4f2a9c01  -\n",
+	} {
+		for name, write := range map[string]func(io.Writer, [][]string){"List": List, "FitTable": FitTable} {
+			w := &wide{columns: columns}
+			if write(w, rows); w.String() != want {
+				t.Errorf("%s in %d columns:\n%s\nwant\n%s", name, columns, w, want)
+			}
+		}
+	}
+}
+
 // TestTableKeepsRows: a line end or tab in a cell, as in the name of a file, makes no row or
 // column of its own.
 func TestTableKeepsRows(t *testing.T) {
