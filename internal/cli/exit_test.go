@@ -47,6 +47,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"remember", "l", "--anchor", "x.go#" + strings.Repeat("x", 1000)}, nil, ExitUsage, "recalld: --anchor: "},
 		{[]string{"forget"}, nil, ExitUsage, "nothing is named"},
 		{[]string{"forget", "--project", "p"}, &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "no project is called p"}, ExitNotFound, "recalld: --project: no project is called p"},
+		{[]string{"receipts", ""}, nil, ExitUsage, "recalld: ID: is empty"},
 		{[]string{"files"}, nil, ExitUsage, "an argument is missing"},
 		{[]string{"files", "x", "--limit", "0"}, nil, ExitUsage, "--limit: 0 is out of range (limit: 1–1000)"},
 		{[]string{"files", "x", "--limit", "1001"}, nil, ExitUsage, "limit: 1001 is out of range (limit: 1–1000)"},
