@@ -87,6 +87,9 @@ func List(dir string) ([]memory.Backup, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if info, statErr := os.Stat(dir); statErr == nil && !info.IsDir() {
+		return nil, memory.Invalid("path", "a folder", "%s is not a folder", dir)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read backups: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -58,7 +57,7 @@ restore, token. The last 10 to 20 MB are kept, in audit.jsonl beside the log.`,
 					if l.NoDaemon {
 						by += ", no daemon"
 					}
-					rows = append(rows, []string{l.At.Local().Format(time.DateTime), render.Printable(by), l.Operation, render.Printable(where),
+					rows = append(rows, []string{l.At.UTC().Format("2006-01-02 15:04:05Z"), render.Printable(by), l.Operation, render.Printable(where),
 						render.Printable(strings.Join(l.IDs, " ")), render.Printable(l.Error)})
 				}
 				render.Table(w, rows)

@@ -56,12 +56,12 @@ func TestTokensAreNoted(t *testing.T) {
 	}
 }
 
-// TestAuditTable: a line says whose it is, and that no daemon did it.
+// TestAuditTable: a line says when it was, in UTC, whose it is, and that no daemon did it.
 func TestAuditTable(t *testing.T) {
 	b := newBench(t, map[string]any{service.Audit.Name: &memory.AuditList{Changes: []memory.AuditLine{
 		{At: noon, Operation: "forget", Client: "cli", Policy: "ro", Error: "forbidden"}, {At: noon, Operation: "repair", Client: "cli", NoDaemon: true},
 	}}})
-	if out := b.ok("audit"); !strings.Contains(out, "cli (ro)  ") || !strings.Contains(out, "cli, no daemon  repair") {
+	if out := b.ok("audit"); !strings.Contains(out, "2026-01-15 12:00:00Z  cli (ro)  ") || !strings.Contains(out, "cli, no daemon  repair") {
 		t.Errorf("it lists %s", out)
 	}
 }

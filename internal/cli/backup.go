@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -95,6 +97,9 @@ func backupListCommand(a *App) *cobra.Command {
 				return err
 			}
 			all, err := backup.List(dir)
+			if _, missing := os.Stat(dir); len(args) > 0 && errors.Is(missing, fs.ErrNotExist) {
+				_, err = backup.Some(dir) // that of the settings is made by the first backup
+			}
 			if err != nil {
 				return err
 			}

@@ -101,9 +101,15 @@ func TestBackupAndRestoreCommands(t *testing.T) {
 			t.Errorf("recalld %q says %q, want that the argument is empty", args, out)
 		}
 	}
-	empty := t.TempDir()
+	empty, file := t.TempDir(), filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if out := run(ExitNotFound, "restore", "--from", empty); !strings.Contains(out, "from: ") {
 		t.Errorf("restore --from an empty folder says %q, want the name of the flag", out)
+	}
+	if out, errs, _ := b.run("restore", "--data", empty); !strings.Contains(out+errs, "recalld: --from: ") {
+		t.Errorf("restore without any backups says %q, want the flag that names others", out+errs)
 	}
 	stop := b.opts.Stop
 	b.opts.Stop = func(context.Context, config.Config) (service.Greeting, error) {
@@ -119,6 +125,11 @@ func TestBackupAndRestoreCommands(t *testing.T) {
 			if out := run(ExitNotFound, args...); !strings.Contains(out, says) || !strings.Contains(out, "hint: ") {
 				t.Errorf("recalld %q says %q, want %q and the next step", args, out, says)
 			}
+		}
+	}
+	for _, args := range [][]string{{"backup", "list", file}, {"backup", "verify", file}, {"restore", "--from", file}} {
+		if out := run(ExitUsage, args...); !strings.Contains(out, file+" is not a folder") {
+			t.Errorf("recalld %q says %q, want that it is not a folder", args, out)
 		}
 	}
 	pack, _ := filepath.Glob(filepath.Join(made.Path, "*.pack"))

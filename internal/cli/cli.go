@@ -302,21 +302,25 @@ func (a *App) Config() (config.Config, error) {
 	return cfg, nil
 }
 
-// settingsHint says where to mend settings that are wrong: in --set or in a variable if
-// they are right without it, else in the file, if there is one.
+// settingsHint says where to mend settings that are wrong: in --set, --data or a variable
+// if they are right without it, else in the file, if there is one.
 func settingsHint(source config.Sources, err error) string {
 	file, named, findErr := config.FindFile(source)
 	if named && errors.Is(err, fs.ErrNotExist) {
 		return "--config or RECALLD_CONFIG names it; without them there need not be one"
 	}
 	const inFile = "run 'recalld config edit' to mend the file; configs/recalld.yaml explains the settings"
-	if strings.HasPrefix(err.Error(), file+":") || strings.HasPrefix(err.Error(), "read settings: ") {
+	if _, ok := errors.AsType[*config.FileError](err); ok {
 		return inFile // which may be large, and is not read again
 	}
 	rest := source
 	rest.Set = nil
 	if _, err := config.Load(rest); err == nil {
 		return "change what --set says; 'recalld config list' lists the settings"
+	}
+	rest.Data = ""
+	if _, err := config.Load(rest); err == nil {
+		return "name another folder with --data"
 	}
 	rest.Getenv = func(name string) string {
 		if strings.HasPrefix(name, "RECALLD_") && name != "RECALLD_CONFIG" {

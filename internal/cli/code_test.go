@@ -165,6 +165,10 @@ func TestForgetAsks(t *testing.T) {
 	if _, errs, code := b.run("forget", "--project", "demo", "--json"); code != ExitUsage || !strings.Contains(errs, "--yes") {
 		t.Errorf("with --json: exit %d, %q; want a refusal that names --yes", code, errs)
 	}
+	b.opts.Interactive = false
+	if _, errs, code := b.run("forget", "--project", "demo"); code != ExitUsage || !strings.Contains(errs, "--yes") {
+		t.Errorf("in a script: exit %d, %q; want a refusal that names --yes", code, errs)
+	}
 	b.ok("forget", "--project", "demo", "--yes") // asks nobody
 }
 

@@ -259,19 +259,25 @@ func TestConfigSetBehindLink(t *testing.T) {
 
 // TestSettingsHint: the hint below a wrong setting names the place where it stands.
 func TestSettingsHint(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct {
 		file string
 		env  map[string]string
 		args []string
 		want string // in the hint; empty if there is none
 	}{
-		"file":            {"log: {level: loud}\n", nil, nil, "run 'recalld config edit'"},
-		"file and flag":   {"log: {level: loud}\n", nil, []string{"--set", "log.format=odd"}, "run 'recalld config edit'"},
-		"flag":            {"log: {level: warn}\n", nil, []string{"--set", "log.level=loud"}, "change what --set says"},
-		"unknown in flag": {"", nil, []string{"--set", "nosuch=1"}, "change what --set says"},
-		"variable":        {"log: {level: warn}\n", map[string]string{"RECALLD_LOG_LEVEL": "loud"}, nil, "change the variable"},
-		"no such file":    {"", nil, []string{"--config", filepath.Join(t.TempDir(), "none.yaml")}, "--config or RECALLD_CONFIG names it"},
-		"no home":         {"", map[string]string{"HOME": "", "USERPROFILE": "", "APPDATA": "", "LOCALAPPDATA": ""}, nil, ""},
+		"file":             {"log: {level: loud}\n", nil, nil, "run 'recalld config edit'"},
+		"file and flag":    {"log: {level: loud}\n", nil, []string{"--set", "log.format=odd"}, "run 'recalld config edit'"},
+		"flag":             {"log: {level: warn}\n", nil, []string{"--set", "log.level=loud"}, "change what --set says"},
+		"a file as folder": {"", nil, []string{"--data", file}, "name another folder with --data"},
+		"below a file":     {"", nil, []string{"--data", filepath.Join(file, "data")}, "name another folder with --data"},
+		"unknown in flag":  {"", nil, []string{"--set", "nosuch=1"}, "change what --set says"},
+		"variable":         {"log: {level: warn}\n", map[string]string{"RECALLD_LOG_LEVEL": "loud"}, nil, "change the variable"},
+		"no such file":     {"", nil, []string{"--config", filepath.Join(t.TempDir(), "none.yaml")}, "--config or RECALLD_CONFIG names it"},
+		"no home":          {"", map[string]string{"HOME": "", "USERPROFILE": "", "APPDATA": "", "LOCALAPPDATA": ""}, nil, ""},
 	} {
 		b := newBench(t, nil)
 		environment := b.opts.Getenv

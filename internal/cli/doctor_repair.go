@@ -113,7 +113,7 @@ func writeLosses(w io.Writer, r repaired) {
 			text = fmt.Sprintf("%d more than there should be, %d in all", -n, r.Kept[kind])
 		}
 		if n := r.FromBackup[kind]; n > 0 {
-			text += fmt.Sprintf(", %d of them from the backup of %s", n, r.BackupAt.Local().Format(time.DateTime))
+			text += fmt.Sprintf(", %d of them from the backup of %s", n, render.Time(r.BackupAt, "?"))
 		}
 		rows = append(rows, []string{kind, text})
 	}

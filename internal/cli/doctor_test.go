@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
@@ -362,7 +361,7 @@ func TestRepairTable(t *testing.T) {
 		Damage: &memory.StoreDamage{Lost: map[string]int{"lesson": 2, "step": -1}}, Kept: map[string]int{"lesson": 4, "step": 3, "session": 1},
 		FromBackup: map[string]int{"lesson": 3, "session": 1}, BackupAt: noon, Notes: []string{"Nothing is taken"},
 	})
-	at := noon.Local().Format(time.DateTime)
+	at := "2026-01-15 12:00Z"
 	for _, want := range []string{
 		"lesson   2 lost, 4 kept, 3 of them from the backup of " + at, "session  0 lost, 1 kept, 1 of them from the backup of " + at,
 		"step     1 more than there should be, 3 in all", "Nothing is taken",

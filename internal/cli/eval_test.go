@@ -137,7 +137,6 @@ func TestEvalRefusesWhatItCannotUse(t *testing.T) {
 	}{
 		{"no set", []string{"--out", "x.tsv"}, "--set: is required"},
 		{"neither", nil, "--set: is required"},
-		{"no such set", []string{"--set", "nowhere", "--out", "x.tsv"}, "there is no such folder"},
 		{"retriever before the set", []string{"--set", "nowhere", "--out", "x.tsv", "--retriever", "psychic"}, "lexical, vector or hybrid"},
 		{"bad line", []string{"--set", broken, "--out", "x.tsv"}, "corpus.jsonl:2: is not a JSON object"},
 		{"unknown retriever", []string{"--set", absoluteSet(t), "--out", "x.tsv", "--retriever", "psychic"}, "lexical, vector or hybrid"},

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -81,7 +80,7 @@ func (a *App) importArchive(c *cobra.Command, path string, dry bool) error {
 		return err
 	}
 	return a.answer(archive, func(w io.Writer) {
-		fmt.Fprintf(w, "An archive of %s (recalld %s): %s\n", archive.CreatedAt.Local().Format(time.DateTime), render.Printable(archive.Version), archiveCounts(archive.Counts))
+		fmt.Fprintf(w, "An archive of %s (recalld %s): %s\n", render.Time(archive.CreatedAt, "?"), render.Printable(archive.Version), archiveCounts(archive.Counts))
 		if dry {
 			fmt.Fprintln(w, "It is whole. Nothing was imported.")
 			return

@@ -35,6 +35,11 @@ On a terminal it asks before it removes a project; elsewhere, and with --json, s
 				return err
 			}
 			unsure := r.Project != "" && !yes
+			if unsure { // refuse a mistyped name before asking about it
+				if _, err := ask(c.Context(), a, service.Lessons, memory.LessonsRequest{Project: r.Project, Limit: 1}); err != nil {
+					return err
+				}
+			}
 			if unsure && (!a.opts.Interactive || a.json) {
 				return &memory.Error{Code: memory.CodeInvalidInput, Field: "project",
 					Message: fmt.Sprintf("everything of project %s would be removed for good", r.Project),

@@ -85,7 +85,7 @@ func (a *App) restore(ctx context.Context, name string, o restoreOptions) (err e
 		return err
 	}
 	b, err := backup.Find(from, o.store, name)
-	if e, ok := errors.AsType[*memory.Error](err); ok && e.Field == "path" && o.from != "" {
+	if e, ok := errors.AsType[*memory.Error](err); ok && e.Field == "path" {
 		e.Field = "from" // as the flag is called
 	}
 	if err != nil {

@@ -64,5 +64,5 @@ func (a *App) stop(ctx context.Context) (stopped, error) {
 
 // endDaemon stops the daemon of a configuration over its socket.
 func endDaemon(ctx context.Context, cfg config.Config) (service.Greeting, error) {
-	return client.Stop(ctx, client.Options{Socket: cfg.Paths().Socket})
+	return client.Stop(ctx, client.Options{Socket: cfg.Paths().Socket, Lock: cfg.Paths().Lock})
 }

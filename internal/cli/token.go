@@ -47,7 +47,7 @@ add, list and remove are about clients that may do less: each has a token of its
 			return a.answer(answer, func(w io.Writer) {
 				fmt.Fprintf(w, "A new token is in %s\n", render.Printable(path))
 				if keep > 0 {
-					fmt.Fprintf(w, "The former one is accepted until %s.\n", until.Local().Format(time.DateTime))
+					fmt.Fprintf(w, "The former one is accepted until %s.\n", render.Time(until, "?"))
 				}
 			})
 		},

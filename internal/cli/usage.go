@@ -68,7 +68,7 @@ func wrapArgErrors(c *cobra.Command) {
 			form := c.CommandPath() + strings.TrimPrefix(c.Use, c.Name())
 			switch {
 			case err == nil || c.HasSubCommands() && !strings.Contains(c.Use, " ") || c.ValidArgs != nil && len(args) == 1:
-			case len(args) < strings.Count(strings.SplitN(c.Use, "[", 2)[0], " "):
+			case len(args) == 0 || check(c, append(slices.Clone(args), "another")) == nil:
 				err = fmt.Errorf("an argument is missing: %s", form)
 			default:
 				err = fmt.Errorf("too many arguments: %s", form)

@@ -29,6 +29,9 @@ const (
 	// started has exited: it has, when another one holds the data folder and is
 	// about to listen.
 	afterExit = 500 * time.Millisecond
+	// listenTimeout bounds the wait for a daemon that holds its folder to listen. Commands
+	// such as restore hold it too, and never do.
+	listenTimeout = 3 * time.Second
 	// startTimeout bounds a start, a takeover included.
 	startTimeout = 20 * time.Second
 )
@@ -51,6 +54,9 @@ type Options struct {
 	// the file that takes its output. Both are needed with Command.
 	StartLock string
 	Log       string
+	// Lock is the file that a daemon holds while it runs. Stop waits for one that does not
+	// listen yet; empty waits for none.
+	Lock string
 	// Notice receives, with every answer, what is wrong and concerns all answers; nil
 	// ignores it.
 	Notice func(text string)
@@ -251,6 +257,10 @@ func Stop(ctx context.Context, opts Options) (service.Greeting, error) {
 	c := newClient(opts)
 	defer c.Close()
 	who, err := c.Hello(ctx)
+	for end := time.Now().Add(listenTimeout); isRefused(err) && time.Now().Before(end) && held(opts.Lock); {
+		time.Sleep(pollEvery)
+		who, err = c.Hello(ctx)
+	}
 	if err != nil {
 		return who, err
 	}
@@ -259,6 +269,14 @@ func Stop(ctx context.Context, opts Options) (service.Greeting, error) {
 		return who, err
 	}
 	return who, c.WaitGone(ctx)
+}
+
+// held says whether another process has locked a file.
+func held(path string) bool {
+	lock := flock.New(path, flock.SetFlag(os.O_RDONLY)) // and makes none
+	got, err := lock.TryRLock()
+	_ = lock.Close()
+	return err == nil && !got
 }
 
 // Greet asks who answers on a socket, whatever its protocol, and starts nothing. Without a

@@ -310,6 +310,28 @@ func TestRefusedSettings(t *testing.T) {
 	}
 }
 
+// TestFileError: an error tells whether the file cannot be read as settings.
+func TestFileError(t *testing.T) {
+	for name, tc := range map[string]struct {
+		file string
+		env  map[string]string
+		want bool
+	}{
+		"no yaml":     {file: "log: [\n", want: true},
+		"unknown key": {file: "indx: {}\n", want: true},
+		"variable":    {env: map[string]string{"RECALLD_QUEUE_DEPTH": "x"}},
+	} {
+		_, err := load(t, tc.file, tc.env, nil)
+		if _, got := errors.AsType[*config.FileError](err); got != tc.want {
+			t.Errorf("%s: %v is of the file: %v, want %v", name, err, got, tc.want)
+		}
+	}
+	_, err := config.Load(config.Sources{File: t.TempDir(), Dir: t.TempDir()})
+	if _, got := errors.AsType[*config.FileError](err); !got {
+		t.Errorf("a folder: %v is not of the file", err)
+	}
+}
+
 // All faults are reported at once.
 func TestValidateJoins(t *testing.T) {
 	cfg := config.Default()

@@ -87,11 +87,11 @@ func (c *Config) readFile(src Sources) error {
 	switch {
 	case err == nil:
 		if err := decode(text, file, c); err != nil {
-			return err
+			return &FileError{err}
 		}
 		return c.absolute(filepath.Dir(file), src.getenv)
 	case named || !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("read settings: %w", err)
+		return &FileError{fmt.Errorf("read settings: %w", err)}
 	}
 	return nil
 }
@@ -107,7 +107,10 @@ func (c *Config) resolve(getenv func(string) string) error {
 	}
 	data, err := fsx.Canonical(c.Data)
 	if err != nil {
-		return fmt.Errorf("resolve data folder: %w", err)
+		return fmt.Errorf("resolve data folder %s: %w", c.Data, err)
+	}
+	if info, err := os.Stat(data); err == nil && !info.IsDir() {
+		return &Error{Field: "data", Message: data + " is not a folder"}
 	}
 	c.Data = data
 	c.Embedding.Ollama.find(getenv("OLLAMA_HOST"))

@@ -119,11 +119,12 @@ func (e *InputError) Error() string {
 }
 
 // OpenSet reads the questions and judgements of the set in dir. It returns an
-// *InputError for a line that cannot be used, and for a folder that is none.
+// *InputError for a line that cannot be used, and for what is not a folder. Without the
+// folder the error is CodeNotFound.
 func OpenSet(dir string) (*Set, error) {
 	switch info, err := os.Stat(dir); {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &InputError{File: dir, Reason: "there is no such folder"}
+		return nil, memory.Errorf(memory.CodeNotFound, "%s: there is no such folder", dir)
 	case err != nil:
 		return nil, fmt.Errorf("open set: %w", err)
 	case !info.IsDir():

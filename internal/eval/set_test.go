@@ -188,8 +188,12 @@ func TestFolderOfASet(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dir, want := range map[string]string{file: "is not a folder", file + "x": "there is no such folder"} {
-		if _, err := OpenSet(dir); err == nil || err.Error() != dir+": "+want {
+		_, err := OpenSet(dir)
+		if err == nil || err.Error() != dir+": "+want {
 			t.Errorf("open %s: %v, want that it %s", dir, err, want)
+		}
+		if missing := dir != file; missing != (memory.CodeOf(err) == memory.CodeNotFound) {
+			t.Errorf("open %s: the code is %s", dir, memory.CodeOf(err))
 		}
 	}
 }

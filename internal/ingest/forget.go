@@ -47,7 +47,11 @@ func (s *Service) Forget(ctx context.Context, req memory.ForgetRequest, have Hol
 		}
 	}
 	if out.Records+out.Files+out.Sessions == 0 && req.Project == "" {
-		return nil, memory.Errorf(memory.CodeNotFound, "there is no record and no session with such an id")
+		id := memory.Quote(req.IDs[0])
+		if len(req.IDs) > 1 {
+			id = fmt.Sprintf("%s, nor with another of the %d ids", id, len(req.IDs))
+		}
+		return nil, memory.Errorf(memory.CodeNotFound, "there is no record and no session with the id %s", id)
 	}
 	return out, nil
 }

@@ -68,8 +68,9 @@ func TestForgetByID(t *testing.T) {
 	for name, req := range map[string]memory.ForgetRequest{
 		"forgotten already": {IDs: []string{a.ID}}, "never there": {IDs: []string{"l-1", "l-2"}}, "unknown project": {Project: "nowhere"},
 	} {
-		if _, err := r.ingest.Forget(t.Context(), req, r.store); memory.CodeOf(err) != memory.CodeNotFound {
-			t.Errorf("%s: forget = %v, want not found", name, err)
+		named := append(req.IDs, req.Project)[0]
+		if _, err := r.ingest.Forget(t.Context(), req, r.store); memory.CodeOf(err) != memory.CodeNotFound || !strings.Contains(err.Error(), named) {
+			t.Errorf("%s: forget = %v, want not found, and %s in it", name, err, named)
 		}
 	}
 	for name, req := range map[string]memory.ForgetRequest{

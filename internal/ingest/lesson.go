@@ -64,8 +64,22 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 	if err := s.addProject(&batch, project); err != nil {
 		return nil, nil, err
 	}
+	answer := func(c memory.Committed) *memory.Remembered {
+		return &memory.Remembered{
+			ID: one.ID, Project: project.ID, ProjectName: project.Name, Repo: one.Repo,
+			Merged: slices.Contains(c.Merged, one.ID), Redacted: redacted, Seq: c.Seq,
+		}
+	}
 	if err := s.checkWithdrawn(w, one, line); err != nil {
-		return nil, nil, err
+		// What a repeated request withdrew may have been forgotten since.
+		done, err := s.repeated(ctx, req.RequestID, err)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !slices.Contains(done.Put, one.ID) {
+			return nil, nil, errOtherRequest()
+		}
+		return answer(done), nil, nil
 	}
 	for _, id := range line.Supersedes { // a correction neither publishes a lesson nor unpins it
 		replaced := w.now[id].Event
@@ -90,14 +104,10 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &memory.Remembered{
-		ID: one.ID, Project: project.ID, ProjectName: project.Name, Repo: one.Repo,
-		Merged: slices.Contains(c.Merged, one.ID), Redacted: redacted, Seq: c.Seq,
-	}
 	if c.Repeated || w.now[one.ID].Event.Private {
-		return out, nil, nil
+		return answer(c), nil, nil
 	}
-	return out, &line, nil
+	return answer(c), &line, nil
 }
 
 // Outcome counts an attempt for every lesson that was used, and a success if it was one.

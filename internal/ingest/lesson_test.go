@@ -168,6 +168,35 @@ func TestRequestIsDoneOnce(t *testing.T) {
 	}
 }
 
+// TestRepeatedAfterForget: a repeated request has its first answer, also if the lesson that it
+// superseded was forgotten since.
+func TestRepeatedAfterForget(t *testing.T) {
+	r := newRig(t)
+	old := r.remember(memory.RememberRequest{Lesson: "npm install"}).ID
+	requests := []memory.RememberRequest{
+		{RequestID: "id", Lesson: "npm ci", Supersedes: []string{old}, Caller: r.caller},
+		{RequestID: "beginning", Lesson: "npm ci again", Supersedes: []string{old[:len("l-")+6]}, Caller: r.caller},
+	}
+	first := []*memory.Remembered{r.remember(requests[0]), r.remember(requests[1])}
+	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{old}}, r.store); err != nil {
+		t.Fatal(err)
+	}
+	for i, req := range requests {
+		again, err := r.ingest.Remember(t.Context(), req)
+		if diff := cmp.Diff(first[i], again); err != nil || diff != "" {
+			t.Errorf("the request %s again: %v (-first +again)\n%s", req.RequestID, err, diff)
+		}
+		req.Lesson = "another"
+		if _, err := r.ingest.Remember(t.Context(), req); memory.CodeOf(err) != memory.CodeConflict {
+			t.Errorf("another request with the id %s: %v, want a conflict", req.RequestID, err)
+		}
+	}
+	req := memory.RememberRequest{RequestID: "new", Lesson: "npm ci", Supersedes: []string{old}, Caller: r.caller}
+	if _, err := r.ingest.Remember(t.Context(), req); memory.CodeOf(err) != memory.CodeNotFound {
+		t.Errorf("a new request: %v, want not found", err)
+	}
+}
+
 func TestProjectOfALesson(t *testing.T) {
 	r := newRig(t)
 	own := r.remember(memory.RememberRequest{Lesson: "from the folder"})

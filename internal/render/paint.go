@@ -27,6 +27,12 @@ func Paint(text string) string {
 	b.Grow(len(text) + len(text)/8)
 	fence, code := "", codePainter{}
 	lines := slices.Collect(strings.Lines(Visible(text)))
+	last := map[string]int{} // where each fence stands for the last time
+	for i, line := range lines {
+		if bare := strings.TrimSpace(line); strings.HasPrefix(bare, "```") {
+			last[bare] = i
+		}
+	}
 	for i, line := range lines {
 		line, end := strings.TrimSuffix(line, "\n"), ""
 		if len(line) > 0 || strings.HasSuffix(text, "\n") {
@@ -40,7 +46,7 @@ func Paint(text string) string {
 				continue
 			}
 			b.WriteString("    " + code.line(line) + end)
-		case opensFence(line, lines[i+1:]):
+		case opensFence(line, func(fence string) bool { return last[fence] > i }):
 			language := strings.TrimLeft(bare, "`")
 			fence, code = bare[:len(bare)-len(language)], newCodePainter(language)
 		default:
@@ -56,12 +62,11 @@ func Paint(text string) string {
 
 // opensFence says that a line begins a block of code. An indented one may be a word of a folded
 // text: it begins a block that ends.
-func opensFence(line string, later []string) bool {
+func opensFence(line string, ends func(fence string) bool) bool {
 	bare := strings.TrimSpace(line)
 	language := strings.TrimLeft(bare, "`")
 	fence := bare[:len(bare)-len(language)]
-	return len(fence) >= 3 && (strings.HasPrefix(line, fence) || !strings.ContainsAny(language, " \t`") &&
-		slices.ContainsFunc(later, func(l string) bool { return strings.TrimSpace(l) == fence }))
+	return len(fence) >= 3 && (strings.HasPrefix(line, fence) || !strings.ContainsAny(language, " \t`") && ends(fence))
 }
 
 // PaintError writes an error's first line and its hint for a terminal.

@@ -49,6 +49,19 @@ func TestPaint(t *testing.T) {
 	}
 }
 
+// TestPaintManyFences: lines that look like the beginning of a block, which never ends, take no
+// more time than others.
+func TestPaintManyFences(t *testing.T) {
+	start := time.Now()
+	text := strings.Repeat("  ```x\n", 50_000)
+	if got := Paint(text); got != text {
+		t.Errorf("painted %.80q, want the text as it is", got)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
 // sequences are all that Paint may write beside visible text.
 var sequences = regexp.MustCompile("\x1b\\[(0|1|2|3[1-6])m")
 
@@ -166,6 +179,25 @@ func TestTableFitsItsWidth(t *testing.T) {
 		}
 		if !strings.Contains(w.String(), "short\n") {
 			t.Errorf("in %d columns:\n%s", columns, w.String())
+		}
+	}
+}
+
+// TestListOnNarrowTerminal: where the other columns leave no room, the last one stands below
+// them.
+func TestListOnNarrowTerminal(t *testing.T) {
+	rows := [][]string{{"LESSON", "CODE", "TEXT"}, {"l-4f2a9c00", "gone", "npm needs a clean cache"}, {"", "", "a.go: gone"}, {"l-4f2a9c01", "-", ""}}
+	for columns, want := range map[int]string{
+		50: "LESSON      CODE  TEXT\nl-4f2a9c00  gone  npm needs a clean cache\n                  a.go: gone\nl-4f2a9c01  -\n",
+		38: "LESSON      CODE  TEXT\nl-4f2a9c00  gone  npm needs a clean c…\n                  a.go: gone\nl-4f2a9c01  -\n",
+		25: "LESSON      CODE\n  TEXT\nl-4f2a9c00  gone\n  npm needs a clean cache\n  a.go: gone\nl-4f2a9c01  -\n",
+		24: "LESSON      CODE\n  TEXT\nl-4f2a9c00  gone\n  npm needs a clean cac…\n  a.go: gone\nl-4f2a9c01  -\n",
+	} {
+		for name, write := range map[string]func(io.Writer, [][]string){"List": List, "FitTable": FitTable} {
+			w := &wide{columns: columns}
+			if write(w, rows); w.String() != want {
+				t.Errorf("%s in %d columns:\n%s\nwant\n%s", name, columns, w, want)
+			}
 		}
 	}
 }

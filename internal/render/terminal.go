@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -63,7 +62,7 @@ func Table(w io.Writer, rows [][]string) {
 func List(w io.Writer, rows [][]string) {
 	most := columns(w)
 	if most > 0 {
-		rows = cutLast(rows, most)
+		rows = fitLast(rows, most)
 	}
 	table(w, rows, most)
 }
@@ -104,7 +103,36 @@ const MinLast = 20
 // the last one, a text of any length, is cut.
 func FitTable(w io.Writer, rows [][]string) {
 	most := columns(w)
-	table(w, cutLast(rows, cmp.Or(most, TerminalWidth)), most)
+	if most > 0 {
+		rows = fitLast(rows, most)
+	} else {
+		rows = cutLast(rows, TerminalWidth)
+	}
+	table(w, rows, most)
+}
+
+// fitLast cuts the last column so that it fits a terminal. Where the other columns leave it
+// less than half of MinLast, it stands in lines of its own below them.
+func fitLast(rows [][]string, most int) [][]string {
+	left := roomLeft(rows, most)
+	if left >= MinLast/2 || !slices.ContainsFunc(rows, func(row []string) bool { return len(row) == len(rows[0]) && Width(row[len(row)-1]) > left }) {
+		return cutLast(rows, most)
+	}
+	var fitted [][]string
+	for _, row := range rows {
+		last := len(row) - 1
+		if len(row) < len(rows[0]) {
+			fitted = append(fitted, row)
+			continue
+		}
+		if strings.Join(row[:last], "") != "" {
+			fitted = append(fitted, row[:last])
+		}
+		if row[last] != "" {
+			fitted = append(fitted, []string{"  " + ShortLine(row[last], most-2)})
+		}
+	}
+	return fitted
 }
 
 // cutLast cuts the last column so that lines are no longer than most, as far as the other
@@ -159,15 +187,18 @@ func columnWidths(rows [][]string) []int {
 	return widths
 }
 
-// lastRoom is the room that the other columns leave to the last one.
-func lastRoom(rows [][]string, most int) int {
+// lastRoom is the room of the last column: what the other columns leave, but at least MinLast.
+func lastRoom(rows [][]string, most int) int { return max(roomLeft(rows, most), MinLast) }
+
+// roomLeft is the room that the other columns leave to the last one; it may be negative.
+func roomLeft(rows [][]string, most int) int {
 	if len(rows) == 0 {
 		return most
 	}
 	for _, width := range columnWidths(rows)[:len(rows[0])-1] {
 		most -= width + 2
 	}
-	return max(most, MinLast)
+	return most
 }
 
 // Fold breaks a text after words into lines of at most so many cells; a longer word has a

@@ -275,10 +275,13 @@ func (f *follower) followSessions(ctx context.Context, root string) error {
 	return nil
 }
 
-// waitSession notes that a session waits, unless it was recorded or imported here.
+// waitSession notes that a session waits, unless it was recorded, imported or forgotten here.
 func (f *follower) waitSession(at project.Identity, part sessiondir.Batch) error {
 	if part.Session.ID == "" {
 		return nil
+	}
+	if forgotten, err := f.opts.Ingest.SessionForgotten(at.Project.ID, part.Session.ID); forgotten || err != nil {
+		return err
 	}
 	x, err := f.opts.Store.Session(at.Project.ID, part.Session.ID)
 	switch {

@@ -2,6 +2,7 @@ package repofiles
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -9,7 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
+	"github.com/recalld/recalld/internal/source/lessonlog"
+	"github.com/recalld/recalld/internal/source/sessiondir"
 	"github.com/recalld/recalld/internal/testkit/backend"
 )
 
@@ -66,5 +70,37 @@ func TestSupersedingSurvivesAFailure(t *testing.T) {
 	old, err := p.Store.Record(ids[0])
 	if err != nil || old.Event.Withdrawn == nil {
 		t.Errorf("the old lesson is %+v, %v; want it superseded", old.Event, err)
+	}
+}
+
+// TestForgottenDoesNotWait: files that recalld wrote itself wait for nobody, also after what is
+// in them was forgotten.
+func TestForgottenDoesNotWait(t *testing.T) {
+	root := backend.Repo(t)
+	f, p := followed(t, t.TempDir(), func(string) {})
+	caller := memory.Caller{Dir: root, Client: "test"}
+	kept, line, err := p.Ingest.RememberLine(t.Context(), memory.RememberRequest{Lesson: "Restart the queue by hand", Caller: caller})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := lessonlog.NewWriter()
+	if _, err := lines.Append(t.Context(), root, "logs", line.Repo, *line); err != nil {
+		t.Fatal(err)
+	}
+	started, err := p.Ingest.StartSession(t.Context(), memory.StartSessionRequest{Goal: "queue", Caller: caller})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sessiondir.WriteSession(root, "sessions", started.Session); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{kept.ID, started.ID}}, p.Store); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.followLessons(t.Context(), root), f.followSessions(t.Context(), root)); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.trust.waits(); len(got) > 0 {
+		t.Errorf("%+v waits, want nothing", got)
 	}
 }

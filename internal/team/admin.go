@@ -78,7 +78,8 @@ func OpenAdmin(ctx context.Context, url string) (*Admin, error) {
 func (a *Admin) Close(ctx context.Context) error { return a.conn.Close(ctx) }
 
 // Init brings the database to the schema of this program, in one transaction, and returns
-// what it did. Done again, it does nothing. A newer schema is CodeIncompatible.
+// what it did. Done again, it does nothing. A newer schema is CodeIncompatible, one without
+// some of its tables CodeCorrupt.
 func (a *Admin) Init(ctx context.Context) (did []string, err error) {
 	err = pgx.BeginFunc(ctx, a.conn, func(tx pgx.Tx) error {
 		did = nil
@@ -132,6 +133,11 @@ func (a *Admin) Init(ctx context.Context) (did []string, err error) {
 		}
 		return err
 	})
+	// A table is missing, or there already, or has no row.
+	if state := stateOf(err); state == "42P01" || state == "42P07" || errors.Is(err, pgx.ErrNoRows) {
+		err = &memory.Error{Code: memory.CodeCorrupt, Message: "this database holds only a part of a team's memory", Cause: err,
+			Hint: "restore the database from a dump, or drop its schema recalld and begin anew with 'recalld team init URL' and 'recalld team add'"}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("prepare team: %w", adminError(err))
 	}

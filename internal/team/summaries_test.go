@@ -277,4 +277,10 @@ func TestTeamMigrates(t *testing.T) {
 	}
 	bob.join(p.URL("bob", "team"))
 	bob.until("bob gets the lesson of before", func() bool { _, ok := bob.lessons()[old.Lesson]; return ok })
+	for _, broken := range []string{`delete from recalld.version`, `drop table recalld.version`, `create table recalld.version as select 2 as schema; drop table recalld.lesson`} {
+		p.SQL("owner", "team", broken)
+		if _, err := admin.Init(t.Context()); memory.CodeOf(err) != memory.CodeCorrupt || !strings.Contains(err.Error(), "only a part") || !strings.Contains(memory.AsError(err).Hint, "dump") {
+			t.Errorf("init after %s: %v, want that a part is missing", broken, err)
+		}
+	}
 }

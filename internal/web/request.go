@@ -40,6 +40,8 @@ type request struct {
 	visit *visit
 	w     http.ResponseWriter
 	r     *http.Request
+	// last is the address of the last page of a list where one beyond it was asked for.
+	last string
 }
 
 // notices say what was done, by the word of the address that the browser is sent to.
@@ -58,6 +60,10 @@ func page(name, title, menu string, fill func(*request, *view) error) func(*requ
 		v, err := q.view(title, menu)
 		if err == nil {
 			err = fill(q, &v)
+		}
+		if err == nil && q.last != "" { // what was on the page was forgotten, say
+			http.Redirect(q.w, q.r, q.last, http.StatusSeeOther)
+			return
 		}
 		q.ok(name, v, err)
 	}
@@ -203,6 +209,9 @@ func (q *request) pager(per, found int) pager {
 	}
 	if p.Number < p.Pages {
 		p.Next = q.with("page", strconv.Itoa(p.Number+1))
+	}
+	if p.Number > p.Pages {
+		q.last = q.with("page", strconv.Itoa(p.Pages))
 	}
 	return p
 }

@@ -225,6 +225,27 @@ func TestNothingThere(t *testing.T) {
 	}
 }
 
+// TestBeyondLastPage: a page beyond the last one, as when its lessons were forgotten since, leads
+// to the last one.
+func TestBeyondLastPage(t *testing.T) {
+	b := newBrowser(t)
+	b.get(b.site.Link("p-1"))
+	b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	for _, page := range []string{"lessons?page=9&q=x", "sessions?page=9", "sessions/x-12?page=9", "code/x?page=9"} {
+		answer, err := b.client.Get(b.server.URL + Root + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if to := answer.Header.Get("Location"); answer.StatusCode != http.StatusSeeOther || to != Root+strings.Replace(page, "=9", "=1", 1) {
+			t.Errorf("%s: %d to %q, want the last page", page, answer.StatusCode, to)
+		}
+		if status, _ := b.get(Root + strings.Replace(page, "=9", "=1", 1)); status != http.StatusOK {
+			t.Errorf("page 1 of %s: %d", page, status)
+		}
+	}
+}
+
 // TestEventsBetweenPages: what happened between the last step of one page and the first of the next
 // is on one of them.
 func TestEventsBetweenPages(t *testing.T) {

@@ -252,6 +252,29 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestFindNewest: a search that ends at its bound has found the newest of dated folders.
+func TestFindNewest(t *testing.T) {
+	home := t.TempDir()
+	for _, day := range []string{"2024/12/31", "2025/01/01", "2025/12/31", "2026/01/01"} {
+		dir := filepath.Join(home, ".codex", "sessions", filepath.FromSlash(day))
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "rollout-"+strings.ReplaceAll(day, "/", "-")+".jsonl"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range places(home, func(string) string { return "" }) {
+		if p.client != Codex {
+			continue
+		}
+		found, err := p.find(9) // the place itself, and two days with their months and years
+		if err != nil || len(found) != 2 || found[0].Name != filepath.FromSlash("2026/01/01/rollout-2026-01-01.jsonl") || found[1].Name != filepath.FromSlash("2025/12/31/rollout-2025-12-31.jsonl") {
+			t.Errorf("found %v, %v; want the two newest", found, err)
+		}
+	}
+}
+
 func FuzzClaude(f *testing.F)  { fuzzLines(f, Claude) }
 func FuzzCodex(f *testing.F)   { fuzzLines(f, Codex) }
 func FuzzGemini(f *testing.F)  { fuzzLines(f, Gemini) }

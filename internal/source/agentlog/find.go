@@ -30,7 +30,7 @@ var formats = map[string]func(*reader, []byte) error{
 	Claude: (*reader).claude, Codex: (*reader).codex, Gemini: (*reader).gemini, Qwen: (*reader).qwen, Copilot: (*reader).copilot,
 }
 
-// maxLogs and maxEntries bound a search. Of more logs the newest count.
+// maxLogs and maxEntries, of one place, bound a search. Of more logs the newest count.
 const (
 	maxLogs    = 20_000
 	maxEntries = 200_000
@@ -73,7 +73,7 @@ func places(home string, getenv func(string) string) []place {
 func Find(home string, getenv func(string) string) ([]Log, error) {
 	var found []Log
 	for _, p := range places(home, getenv) {
-		logs, err := p.find()
+		logs, err := p.find(maxEntries)
 		if err != nil {
 			return nil, err
 		}
@@ -85,8 +85,9 @@ func Find(home string, getenv func(string) string) ([]Log, error) {
 	return found[max(0, len(found)-maxLogs):], nil
 }
 
-// find lists the regular files of a place that are logs. Links are not followed.
-func (p place) find() ([]Log, error) {
+// find lists the regular files of a place that are logs, among most entries. Links are not
+// followed.
+func (p place) find(most int) ([]Log, error) {
 	if p.is == nil {
 		return p.findSessions(openCodeDatabase)
 	}
@@ -100,8 +101,8 @@ func (p place) find() ([]Log, error) {
 	defer root.Close() // only read
 	var found []Log
 	entries := 0
-	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
-		if entries++; entries > maxEntries {
+	err = fs.WalkDir(newestFirst{root.FS()}, ".", func(name string, entry fs.DirEntry, err error) error {
+		if entries++; entries > most {
 			return fs.SkipAll
 		}
 		parts := strings.Split(name, "/")
@@ -121,6 +122,16 @@ func (p place) find() ([]Log, error) {
 		return nil
 	})
 	return found, err
+}
+
+// newestFirst lists folders from their end, where Codex has its newest days.
+type newestFirst struct{ fs.FS }
+
+// ReadDir implements fs.ReadDirFS.
+func (f newestFirst) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(f.FS, name)
+	slices.Reverse(entries)
+	return entries, err
 }
 
 // Path is the whole path of a log, with its session if the file holds several.

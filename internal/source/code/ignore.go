@@ -145,7 +145,7 @@ func (r *ignoreRule) match(name string, isDir bool) bool {
 }
 
 // wildmatch matches as git does: "*" and "?" do not match a slash, "**" between slashes
-// matches any number of folders, "[!a-z]" is a class.
+// matches any number of folders, "[!a-z]" and "[[:digit:]]" are classes.
 func wildmatch(pattern, name string) bool {
 	// The positions to return to on a mismatch: the last "*" takes one byte more, but
 	// never a slash; then the last "**" one folder more.
@@ -238,6 +238,18 @@ func matchClass(pattern string, p int, c byte) (int, bool) {
 		if lo == ']' && !first {
 			return p + 1, in != negated && c != '/'
 		}
+		if strings.HasPrefix(pattern[p:], "[:") {
+			inner, _, closed := strings.Cut(pattern[p+len("[:"):], "]")
+			if name, ok := strings.CutSuffix(inner, ":"); ok && closed {
+				matches, known := namedClass(name, c)
+				if !known {
+					return 0, false
+				}
+				in = in || matches
+				p += len("[:") + len(inner) + len("]")
+				continue
+			}
+		}
 		if lo == '\\' && p+1 < len(pattern) {
 			p++
 			lo = pattern[p]
@@ -255,4 +267,40 @@ func matchClass(pattern string, p int, c byte) (int, bool) {
 		in = in || lo <= c && c <= hi
 	}
 	return 0, false // the class is not closed
+}
+
+// namedClass says whether a byte is of a class such as "digit", and whether there is such
+// a class. As for git, no byte beyond ASCII is of any.
+func namedClass(name string, c byte) (in, known bool) {
+	lower, upper, digit := c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9'
+	alnum, graph := lower || upper || digit, c > ' ' && c < 0x7f
+	switch name {
+	case "alnum":
+		in = alnum
+	case "alpha":
+		in = lower || upper
+	case "blank":
+		in = c == ' ' || c == '\t'
+	case "cntrl":
+		in = c < ' ' || c == 0x7f
+	case "digit":
+		in = digit
+	case "graph":
+		in = graph
+	case "lower":
+		in = lower
+	case "print":
+		in = graph || c == ' '
+	case "punct":
+		in = graph && !alnum
+	case "space":
+		in = c == ' ' || c == '\t' || c == '\n' || c == '\r'
+	case "upper":
+		in = upper
+	case "xdigit":
+		in = digit || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+	default:
+		return false, false
+	}
+	return in, true
 }

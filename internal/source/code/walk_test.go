@@ -223,6 +223,34 @@ func TestIgnoreRulesLikeGit(t *testing.T) {
 	}
 }
 
+// TestIgnoreClassesLikeGit: classes of characters with a name mean what they mean to git.
+func TestIgnoreClassesLikeGit(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("names with * and : do not exist here: run it on Linux or macOS")
+	}
+	files := map[string]string{}
+	for _, c := range "Az5g _-\t\x01:[]!*~" {
+		files["x"+string(c)] = "x\n"
+	}
+	for _, pattern := range []string{
+		"alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit", "none", "",
+		":]", ":digit]", ":digit", "[:digit:]-z", "[:digit:][:upper:]", "![:digit:]", "a[:digit:]", "[:]",
+	} {
+		if !strings.ContainsAny(pattern, ":[") {
+			pattern = "[:" + pattern + ":]"
+		}
+		files[".gitignore"] = "x[" + pattern + "]\n"
+		root := tree(t, files)
+		git := gitIn(t, root)
+		git("init", "-q")
+		want := strings.Split(strings.Trim(git("ls-files", "-z", "--others", "--exclude-standard"), "\x00"), "\x00")
+		slices.Sort(want)
+		if got, _, _ := walkAll(t, root, settings(Options{Git: "none"})); !slices.Equal(got, want) {
+			t.Errorf("x[%s]:\n got %q\nwant %q", pattern, got, want)
+		}
+	}
+}
+
 func nestedRules(files map[string]string) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(files)) {
