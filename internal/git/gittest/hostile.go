@@ -22,7 +22,7 @@ type Hostile struct {
 	// Trigger is a git command that springs the trap in an unprotected git: it proves that
 	// the repository is armed. It is empty for repositories that only keep git waiting.
 	Trigger []string
-	// Slow reports whether git itself waits, so that its time limit must end it.
+	// Slow reports whether git itself waits, or reads on and on, so that its time limit must end it.
 	Slow bool
 }
 
@@ -59,7 +59,7 @@ func New(t testing.TB, h *Hostile) *Repo {
 	r.Write("../home/keep", "")
 	r.Write("a.txt", "first\n")
 	r.Write("sub/b.go", "package sub\n\nfunc B() {}\n")
-	r.Git("init", "-q", "-b", "main")
+	r.Git("init", "-q", "--template=", "-b", "main") // without the samples of hooks
 	r.Git("add", "-A")
 	r.Git("commit", "-q", "-m", "first")
 	r.Write("a.txt", "other\n")
@@ -313,7 +313,7 @@ func All() []Hostile {
 			r.Fifo("pipe")
 			r.Write(".git", "gitdir: pipe\n")
 		}},
-		{Name: "reference that leads to a device", Arm: func(r *Repo) {
+		{Name: "reference that leads to a device", Slow: true, Arm: func(r *Repo) {
 			if err := os.Remove(filepath.Join(r.Dir, ".git/refs/heads/main")); err != nil {
 				r.Fatal(err)
 			}
