@@ -22,8 +22,10 @@ type Hostile struct {
 	// Trigger is a git command that springs the trap in an unprotected git: it proves that
 	// the repository is armed. It is empty for repositories that only keep git waiting.
 	Trigger []string
-	// Slow reports whether git itself waits, or reads on and on, so that its time limit must end it.
+	// Slow reports whether git itself waits, so that its time limit must end it.
 	Slow bool
+	// Endless reports whether git reads on and on, and fills memory, until its time limit.
+	Endless bool
 }
 
 // Repo is a repository with two commits, a subfolder and a file whose times changed
@@ -313,7 +315,7 @@ func All() []Hostile {
 			r.Fifo("pipe")
 			r.Write(".git", "gitdir: pipe\n")
 		}},
-		{Name: "reference that leads to a device", Slow: true, Arm: func(r *Repo) {
+		{Name: "reference that leads to a device", Endless: true, Arm: func(r *Repo) {
 			if err := os.Remove(filepath.Join(r.Dir, ".git/refs/heads/main")); err != nil {
 				r.Fatal(err)
 			}
