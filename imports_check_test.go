@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -351,18 +352,34 @@ func within(pkg, pattern string) bool {
 	return pkg == below || ok && strings.HasPrefix(pkg, below+"/")
 }
 
-// readModule reads every Go file below the working folder, which is the
-// module's root in a test of its root package.
-func readModule(t *testing.T) (module string, files []source) {
+// readModule returns every Go file below the working folder, which is the
+// module's root in a test of its root package. Tests share them, so they only read.
+func readModule(t *testing.T) (name string, files []source) {
 	t.Helper()
+	m, err := parsedModule()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.path, slices.Clone(m.files)
+}
+
+var parsedModule = sync.OnceValues(parseModule)
+
+// module is its path and its Go files.
+type module struct {
+	path  string
+	files []source
+}
+
+func parseModule() (m module, err error) {
 	mod, err := os.ReadFile("go.mod")
 	if err != nil {
-		t.Fatalf("read go.mod: %v", err)
+		return m, fmt.Errorf("read go.mod: %w", err)
 	}
 	first, _, _ := strings.Cut(string(mod), "\n")
-	module, ok := strings.CutPrefix(first, "module ")
+	name, ok := strings.CutPrefix(first, "module ")
 	if !ok {
-		t.Fatalf("go.mod begins with %q, not with the module's path", first)
+		return m, fmt.Errorf("go.mod begins with %q, not with the module's path", first)
 	}
 	set := token.NewFileSet()
 	err = filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
@@ -375,16 +392,17 @@ func readModule(t *testing.T) (module string, files []source) {
 			return nil
 		}
 		f, err := readSource(set, filepath.ToSlash(name), nil)
-		files = append(files, f)
+		m.files = append(m.files, f)
 		return err
 	})
 	if err != nil {
-		t.Fatalf("read the module: %v", err)
+		return m, fmt.Errorf("read the module: %w", err)
 	}
-	if len(files) < 100 {
-		t.Fatalf("only %d Go files were found: the rules would hold of nothing", len(files))
+	if len(m.files) < 100 {
+		return m, fmt.Errorf("only %d Go files were found: the rules would hold of nothing", len(m.files))
 	}
-	return strings.TrimSpace(module), files
+	m.path = strings.TrimSpace(name)
+	return m, nil
 }
 
 // readSource parses a file, from code unless that is nil.

@@ -145,6 +145,8 @@ var layers = []layer{
 		"it plays a model's endpoint for any client, and knows no tool"},
 	{"internal/testkit/powerdisk", nil,
 		"it is a disk for tests, whatever is stored on it"},
+	{"internal/testkit/moregarbage", []string{"internal/testlong"},
+		"it is what tests ask for less collection of garbage, but not where a long run measures memory"},
 	{"internal/testkit/underrace", nil,
 		"it is what tests ask whether the race detector watches"},
 	{"internal/testkit/backend", []string{"embedder/builtin", "index", "index/lexical", "internal/indexer", "internal/ingest", "internal/memory", "internal/project", "internal/recall", "internal/source/code", "internal/store", "worker"},

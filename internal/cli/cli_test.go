@@ -43,9 +43,14 @@ type bench struct {
 
 func newBench(t *testing.T, answers map[string]any) *bench {
 	t.Helper()
+	return benchAt(t, t.TempDir(), answers)
+}
+
+// benchAt is newBench with a home folder: cases that disturb none can share one.
+func benchAt(t *testing.T, home string, answers map[string]any) *bench {
+	t.Helper()
 	fake := &servicetest.Service{Answers: answers}
 	b := &bench{t: t, fake: fake, service: fake}
-	home := t.TempDir()
 	b.opts = Options{
 		In: strings.NewReader(""), Dir: filepath.Join(home, "work"), Executable: "/opt/bin/recalld",
 		Getenv: func(name string) string {

@@ -23,6 +23,8 @@ type fileReader struct {
 	whole string
 	// fine is the bad file that is a right one here.
 	fine string
+	// limit is how many bytes it reads, if that is more than the hole of badfile.
+	limit int64
 	// aside are other files that it needs, below the home folder.
 	aside map[string]string
 }
@@ -39,7 +41,7 @@ func fileReaders() map[string]fileReader {
 	}
 	evaluate := []string{"eval", "--retriever", "lexical", "--set", "../set"}
 	return map[string]fileReader{
-		"manifest of backup verify":    {args: []string{"backup", "verify"}, path: token + "backups/00000000000000a1/20260101T000000Z.manifest", whole: `{"format":1}`},
+		"manifest of backup verify":    {args: []string{"backup", "verify"}, path: token + "backups/00000000000000a1/20260101T000000Z.manifest", whole: `{"format":1}`, limit: 1 << 30},
 		"settings of config list":      {args: []string{"config", "list"}, path: settings, whole: whole},
 		"settings of config get":       {args: []string{"config", "get", "log.level"}, path: settings, whole: whole},
 		"settings of config set":       {args: []string{"config", "set", "log.level", "warn"}, path: settings, whole: whole},
@@ -72,6 +74,11 @@ func TestHostileFiles(t *testing.T) {
 			}
 			if err != nil {
 				t.Fatal(err)
+			}
+			if bad == badfile.Hole && r.limit > 0 {
+				if err := os.Truncate(path, r.limit+1); err != nil {
+					t.Fatal(err)
+				}
 			}
 			before, _ := os.Lstat(path)
 			var out, errs string

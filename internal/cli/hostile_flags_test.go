@@ -80,11 +80,11 @@ func flagCases(c *cobra.Command, f *pflag.Flag) (cases []hostileFlag) {
 // name the flag; the daemon is asked nothing, and nothing is printed as an answer.
 func TestHostileFlags(t *testing.T) {
 	underrace.Skip(t, "one command after the other")
-	families := map[string]int{}
+	families, home := map[string]int{}, t.TempDir()
 	try := func(family string, named string, args ...string) {
 		t.Helper()
 		families[family]++
-		b := newBench(t, nil)
+		b := benchAt(t, home, nil)
 		b.opts.Serve = func(context.Context, config.Config, bool) error { return nil }
 		out, errs, code := b.run(args...)
 		shown := fmt.Sprintf("%.120q", args)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -81,6 +82,7 @@ func examples(c *cobra.Command) [][]string {
 func TestTerminalIsSafe(t *testing.T) {
 	underrace.Skip(t, "one command after the other")
 	shown := map[string]bool{}
+	full := servicetest.Full(hostile, noon)
 	for _, c := range append(commands(t), completions(t)...) {
 		name := strings.TrimPrefix(c.CommandPath(), "recalld ")
 		lines := examples(c)
@@ -97,7 +99,7 @@ func TestTerminalIsSafe(t *testing.T) {
 					if asJSON {
 						args = append(args, "--json")
 					}
-					out, errs := runHostile(t, args, fails)
+					out, errs := runHostile(t, full, args, fails)
 					for _, text := range []string{out, errs} {
 						if bad := acted(text); bad != "" {
 							t.Errorf("recalld %q (errors: %v) hands %s to a terminal, want it shown:\n%q", args, fails, bad, text)
@@ -109,6 +111,9 @@ func TestTerminalIsSafe(t *testing.T) {
 				}
 			}
 		}
+	}
+	if fresh := servicetest.Full(hostile, noon); !reflect.DeepEqual(full.Answers, fresh.Answers) || !reflect.DeepEqual(full.Progress, fresh.Progress) {
+		t.Error("a command changed what the daemon answers, so the next ones were not shown the hostile texts")
 	}
 	// The texts got there: of these commands alone nothing hostile is to be seen.
 	for _, c := range commands(t) {
@@ -137,10 +142,11 @@ func completions(t *testing.T) []*cobra.Command {
 	return []*cobra.Command{calls}
 }
 
-func runHostile(t *testing.T, args []string, fails bool) (out, errs string) {
+// runHostile runs a command line against a daemon that answers and reports what full does.
+func runHostile(t *testing.T, full *servicetest.Service, args []string, fails bool) (out, errs string) {
 	t.Helper()
 	b := newBench(t, nil)
-	fake := servicetest.Full(hostile, noon)
+	fake := &servicetest.Service{Answers: full.Answers, Progress: full.Progress}
 	failure := &memory.Error{Code: memory.CodeInternal, Field: hostile, Limit: hostile, Message: hostile, Hint: hostile}
 	if fails {
 		fake.Err = failure
@@ -216,7 +222,7 @@ func TestFencedUnlessTerminal(t *testing.T) {
 
 // TestHookSpeaksJSON: what a client reads is JSON with escapes, not a text about it.
 func TestHookSpeaksJSON(t *testing.T) {
-	out, _ := runHostile(t, []string{"hook", "claude-code", "PostToolUseFailure"}, false)
+	out, _ := runHostile(t, servicetest.Full(hostile, noon), []string{"hook", "claude-code", "PostToolUseFailure"}, false)
 	var answer map[string]any
 	if err := json.Unmarshal([]byte(out), &answer); err != nil {
 		t.Errorf("the hook says %q, want JSON: %v", out, err)

@@ -61,7 +61,7 @@ func TestHostileFilesOfRepository(t *testing.T) {
 				}
 				box = s.indexed(s.index(dir))
 			})
-			if took > 512<<20 {
+			if took > 128<<20 {
 				t.Errorf("%s is %s: %d MB were allocated", name, bad, took>>20)
 			}
 			if box.Files < 2 {
@@ -88,7 +88,7 @@ func TestHostileAgentLogs(t *testing.T) {
 				t.Errorf("%s: %+v, %v", bad, got, err)
 			}
 		})
-		if took > 512<<20 {
+		if took > 128<<20 {
 			t.Errorf("%s: %d MB were allocated", bad, took>>20)
 		}
 		s.close()

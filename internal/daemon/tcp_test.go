@@ -204,7 +204,7 @@ func TestIndexRepoWaits(t *testing.T) {
 
 	gone, cancel := context.WithCancel(t.Context())
 	go func() { // as soon as it runs
-		for gone.Err() == nil {
+		for ; gone.Err() == nil; time.Sleep(time.Millisecond) {
 			if list, err := service.Repos.Do(t.Context(), s, service.None{}); err == nil && len(list.Repos) > 0 {
 				cancel()
 			}

@@ -23,7 +23,7 @@ func TestOpenerProcess(t *testing.T) {
 	if dir == "" {
 		t.Skip("runs as the child of other tests only")
 	}
-	s, err := Open(Options{Dir: dir})
+	s, err := Open(Options{Dir: dir, MemTableSize: 1 << 20}) // the size decides how much is read
 	fmt.Printf("code %s: %v\n", memory.CodeOf(err), err)
 	if err == nil {
 		fmt.Println("opened with damage", s.Damage() != nil)

@@ -34,6 +34,7 @@ func TestCompactionsRest(t *testing.T) {
 			if time.Now().After(end) {
 				t.Fatalf("round %d: compactions do not rest: %+v", round, s.db.Levels())
 			}
+			time.Sleep(time.Millisecond)
 		}
 		for range 20 {
 			w.commit(t)

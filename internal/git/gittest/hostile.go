@@ -24,6 +24,8 @@ type Hostile struct {
 	Trigger []string
 	// Slow reports whether git itself waits, so that its time limit must end it.
 	Slow bool
+	// Endless reports whether git reads on and on, and fills memory, until its time limit.
+	Endless bool
 }
 
 // Repo is a repository with two commits, a subfolder and a file whose times changed
@@ -59,7 +61,7 @@ func New(t testing.TB, h *Hostile) *Repo {
 	r.Write("../home/keep", "")
 	r.Write("a.txt", "first\n")
 	r.Write("sub/b.go", "package sub\n\nfunc B() {}\n")
-	r.Git("init", "-q", "-b", "main")
+	r.Git("init", "-q", "--template=", "-b", "main") // without the samples of hooks
 	r.Git("add", "-A")
 	r.Git("commit", "-q", "-m", "first")
 	r.Write("a.txt", "other\n")
@@ -313,7 +315,7 @@ func All() []Hostile {
 			r.Fifo("pipe")
 			r.Write(".git", "gitdir: pipe\n")
 		}},
-		{Name: "reference that leads to a device", Arm: func(r *Repo) {
+		{Name: "reference that leads to a device", Endless: true, Arm: func(r *Repo) {
 			if err := os.Remove(filepath.Join(r.Dir, ".git/refs/heads/main")); err != nil {
 				r.Fatal(err)
 			}

@@ -64,7 +64,7 @@ func TestHostileRepositories(t *testing.T) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel()
 			limit := time.Second
-			if h.Slow {
+			if h.Slow || h.Endless {
 				limit /= 10
 			}
 			r := gittest.New(t, &h)

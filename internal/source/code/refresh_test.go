@@ -226,7 +226,7 @@ func TestDroppedRunIsLookedAtAgain(t *testing.T) {
 // TestRefreshAtStart: every sandbox that is there is looked at once, and every
 // repository below the folders of the settings.
 func TestRefreshAtStart(t *testing.T) {
-	r := newRig(t, rigOptions{staleAfter: time.Millisecond})
+	r := newRig(t, rigOptions{staleAfter: 50 * time.Millisecond})
 	known, gone := r.ask(folder(t, map[string]string{"a.go": "package a\n"})), r.ask(folder(t, map[string]string{"b.go": "package b\n"}))
 	r.next()
 	r.next()

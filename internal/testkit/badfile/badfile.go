@@ -13,6 +13,9 @@ import (
 	"time"
 )
 
+// Hole is a large file of zeros. A reader whose own limit is larger than it needs a larger one.
+const Hole = "320 MB"
+
 // All put something at a path that is not what a program expects there; whole is what it
 // expects.
 var All = map[string]func(path, whole string) error{
@@ -21,11 +24,11 @@ var All = map[string]func(path, whole string) error{
 	"an endless device": func(path, _ string) error { return os.Symlink("/dev/zero", path) },
 	"a silent terminal": func(path, _ string) error { return os.Symlink("/dev/ptmx", path) },
 	"a loop of links":   func(path, _ string) error { return os.Symlink(path, path) },
-	"768 MB": func(path, _ string) error {
+	Hole: func(path, _ string) error {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			return err
 		}
-		return os.Truncate(path, 768<<20) // a hole: it takes no room, and more than any test lets be allocated
+		return os.Truncate(path, 320<<20) // it takes no room, and is more than any test lets be allocated
 	},
 	"cut off":         text(func(whole string) string { return whole[:len(whole)*2/3] }),
 	"another type":    text(func(string) string { return "[1, 2]\n" }),
