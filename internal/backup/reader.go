@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"syscall"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/store"
@@ -87,7 +88,7 @@ func List(dir string) ([]memory.Backup, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if info, statErr := os.Stat(dir); statErr == nil && !info.IsDir() {
+	if info, statErr := os.Stat(dir); statErr == nil && !info.IsDir() || errors.Is(err, syscall.ENOTDIR) {
 		return nil, memory.Invalid("path", "a folder", "%s is not a folder", dir)
 	}
 	if err != nil {

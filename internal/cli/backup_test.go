@@ -127,8 +127,8 @@ func TestBackupAndRestoreCommands(t *testing.T) {
 			}
 		}
 	}
-	for _, args := range [][]string{{"backup", "list", file}, {"backup", "verify", file}, {"restore", "--from", file}} {
-		if out := run(ExitUsage, args...); !strings.Contains(out, file+" is not a folder") {
+	for _, args := range [][]string{{"backup", "list", file}, {"backup", "verify", file}, {"restore", "--from", file}, {"backup", "list", file + "/x"}} {
+		if out := run(ExitUsage, args...); !strings.Contains(out, args[len(args)-1]+" is not a folder") {
 			t.Errorf("recalld %q says %q, want that it is not a folder", args, out)
 		}
 	}

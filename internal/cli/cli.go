@@ -302,8 +302,8 @@ func (a *App) Config() (config.Config, error) {
 	return cfg, nil
 }
 
-// settingsHint says where to mend settings that are wrong: in --set, --data or a variable
-// if they are right without it, else in the file, if there is one.
+// settingsHint says where to mend settings that are wrong: in --set or in a variable if
+// they are right without it, else in the file, if there is one.
 func settingsHint(source config.Sources, err error) string {
 	file, named, findErr := config.FindFile(source)
 	if named && errors.Is(err, fs.ErrNotExist) {
@@ -313,14 +313,13 @@ func settingsHint(source config.Sources, err error) string {
 	if _, ok := errors.AsType[*config.FileError](err); ok {
 		return inFile // which may be large, and is not read again
 	}
+	if e, ok := errors.AsType[*config.Error](err); ok && e.Field == "data" {
+		return "name another folder with --data, with RECALLD_DATA or in the settings file"
+	}
 	rest := source
 	rest.Set = nil
 	if _, err := config.Load(rest); err == nil {
 		return "change what --set says; 'recalld config list' lists the settings"
-	}
-	rest.Data = ""
-	if _, err := config.Load(rest); err == nil {
-		return "name another folder with --data"
 	}
 	rest.Getenv = func(name string) string {
 		if strings.HasPrefix(name, "RECALLD_") && name != "RECALLD_CONFIG" {

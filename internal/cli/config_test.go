@@ -273,6 +273,7 @@ func TestSettingsHint(t *testing.T) {
 		"file and flag":    {"log: {level: loud}\n", nil, []string{"--set", "log.format=odd"}, "run 'recalld config edit'"},
 		"flag":             {"log: {level: warn}\n", nil, []string{"--set", "log.level=loud"}, "change what --set says"},
 		"a file as folder": {"", nil, []string{"--data", file}, "name another folder with --data"},
+		"in a variable":    {"log: {level: warn}\n", map[string]string{"RECALLD_DATA": file}, nil, "name another folder with --data"},
 		"below a file":     {"", nil, []string{"--data", filepath.Join(file, "data")}, "name another folder with --data"},
 		"unknown in flag":  {"", nil, []string{"--set", "nosuch=1"}, "change what --set says"},
 		"variable":         {"log: {level: warn}\n", map[string]string{"RECALLD_LOG_LEVEL": "loud"}, nil, "change the variable"},

@@ -173,7 +173,7 @@ func tokenListCommand(a *App) *cobra.Command {
 				}
 				rows := [][]string{{"CLIENT", "SINCE", "MAY"}}
 				for _, p := range known {
-					rows = append(rows, []string{p.Name, p.CreatedAt.Local().Format(time.DateOnly), render.Printable(policyText(p))})
+					rows = append(rows, []string{p.Name, p.CreatedAt.UTC().Format(time.DateOnly), render.Printable(policyText(p))})
 				}
 				render.Table(w, rows)
 			})

@@ -107,7 +107,7 @@ func (c *Config) resolve(getenv func(string) string) error {
 	}
 	data, err := fsx.Canonical(c.Data)
 	if err != nil {
-		return fmt.Errorf("resolve data folder %s: %w", c.Data, err)
+		return &Error{Field: "data", Message: fmt.Sprintf("resolve data folder %s: %v", c.Data, err)}
 	}
 	if info, err := os.Stat(data); err == nil && !info.IsDir() {
 		return &Error{Field: "data", Message: data + " is not a folder"}

@@ -25,6 +25,10 @@ const ownerOffset = 1
 // maxOwner bounds what is read of an owner's record, in bytes.
 const maxOwner = 4 << 10
 
+// lockGlance is more than the moment for which a command holds the lock to see whether a
+// daemon does.
+const lockGlance = 50 * time.Millisecond
+
 // lockRetry is the pause between two tries for a lock that another process is
 // about to let go.
 const lockRetry = 20 * time.Millisecond
@@ -50,7 +54,7 @@ type lockOptions struct {
 	Path string
 	// Owner is written into the file, for those who are refused.
 	Owner Owner
-	// Wait is how long to wait for an owner that is draining; 0 refuses at once.
+	// Wait is how long to wait for an owner that is draining, at least lockGlance.
 	Wait time.Duration
 }
 
@@ -73,8 +77,8 @@ func acquireLock(ctx context.Context, opts lockOptions) (*folderLock, error) {
 	}
 	f := flock.New(opts.Path, flock.SetPermissions(0o600))
 	ok, err := f.TryLock()
-	if err == nil && !ok && opts.Wait > 0 {
-		waiting, cancel := context.WithTimeout(ctx, opts.Wait)
+	if err == nil && !ok {
+		waiting, cancel := context.WithTimeout(ctx, max(opts.Wait, lockGlance))
 		ok, err = f.TryLockContext(waiting, lockRetry)
 		cancel()
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {

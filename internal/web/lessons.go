@@ -54,6 +54,9 @@ func (q *request) lessons(v *view) error {
 			return err
 		}
 		t.Items, t.Total, t.pager = list.Lessons, list.Total, q.pager(perPage, list.Found)
+		if t.List == changed && list.Unread > 0 {
+			q.last = "" // there may be more of them
+		}
 	}
 	for _, list := range []struct{ word, name string }{{inUse, "In use"}, {pinned, "Pinned"}, {changed, "Code changed since"}, {withdrawn, "Withdrawn"}} {
 		values := url.Values{"project": {v.Project}, "list": {list.word}, "sort": {t.Sort}}

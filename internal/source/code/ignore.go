@@ -264,7 +264,7 @@ func matchClass(pattern string, p int, c byte) (int, bool) {
 			hi = pattern[p]
 			p++
 		}
-		in = in || lo <= c && c <= hi
+		in = in || c == lo || lo <= c && c <= hi // as for git, also where hi is below lo
 	}
 	return 0, false // the class is not closed
 }

@@ -234,7 +234,7 @@ func TestIgnoreClassesLikeGit(t *testing.T) {
 	}
 	for _, pattern := range []string{
 		"alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit", "none", "",
-		":]", ":digit]", ":digit", "[:digit:]-z", "[:digit:][:upper:]", "![:digit:]", "a[:digit:]", "[:]",
+		":]", ":digit]", ":digit", "[:digit:]-z", "[:digit:][:upper:]", "![:digit:]", "a[:digit:]", "[:]", "z-[",
 	} {
 		if !strings.ContainsAny(pattern, ":[") {
 			pattern = "[:" + pattern + ":]"
