@@ -39,7 +39,6 @@ type scanning struct {
 	lists           []scanned
 	windows         []window   // the highest bound first
 	most            []float32  // by list, then by window: the most that the list adds there
-	starts          []uint32   // by list, then by window: the first block, then the first of scanned.slots, that reaches it
 	rest            []float32  // by list: the most that it and those after it add in a window
 	best            worstFirst // the best hits so far
 	scored          int        // how many documents were scored in full
@@ -49,6 +48,10 @@ type scanning struct {
 	matched windowSet // slots of the window with a tally
 
 	shortSlots, shortTFs []uint32 // the postings of scanned.slots
+
+	// starts has, by list and then by window, the list's first block there; if its blocks end
+	// before, their number plus that of its first posting there among scanned.slots.
+	starts []uint32
 }
 
 // windowSet is a set of slots of a window.
@@ -199,9 +202,8 @@ func (s *search) open(t *queryTerm) {
 
 // score adds the hits of one window to the best.
 func (s *search) score(number int) {
-	allowed := s.allowed[number*windowBins:]
-	allowed = allowed[:min(len(allowed), windowBins)]
-	if !allowed.meets(0, windowSize-1) {
+	s.allow = windowSet{}
+	if copy(s.allow[:], s.allowed[number*windowBins:]); s.allow == (windowSet{}) {
 		return
 	}
 	first := uint32(number) << windowBits
@@ -210,8 +212,6 @@ func (s *search) score(number int) {
 	for i := n - 1; i >= 0; i-- {
 		s.rest[i] = s.rest[i+1] + s.most[i*windows+number]
 	}
-	s.allow = windowSet{}
-	copy(s.allow[:], allowed)
 	i := 0
 	for ; i < n && !s.tooLow(s.rest[i]); i++ {
 		if s.most[i*windows+number] > 0 {
