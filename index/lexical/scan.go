@@ -148,23 +148,23 @@ func (s *search) prepare(limit int) {
 	}
 	for i := range s.lists {
 		l, most, starts := &s.lists[i], s.most[i*windows:(i+1)*windows], s.starts[i*windows:(i+1)*windows]
-		first, opened := uint32(0), 0
+		first, next := uint32(0), 0 // next is the first window without a start
 		for j := range l.blocks {
 			b := &l.blocks[j]
 			bound := s.mostOf(b, l.bound)
 			for w := first >> windowBits; w <= b.last>>windowBits; w++ {
 				most[w] = max(most[w], bound)
 			}
-			for ; opened <= int(b.last>>windowBits); opened++ {
-				starts[opened] = uint32(j)
+			for ; next <= int(b.last>>windowBits); next++ {
+				starts[next] = uint32(j)
 			}
 			first = b.last + 1
 		}
 		for j, slot := range l.slots {
 			w := slot >> windowBits
 			most[w] = max(most[w], s.adds(l.bound, float32(l.tfs[j]), float32(s.lengths[slot])))
-			for ; opened <= int(w); opened++ {
-				starts[opened] = uint32(len(l.blocks) + j)
+			for ; next <= int(w); next++ {
+				starts[next] = uint32(len(l.blocks) + j)
 			}
 		}
 		for w := range s.windows {
