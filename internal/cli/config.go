@@ -158,7 +158,9 @@ checked first; comments and layout of the file stay. Lists are written with comm
 			edited, err := config.Edit(text, args[0], args[1])
 			if err != nil {
 				hint := "run 'recalld config list' to list the settings; configs/recalld.yaml explains them"
-				if !slices.Contains(config.Names(), args[0]) {
+				if _, ok := errors.AsType[*config.FileError](err); ok {
+					hint = "run 'recalld config edit' to mend " + file
+				} else if !slices.Contains(config.Names(), args[0]) {
 					hint = nearSettings(args[0])
 				}
 				return &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: hint, Cause: err}

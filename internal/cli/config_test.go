@@ -203,6 +203,12 @@ func TestConfigEditKeepsWhatWasSet(t *testing.T) {
 	if left, err := filepath.Glob(file + ".*"); err != nil || len(left) > 0 {
 		t.Errorf("%q are left, %v", left, err)
 	}
+	if err := os.WriteFile(file, []byte("log: {}\nnosuch: 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := b.run("config", "set", "queue.depth", "20"); code != ExitUsage || !strings.Contains(errs, "the settings file:2: nosuch") || !strings.Contains(errs, "to mend "+file) {
+		t.Errorf("over a file with an unknown setting: exit %d, %q", code, errs)
+	}
 }
 
 // TestCommentedSettings: what a new file begins with changes nothing.

@@ -15,7 +15,7 @@ import (
 // Edit returns the text of a settings file in which one setting has another value. All
 // other lines stay as they are, comments included. The value is spelled as in the
 // environment. The result was checked: it is a valid settings file, and nothing else in it
-// has changed. Errors are *Error.
+// has changed. Errors are *Error, or *FileError if the text is no settings file.
 func Edit(text []byte, path, value string) ([]byte, error) {
 	s, err := parseSetting(path, value)
 	if err != nil {
@@ -23,10 +23,10 @@ func Edit(text []byte, path, value string) ([]byte, error) {
 	}
 	tree, err := parse(text)
 	if err != nil {
-		return nil, &Error{Message: "the settings file is not valid YAML: " + err.Error()}
+		return nil, &FileError{&Error{Message: "the settings file is not valid YAML: " + err.Error()}}
 	}
 	if len(tree.Docs) > 1 {
-		return nil, &Error{Message: "the settings file holds more than one document"}
+		return nil, &FileError{&Error{Message: "the settings file holds more than one document"}}
 	}
 	nodes := map[string]*ast.MappingValueNode{}
 	for _, doc := range tree.Docs {
@@ -35,8 +35,8 @@ func Edit(text []byte, path, value string) ([]byte, error) {
 	edited := []byte(splice(string(text), nodes, path, s.yaml()))
 
 	before, after := Default(), Default()
-	if err := decode(text, "", &before); err != nil {
-		return nil, err
+	if err := decode(text, "the settings file", &before); err != nil {
+		return nil, &FileError{err}
 	}
 	if err := decode(edited, "", &after); err != nil {
 		return nil, notHere(path)

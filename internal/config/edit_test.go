@@ -69,6 +69,7 @@ func TestEditRefuses(t *testing.T) {
 		{"", "index.workers", "2", "index.workers: is no longer a setting"},
 		{"log: {level: info,\n  format: text}\n", "log.level", "debug", "config edit"},
 		{"log: [", "log.level", "debug", "not valid YAML"},
+		{"log: {}\nnosuch: 1\n", "log.level", "debug", "the settings file:2: nosuch: unknown setting"},
 		{"queue:\n  depth: 3\n", "log.level", "debug", "queue.depth: 3 is out of range"},
 	} {
 		if got, err := config.Edit([]byte(tt.before), tt.path, tt.value); err == nil || !strings.Contains(err.Error(), tt.want) {

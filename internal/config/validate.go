@@ -41,8 +41,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// FileError is returned by Load when the settings file cannot be read, or is not made of
-// settings. A value outside its limits is an *Error alone: another layer may have set it.
+// FileError is returned by Load and Edit when the settings file cannot be read, or is not
+// made of settings. A value outside its limits is an *Error alone: another layer may have set it.
 type FileError struct{ Err error }
 
 func (e *FileError) Error() string { return e.Err.Error() }
