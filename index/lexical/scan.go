@@ -247,9 +247,8 @@ func (s *search) visit(list, number int, of *windowSet, rest float32) {
 			if from == 0 { // it may begin before the window
 				at = p.search(0, first, l.blocks[i].last)
 			}
-			// More is needed if no slot is a hit with one occurrence of this term and none of the
-			// terms before it.
-			more := s.tooLow(s.adds(l.bound, tfUnit, float32(l.blocks[i].once)) + rest)
+			// A slot with one occurrence of this term, and none of the terms before it, may be no hit.
+			onceTooLow := s.tooLow(s.adds(l.bound, tfUnit, float32(l.blocks[i].once)) + rest)
 			for ; at < blockSize; at++ {
 				slot := p.slot(at) - first
 				if slot >= windowSize {
@@ -258,7 +257,7 @@ func (s *search) visit(list, number int, of *windowSet, rest float32) {
 				if !of.has(slot) {
 					continue
 				}
-				if tf := p.tf(at); !more || tf > tfUnit || s.matched.has(slot) {
+				if tf := p.tf(at); !onceTooLow || tf > tfUnit || s.matched.has(slot) {
 					s.add(l, slot, tf, lengths[slot])
 				}
 			}
@@ -308,7 +307,7 @@ func (s *search) add(l *scanned, at, tf, length uint32) {
 // drop forgets the slots of a window that cannot be hits with at most rest more, and
 // reports whether any are left.
 func (s *search) drop(rest float32) (left bool) {
-	least := float32(0)
+	least := float32(0) // a lower score is tooLow, with the rest
 	if len(s.best) == s.limit {
 		least = s.best[0].Score/margin - rest
 	}
@@ -333,7 +332,8 @@ func (s *search) harvest(first uint32) {
 			at := i<<6 + bits.TrailingZeros64(word)
 			sum := &s.tallies[at]
 			s.scored++
-			if len(s.best) < s.limit || sum.score >= s.best[0].Score { // seldom
+			// Seldom: a document's number lies where no cache has it.
+			if len(s.best) < s.limit || sum.score >= s.best[0].Score {
 				s.offer(index.Hit{Doc: s.docs[first+uint32(at)], Score: sum.score, Held: sum.held})
 			}
 			*sum = tally{}

@@ -7,13 +7,12 @@ import (
 	"github.com/recalld/recalld/index"
 )
 
-// offer adds a hit to the best if it is one of them.
+// offer adds a hit to the best if it is one of them; harvest offers no lower score.
 func (s *search) offer(hit index.Hit) {
 	switch {
 	case len(s.best) < s.limit:
 		s.best = append(s.best, hit)
 		s.best.up()
-	case hit.Score < s.best[0].Score: // nearly always
 	case compareHits(hit, s.best[0]) < 0:
 		s.best[0] = hit
 		s.best.down()

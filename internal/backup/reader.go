@@ -88,7 +88,7 @@ func List(dir string) ([]memory.Backup, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if info, statErr := os.Stat(dir); statErr == nil && !info.IsDir() || errors.Is(err, syscall.ENOTDIR) {
+	if errors.Is(err, syscall.ENOTDIR) { // on Windows, too
 		return nil, memory.Invalid("path", "a folder", "%s is not a folder", dir)
 	}
 	if err != nil {

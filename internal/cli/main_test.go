@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"testing"
 
 	"github.com/recalld/recalld/internal/testkit/moregarbage"
@@ -9,5 +8,5 @@ import (
 
 func TestMain(m *testing.M) {
 	moregarbage.Allow()
-	os.Exit(m.Run())
+	m.Run()
 }
