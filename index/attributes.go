@@ -62,7 +62,7 @@ type values struct {
 type posting struct {
 	attr   Attr
 	id     uint32
-	docs   *roaring.Bitmap
+	docs   docSet
 	unions []*union // of the patterns that the value matches
 	dead   bool     // its last document was removed
 }
@@ -123,7 +123,9 @@ func (a *Attributes) Fill(docs []uint32, attrs []Attr) {
 	a.init()
 	s := a.set(attrs)
 	for _, p := range s.postings {
-		p.docs.AddMany(docs)
+		for _, doc := range docs {
+			p.docs.add(doc)
+		}
 		for _, u := range p.unions {
 			u.docs.AddMany(docs)
 		}
@@ -244,28 +246,28 @@ func (a *Attributes) Match(clauses ...Clause) *roaring.Bitmap {
 
 // match returns the documents of one clause in a bitmap of their own.
 func (a *Attributes) match(c Clause) *roaring.Bitmap {
+	out := roaring.New()
 	v := a.keys[c.Key]
 	if v == nil {
-		return roaring.New()
+		return out
 	}
-	var found []*roaring.Bitmap
 	for _, value := range c.Values {
 		if p, ok := v.of[value]; ok {
-			found = append(found, p.docs)
+			p.docs.addTo(out)
 		}
 	}
 	if c.Pattern != nil {
 		if u := v.patterns[c.Pattern.Name]; u != nil {
-			found = append(found, u.docs)
+			out.Or(u.docs)
 		} else { // the union was evicted since it was prepared
 			for p := range v.within(c.Pattern.Prefix) {
 				if c.Pattern.Fits(p.attr.Value) {
-					found = append(found, p.docs)
+					p.docs.addTo(out)
 				}
 			}
 		}
 	}
-	return roaring.FastOr(found...) // always a new bitmap
+	return out
 }
 
 // set returns the combination of attrs, making it and its postings if new.
@@ -300,7 +302,7 @@ func (a *Attributes) posting(attr Attr) *posting {
 		// The strings may be parts of a file's text: clone them so that the text can be
 		// freed.
 		attr.Key, attr.Value = strings.Clone(attr.Key), strings.Clone(attr.Value)
-		p = &posting{attr: attr, id: a.nextID, docs: roaring.New()}
+		p = &posting{attr: attr, id: a.nextID}
 		a.nextID++
 		v.of[attr.Value] = p
 		v.order.Insert(p)
@@ -327,7 +329,7 @@ func (a *Attributes) release(doc uint32, old, next *attrSet) {
 // remove takes doc out of a posting. next are the attributes that doc keeps, nil for none.
 func (a *Attributes) remove(doc uint32, p *posting, next *attrSet) {
 	p.remove(doc, next)
-	if !p.docs.IsEmpty() {
+	if !p.docs.isEmpty() {
 		return
 	}
 	p.dead = true

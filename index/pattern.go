@@ -145,7 +145,7 @@ func (p *posting) join(u *union) {
 	if !slices.Contains(p.unions, u) {
 		p.unions = append(p.unions, u)
 	}
-	u.docs.Or(p.docs)
+	p.docs.addTo(u.docs)
 }
 
 func (p *posting) forget() {
@@ -157,7 +157,7 @@ func (p *posting) forget() {
 func isGone(u *union) bool { return u.gone }
 
 func (p *posting) add(doc uint32) {
-	p.docs.Add(doc)
+	p.docs.add(doc)
 	p.forget()
 	for _, u := range p.unions {
 		u.docs.Add(doc)
@@ -167,7 +167,7 @@ func (p *posting) add(doc uint32) {
 // remove takes a document out, also from the unions that match none of the attributes in
 // next.
 func (p *posting) remove(doc uint32, next *attrSet) {
-	p.docs.Remove(doc)
+	p.docs.remove(doc)
 	p.forget()
 	for _, u := range p.unions {
 		if next == nil || !next.within(u) {

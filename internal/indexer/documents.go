@@ -105,7 +105,7 @@ func (x *Indexer) addFile(f *memory.File) []uint32 {
 }
 
 func (x *Indexer) dropFile(f *memory.File, touched map[uint32]memory.DocID) {
-	n, ok := x.owners.files[memory.FileKey{Sandbox: f.Sandbox, Path: f.Path}]
+	n, ok := x.owners.file(memory.FileKey{Sandbox: f.Sandbox, Path: f.Path})
 	if !ok {
 		return
 	}
@@ -438,7 +438,7 @@ func (e *owner) attributes(fn func(index.Attr)) {
 	}
 	add(attrProject, e.project.Value())
 	add(attrRepo, e.repo.Value())
-	add(attrLang, e.lang.Value())
+	add(attrLang, e.lang().Value())
 	add(attrScreen, e.screen.Value())
 	add(attrPath, e.path())
 	for _, fp := range e.fingerprints {

@@ -46,10 +46,10 @@ func (h *fileNames) drop(n uint32, e *owner) {
 
 func (p *projectFiles) count(e *owner, by int) {
 	p.counts.Files += by
-	if e.chunked {
+	if e.file.chunked {
 		p.counts.Chunked += by
 	}
-	if e.pruned {
+	if e.file.pruned {
 		p.counts.Pruned += by
 	}
 }
@@ -66,7 +66,7 @@ func (x *Indexer) FilesByName(question string, sel memory.Selection, limit int) 
 
 // PrunedFiles is FilesByName for the files whose chunks were removed by the size limit.
 func (x *Indexer) PrunedFiles(question string, sel memory.Selection, limit int) []memory.Candidate {
-	return x.byName(question, sel, limit, func(e *owner) bool { return e.pruned })
+	return x.byName(question, sel, limit, func(e *owner) bool { return e.file.pruned })
 }
 
 func (x *Indexer) byName(question string, sel memory.Selection, limit int, wanted func(*owner) bool) []memory.Candidate {
@@ -139,8 +139,9 @@ func (x *Indexer) compareFileNames(fresh *Indexer, bad func(string, ...any)) {
 			bad("project %s: %d of files %+v are found by name, should be %d of %+v", project.Value(), have.index.Len(), have.counts, want.index.Len(), want.counts)
 		}
 	}
-	for key, theirs := range fresh.owners.files {
-		ours, ok := x.owners.files[key]
+	for theirs := range fresh.owners.allFiles() {
+		key := fresh.owners.all[theirs].file.FileKey
+		ours, ok := x.owners.file(key)
 		if !ok {
 			bad("file %s/%s is not held", key.Sandbox, key.Path)
 			continue

@@ -18,7 +18,7 @@ func (x *Indexer) ProjectHoldings(project string) (memory.Holdings, bool) {
 	x.mu.RLock()
 	for n := range x.owners.projects.of(project) {
 		if e := &x.owners.all[n]; e.file != nil {
-			h.Files = append(h.Files, *e.file)
+			h.Files = append(h.Files, e.file.FileKey)
 		} else {
 			h.Records = append(h.Records, e.id)
 		}

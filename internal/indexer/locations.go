@@ -39,7 +39,7 @@ func (x *Indexer) At(at memory.CodeLocation, sel memory.Selection) []memory.Cand
 func (x *Indexer) chunks(key memory.FileKey, chunks []memory.FileChunk, first, last int) []memory.Candidate {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	n, ok := x.owners.files[key]
+	n, ok := x.owners.file(key)
 	if !ok {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (x *Indexer) files(p string, sel memory.Selection) []memory.FileKey {
 	}
 	var found, top []match
 	x.mu.RLock()
-	for _, n := range x.owners.byBase[path.Base(p)] {
+	for n := range x.owners.named(path.Base(p)) {
 		e := &x.owners.all[n]
 		own := e.file.Path
 		// The cheap test first: there may be thousands of files of one name.
@@ -89,9 +89,9 @@ func (x *Indexer) files(p string, sel memory.Selection) []memory.FileKey {
 		switch {
 		case !inside && !above || !x.selected(e, &sel):
 		case inside:
-			found = append(found, match{*e.file, strings.Count(own[:len(own)-len(p)], "/")})
+			found = append(found, match{e.file.FileKey, strings.Count(own[:len(own)-len(p)], "/")})
 		default:
-			top = append(top, match{*e.file, 0})
+			top = append(top, match{e.file.FileKey, 0})
 		}
 		if len(found) == maxMatches {
 			break

@@ -4,7 +4,6 @@ import (
 	"hash/maphash"
 	"iter"
 	"path"
-	"slices"
 	"time"
 	"unique"
 
@@ -18,10 +17,9 @@ import (
 // step of every session, so it is small: strings that many owners share are names,
 // and what few have is in details.
 type owner struct {
-	id   string          // if it is a record
-	file *memory.FileKey // if it is a file
-	kind, project, repo, session, lang,
-	screen name
+	id                                   string     // if it is a record
+	file                                 *ownedFile // if it is a file
+	kind, project, repo, session, screen name
 	*details
 	created  int64  // milliseconds since 1970; orders the steps of a session
 	doc      uint32 // of a record: the number of its document
@@ -32,10 +30,20 @@ type owner struct {
 	pinned bool
 	// followed is set for a record read from a file of the repository.
 	followed bool
+}
+
+// ownedFile is what files alone have.
+type ownedFile struct {
+	memory.FileKey
+	lang name
+	next uint32 // the next file with the same last component of its path, in a circle
 	// chunked is set for a file with chunks, pruned for one that lost them to the size
 	// limit.
 	chunked, pruned bool
 }
+
+// base is the last component of the path.
+func (f *ownedFile) base() string { return path.Base(f.Path) }
 
 // details are what few owners have.
 type details struct {
@@ -74,9 +82,9 @@ type owners struct {
 	free    []uint32
 	records index.Finder // by id, see record
 	seed    maphash.Seed
-	files   map[memory.FileKey]uint32
-	// byBase has the files by the last component of their path.
-	byBase map[string][]uint32
+	files   index.Finder // by key, see file
+	// latest has, of the files with the same last component of their path, the latest one.
+	latest index.Finder
 	// sessions has the records of each session, of all projects.
 	sessions ownerSets
 	projects ownerSets // records and files
@@ -112,8 +120,7 @@ func (s ownerSets) of(id string) iter.Seq[uint32] {
 
 func newOwners() owners {
 	return owners{
-		seed: maphash.MakeSeed(), files: map[memory.FileKey]uint32{}, byBase: map[string][]uint32{},
-		sessions: ownerSets{}, projects: ownerSets{},
+		seed: maphash.MakeSeed(), sessions: ownerSets{}, projects: ownerSets{},
 	}
 }
 
@@ -131,9 +138,13 @@ func (e *owners) add(x owner) uint32 {
 		}
 		e.records.Add(n, e.hashOf)
 	} else {
-		e.files[*x.file] = n
-		base := path.Base(x.file.Path)
-		e.byBase[base] = append(e.byBase[base], n)
+		e.files.Add(n, e.hashOfFile)
+		x.file.next = n
+		if latest, ok := e.latestNamed(x.file.base()); ok {
+			e.all[latest].file.next, x.file.next = n, e.all[latest].file.next
+			e.latest.Remove(latest, e.hashOfBase)
+		}
+		e.latest.Add(n, e.hashOfBase)
 	}
 	e.group(n)
 	return n
@@ -150,8 +161,8 @@ func (e *owners) drop(n uint32) {
 	if x.file == nil {
 		e.records.Remove(n, e.hashOf)
 	} else {
-		delete(e.files, *x.file)
-		e.dropBase(path.Base(x.file.Path), n)
+		e.files.Remove(n, e.hashOfFile)
+		e.leave(n)
 	}
 	e.sessions.drop(x.session, n)
 	e.projects.drop(x.project, n)
@@ -177,20 +188,66 @@ func (e *owners) allRecords() iter.Seq[uint32] {
 	}
 }
 
-// dropBase scans the files with that base name.
-func (e *owners) dropBase(base string, n uint32) {
-	list := e.byBase[base]
-	at := slices.Index(list, n)
-	list = slices.Delete(list, at, at+1)
-	if e.byBase[base] = list; len(list) == 0 {
-		delete(e.byBase, base)
+// file returns the number of a file, and whether there is one with the key.
+func (e *owners) file(key memory.FileKey) (n uint32, held bool) {
+	return e.files.Find(maphash.Comparable(e.seed, key), func(n uint32) bool { return e.all[n].file.FileKey == key })
+}
+
+func (e *owners) hashOfFile(n uint32) uint64 {
+	return maphash.Comparable(e.seed, e.all[n].file.FileKey)
+}
+
+// allFiles yields the numbers of all files.
+func (e *owners) allFiles() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for n := range e.all {
+			if e.all[n].file != nil && !yield(uint32(n)) {
+				return
+			}
+		}
+	}
+}
+
+// latestNamed returns the latest of the files with that last component of their path.
+func (e *owners) latestNamed(base string) (n uint32, held bool) {
+	return e.latest.Find(maphash.String(e.seed, base), func(n uint32) bool { return e.all[n].file.base() == base })
+}
+
+func (e *owners) hashOfBase(n uint32) uint64 { return maphash.String(e.seed, e.all[n].file.base()) }
+
+// named yields the files with that last component of their path, the latest one last.
+func (e *owners) named(base string) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		latest, ok := e.latestNamed(base)
+		for n := latest; ok; ok = n != latest {
+			if n = e.all[n].file.next; !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// leave takes a file out of the circle of its name. It looks for the one before it from the
+// latest on: files that are dropped in the order in which they were added are found at once.
+func (e *owners) leave(n uint32) {
+	latest, _ := e.latestNamed(e.all[n].file.base())
+	before := latest
+	for e.all[before].file.next != n {
+		before = e.all[before].file.next
+	}
+	e.all[before].file.next = e.all[n].file.next
+	if n == latest {
+		e.latest.Remove(n, e.hashOfBase)
+		if before != n {
+			e.latest.Add(before, e.hashOfBase)
+		}
 	}
 }
 
 func recordOwner(r *memory.Record) owner {
 	e := owner{
 		id: r.ID, kind: nameOf(string(r.Kind)), project: nameOf(r.Project), repo: nameOf(r.Repo),
-		session: nameOf(r.Session), lang: unnamed, screen: unnamed, created: r.Created.UnixMilli(),
+		session: nameOf(r.Session), screen: unnamed, created: r.Created.UnixMilli(),
 		logBytes: r.Outline().LogBytes, followed: r.Provenance.Followed(),
 	}
 	more := details{tags: r.Tags}
@@ -224,11 +281,13 @@ func verdictRate(v memory.VerdictCounts) *memory.Rate {
 
 func fileOwner(f *memory.File) owner {
 	return owner{
-		file: &memory.FileKey{Sandbox: f.Sandbox, Path: f.Path},
+		file: &ownedFile{
+			FileKey: memory.FileKey{Sandbox: f.Sandbox, Path: f.Path}, lang: nameOf(f.Lang),
+			chunked: len(f.Chunks) > 0, pruned: f.Pruned && len(f.Chunks) == 0,
+		},
 		kind: nameOf(string(memory.Chunk)), project: nameOf(f.Project), repo: unnamed,
-		session: unnamed, lang: nameOf(f.Lang), screen: unnamed,
+		session: unnamed, screen: unnamed,
 		details: plain, created: f.ModTime.UnixMilli(),
-		chunked: len(f.Chunks) > 0, pruned: f.Pruned && len(f.Chunks) == 0,
 	}
 }
 
@@ -243,6 +302,14 @@ func (e *owner) path() string {
 	return e.file.Path
 }
 
+// lang returns a file's language, unnamed for a record.
+func (e *owner) lang() name {
+	if e.file == nil {
+		return unnamed
+	}
+	return e.file.lang
+}
+
 // sessionKey names the session that a record belongs to.
 func (e *owner) sessionKey() memory.SessionKey {
 	return memory.SessionKey{Project: e.project.Value(), ID: e.session.Value()}
@@ -255,7 +322,7 @@ func (e *owner) candidate(doc memory.DocID, ord uint32) memory.Candidate {
 		Followed: e.followed,
 	}
 	if e.file != nil {
-		c.File = *e.file
+		c.File = e.file.FileKey
 	}
 	return c
 }

@@ -397,7 +397,7 @@ func (x *Indexer) attributesOf(d *document) (key owner, few bool) {
 	if e.file != nil || len(e.tags)+len(e.fingerprints) > 0 {
 		return owner{}, false
 	}
-	return owner{kind: e.kind, project: e.project, repo: e.repo, lang: e.lang, screen: e.screen, followed: e.followed, withdrawn: e.withdrawn}, true
+	return owner{kind: e.kind, project: e.project, repo: e.repo, screen: e.screen, followed: e.followed, withdrawn: e.withdrawn}, true
 }
 
 // settle indexes the restored documents whose paths are others, after all terms, and removes

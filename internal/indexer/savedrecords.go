@@ -107,7 +107,7 @@ func (r *restored) readRecords(in *index.Restorer) {
 	r.found.Grow(len(r.records), r.hashOf)
 	for n := range r.records {
 		e := &r.records[n]
-		*e = owner{id: in.String(), doc: uint32(in.Below(uint64(len(r.ids)))), created: int64(in.Word()), logBytes: uint32(in.Below(1 << 32)), lang: unnamed, details: plain}
+		*e = owner{id: in.String(), doc: uint32(in.Below(uint64(len(r.ids)))), created: int64(in.Word()), logBytes: uint32(in.Below(1 << 32)), details: plain}
 		for _, name := range e.savedNames() {
 			if i := in.Below(uint64(len(names))); in.Err() == nil {
 				*name = names[i]

@@ -243,7 +243,7 @@ func (x *Indexer) selected(e *owner, sel *memory.Selection) bool {
 	if e.followed && !(sel.Followed && sel.Project != "" && e.project.Value() == sel.Project) {
 		return false
 	}
-	return project && e.withdrawn == sel.Withdrawn && (e.pinned || !sel.Pinned) && (len(sel.Repos) == 0 || slices.Contains(sel.Repos, e.repo.Value())) && is(sel.Session, e.session) && is(sel.Lang, e.lang) &&
+	return project && e.withdrawn == sel.Withdrawn && (e.pinned || !sel.Pinned) && (len(sel.Repos) == 0 || slices.Contains(sel.Repos, e.repo.Value())) && is(sel.Session, e.session) && is(sel.Lang, e.lang()) &&
 		(sel.Only == nil || sel.Only[e.id]) &&
 		(len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, memory.Kind(e.kind.Value()))) &&
 		x.tagged(e, sel) && x.inSessions(e, sel) &&
@@ -331,9 +331,9 @@ func (x *Indexer) Selected(id string, sel memory.Selection) bool {
 func (x *Indexer) ChunksByPrefix(ctx context.Context, prefix string, sel memory.Selection) ([]memory.ChunkRef, error) {
 	var files []memory.FileKey
 	x.mu.RLock()
-	for key, n := range x.owners.files {
-		if x.selected(&x.owners.all[n], &sel) {
-			files = append(files, key)
+	for n := range x.owners.allFiles() {
+		if e := &x.owners.all[n]; x.selected(e, &sel) {
+			files = append(files, e.file.FileKey)
 		}
 	}
 	x.mu.RUnlock()
