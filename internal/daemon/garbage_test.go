@@ -3,6 +3,7 @@ package daemon
 import (
 	"errors"
 	"runtime/debug"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,8 @@ func TestGarbage(t *testing.T) {
 		return now
 	}
 	synctest.Test(t, func(t *testing.T) {
-		g := garbage{long: 1} // as while loading
+		var held atomic.Uint64
+		g := garbage{held: held.Load, long: 1} // as while loading
 		during := func(work func() error) error {
 			defer g.during()()
 			return work()
@@ -45,6 +47,16 @@ func TestGarbage(t *testing.T) {
 		if got := percent(); got != gcPercent {
 			t.Errorf("after a panic: %d %%, want %d", got, gcPercent)
 		}
+		go func() { _ = during(func() error { time.Sleep(4 * longWork); return nil }) }()
+		for _, mb := range []uint64{10, 200, 10} {
+			held.Store(mb << 20)
+			time.Sleep(longWork + longWork/4)
+			synctest.Wait()
+			if got, want := percent(), longPercent(mb<<20); got != want {
+				t.Errorf("%d MB are held: %d %%, want %d", mb, got, want)
+			}
+		}
+		time.Sleep(longWork)
 		for _, took := range []time.Duration{2 * longWork, 4 * longWork} {
 			go func() { _ = during(func() error { time.Sleep(took); return nil }) }()
 		}
@@ -56,4 +68,14 @@ func TestGarbage(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLongPercent: long work may leave as much garbage as is held, up to a bound that grows
+// with what is held.
+func TestLongPercent(t *testing.T) {
+	for held, want := range map[uint64]int{0: 100, 10 << 20: 100, 128 << 20: 100, 160 << 20: 80, 256 << 20: 50, 2 << 30: 50} {
+		if got := longPercent(held); got != want {
+			t.Errorf("%d MB are held: %d %%, want %d", held>>20, got, want)
+		}
+	}
 }
