@@ -289,8 +289,8 @@ func (a *App) Config() (config.Config, error) {
 	source.Set = map[string]string{}
 	for _, setting := range a.set {
 		name, value, ok := strings.Cut(setting, "=")
-		if !ok {
-			return config.Config{}, memory.Invalid("--set", "setting=value", "%q has no =", setting)
+		if !ok || name == "" {
+			return config.Config{}, memory.Invalid("--set", "setting=value", "%q names no setting with a value", setting)
 		}
 		source.Set[name] = value
 	}

@@ -121,6 +121,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"mcp", "--toolsets", ""}, nil, ExitUsage, "--toolsets: is given and is empty"},
 		{[]string{"completion", "tcsh"}, nil, ExitUsage, "tcsh"},
 		{[]string{"status", "--set", "log.level"}, nil, ExitUsage, "setting=value"},
+		{[]string{"status", "--set", "=debug"}, nil, ExitUsage, "setting=value"},
 		{[]string{"status", "--set", "log.level=loud"}, nil, ExitUsage, "log.level"},
 		{[]string{"status", "--config", "/no/such/file"}, nil, ExitUsage, "no such file"},
 		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "no such project"}, ExitNotFound, "project: no such project"},

@@ -177,6 +177,11 @@ func named(known []memory.Project, name string) (memory.Project, error) {
 	ids := make([]string, len(found))
 	for i, p := range found {
 		ids[i] = p.ID
+		if len(p.Roots) > 0 {
+			ids[i] += " (" + p.Roots[0] + ")"
+		} else if p.Remote != "" {
+			ids[i] += " (" + p.Remote + ")"
+		}
 	}
 	return memory.Project{}, &memory.Error{
 		Code: memory.CodeConflict, Field: "project", Message: fmt.Sprintf("%d projects have the name %q", len(found), name),

@@ -47,7 +47,7 @@ func TestResolve(t *testing.T) {
 		return found.Project
 	}
 	alpha, beta := id("alpha"), id("beta")
-	twins := []memory.Project{{ID: "p-1", Name: "twin", Names: []string{"twin"}}, {ID: "p-2", Name: "other", Names: []string{"other", "twin"}}}
+	twins := []memory.Project{{ID: "p-1", Name: "twin", Names: []string{"twin"}, Roots: []string{"/a/twin", "/b"}}, {ID: "p-2", Name: "other", Names: []string{"other", "twin"}, Remote: "example.org/other"}}
 	r := NewResolver(directory{projects: append(twins, alpha)})
 	in := func(parts ...string) memory.Caller {
 		return memory.Caller{Dir: filepath.Join(append([]string{dir}, parts...)...)}
@@ -73,7 +73,7 @@ func TestResolve(t *testing.T) {
 		"dot":                       {project: ".", caller: in("alpha", "sub"), want: alpha.ID, known: true},
 		"home without repositories": {caller: in("home"), want: hashed("p-", "folder", foldCase(filepath.Join(dir, "home")))},
 		"unknown name":              {project: "gamma", caller: in("alpha"), code: memory.CodeNotFound, hint: `near names: "alpha", `},
-		"a name that two have":      {project: "twin", code: memory.CodeConflict, hint: "p-1, p-2"},
+		"a name that two have":      {project: "twin", code: memory.CodeConflict, hint: "p-1 (/a/twin), p-2 (example.org/other)"},
 		"above repositories":        {caller: in("above"), code: memory.CodeConflict, hint: "name one of them"},
 		"no such folder":            {caller: in("gone"), code: memory.CodeNotFound},
 		"a file":                    {caller: in("plain", "file"), code: memory.CodeInvalidInput},
