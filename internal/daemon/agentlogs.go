@@ -26,6 +26,6 @@ func (d *Daemon) newAgentLogs(paths config.Paths) {
 
 // ImportAgents carries out service.ImportAgents.
 func (d *Daemon) ImportAgents(ctx context.Context, req memory.AgentImportRequest, progress func(memory.AgentImportProgress)) (*memory.AgentImported, error) {
-	defer d.garbage.during()()
+	defer d.garbage.during(&d.garbage.waited)()
 	return d.agentLogs.Import(ctx, req, progress)
 }

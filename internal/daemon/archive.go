@@ -30,13 +30,13 @@ func (d *Daemon) ImportAll(ctx context.Context, req memory.ArchiveRequest, progr
 	if err := d.whenLoaded(ctx); err != nil {
 		return nil, err
 	}
-	defer d.garbage.during()()
+	defer d.garbage.during(&d.garbage.waited)()
 	return archive.Importer{Writer: d.core.Ingest, Store: d.core.Store, CheckState: agentctx.CheckState}.Import(ctx, req.Path, req.DryRun, progress)
 }
 
 // Import carries out service.Import.
 func (d *Daemon) Import(ctx context.Context, req memory.ImportRequest) (*memory.Imported, error) {
-	defer d.garbage.during()()
+	defer d.garbage.during(&d.garbage.waited)()
 	return d.files.Import(ctx, req)
 }
 

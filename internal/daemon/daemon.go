@@ -235,7 +235,7 @@ func newDaemon(opts Options, logger *slog.Logger) *Daemon {
 	handler, kept := logging.KeepErrors(logger.Handler())
 	return &Daemon{
 		opts: opts, log: slog.New(handler), errors: kept, started: time.Now(),
-		garbage:   garbage{held: opts.held, long: 1}, // loading, until work has done it
+		garbage:   garbage{held: opts.held, waited: 1}, // loading, until work has done it
 		mapWanted: make(chan struct{}, 1), loaded: make(chan struct{}), stopping: make(chan struct{}), draining: make(chan struct{}),
 	}
 }
@@ -360,7 +360,7 @@ func (d *Daemon) work(ctx context.Context) error {
 		return err
 	}
 	close(d.loaded)
-	d.garbage.end()
+	d.garbage.end(&d.garbage.waited)
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	if err := d.holdPaused(); err != nil {

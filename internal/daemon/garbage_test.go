@@ -21,12 +21,13 @@ func TestGarbage(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var held atomic.Uint64
-		g := garbage{held: held.Load, long: 1} // as while loading
-		during := func(work func() error) error {
-			defer g.during()()
+		g := garbage{held: held.Load, waited: 1} // as while loading
+		of := func(kind *int, work func() error) error {
+			defer g.during(kind)()
 			return work()
 		}
-		g.end()
+		during := func(work func() error) error { return of(&g.waited, work) }
+		g.end(&g.waited)
 		if got := percent(); got != gcPercent {
 			t.Errorf("after loading: %d %%, want %d", got, gcPercent)
 		}
@@ -47,12 +48,12 @@ func TestGarbage(t *testing.T) {
 		if got := percent(); got != gcPercent {
 			t.Errorf("after a panic: %d %%, want %d", got, gcPercent)
 		}
-		go func() { _ = during(func() error { time.Sleep(4 * longWork); return nil }) }()
+		go func() { _ = of(&g.jobs, func() error { time.Sleep(4 * longWork); return nil }) }()
 		for _, mb := range []uint64{10, 200, 10} {
 			held.Store(mb << 20)
 			time.Sleep(longWork + longWork/4)
 			synctest.Wait()
-			if got, want := percent(), longPercent(mb<<20); got != want {
+			if got, want := percent(), jobPercent(mb<<20); got != want {
 				t.Errorf("%d MB are held: %d %%, want %d", mb, got, want)
 			}
 		}
@@ -70,11 +71,11 @@ func TestGarbage(t *testing.T) {
 	})
 }
 
-// TestLongPercent: long work may leave as much garbage as is held, up to a bound that grows
+// TestJobPercent: a job may leave as much garbage as is held, up to a bound that grows
 // with what is held.
-func TestLongPercent(t *testing.T) {
+func TestJobPercent(t *testing.T) {
 	for held, want := range map[uint64]int{0: 100, 10 << 20: 100, 128 << 20: 100, 160 << 20: 80, 256 << 20: 50, 2 << 30: 50} {
-		if got := longPercent(held); got != want {
+		if got := jobPercent(held); got != want {
 			t.Errorf("%d MB are held: %d %%, want %d", held>>20, got, want)
 		}
 	}

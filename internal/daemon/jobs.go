@@ -24,7 +24,7 @@ func (d *Daemon) jobHandlers() map[string]worker.Handler {
 			continue
 		}
 		all[kind] = func(ctx context.Context, job worker.Job) error {
-			defer d.garbage.during()()
+			defer d.garbage.during(&d.garbage.jobs)()
 			return handle(ctx, job)
 		}
 	}
