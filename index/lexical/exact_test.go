@@ -244,9 +244,9 @@ func TestLongPostings(t *testing.T) {
 	const terms = 40
 	p.lists = make([]list, terms)
 	want := make([][]posting, terms)
-	lengths := make([]uint32, 1<<20)
+	lengths := make([]uint16, 1<<20)
 	for i := range lengths {
-		lengths[i] = rng.Uint32N(1 << (rng.Uint32N(20)))
+		lengths[i] = uint16(rng.Uint32N(1 << (rng.Uint32N(17))))
 	}
 	slot := uint32(0)
 	for range 40_000 {

@@ -34,7 +34,7 @@ type state struct {
 	dictionary dictionary
 	postings   postings // by term number
 	docs       []uint32 // slot to document
-	lengths    []uint32 // slot to length, in terms of the body
+	lengths    []uint16 // slot to length, in terms of the body
 	dead       bitset   // slots that no longer stand for a document
 	deadCount  int
 	slotOf     index.Table[uint32] // document to its live slot
@@ -61,7 +61,7 @@ func newState(slots, terms int) state {
 		dictionary: newDictionary(terms),
 		postings:   postings{lists: make([]list, 0, terms)},
 		docs:       make([]uint32, 0, slots),
-		lengths:    make([]uint32, 0, slots),
+		lengths:    make([]uint16, 0, slots),
 		sets:       new(sets),
 	}
 }
@@ -113,7 +113,7 @@ func (x *Index) Delete(doc uint32) {
 func (s *state) append(doc uint32, body, extra index.Terms, extraUnits uint32) {
 	slot := uint32(len(s.docs))
 	names, body := SplitNames(body)
-	length := uint32(min(body.Length(), maxLength))
+	length := uint16(min(body.Length(), maxLength))
 	s.docs = append(s.docs, doc)
 	s.lengths = append(s.lengths, length)
 	s.dead = s.dead.grown(len(s.docs))
@@ -163,9 +163,10 @@ func (s *state) mergeNames(names []string) {
 	}
 }
 
-// Far beyond what affects a score, and small enough that sums fit 32 bits.
+// Longer texts, and more frequent terms, count as of this length and frequency. They are far
+// beyond what affects an order, and sums fit 32 bits.
 const (
-	maxLength    = 1 << 30
+	maxLength    = 1<<16 - 1
 	maxFrequency = 1 << 20
 )
 

@@ -61,7 +61,7 @@ const (
 // add appends a posting; lengths are those of all slots. Slots must come in increasing
 // order; a slot already in the list is ignored, so a repeated term of a document does no
 // harm.
-func (p *postings) add(term, slot, tf uint32, lengths []uint32) {
+func (p *postings) add(term, slot, tf uint32, lengths []uint16) {
 	l := &p.lists[term]
 	if slot < l.next {
 		return
@@ -114,7 +114,7 @@ func (p *postings) move(l *list, size int) {
 }
 
 // seal makes the full tail of a list a block.
-func (p *postings) seal(l *list, lengths []uint32) {
+func (p *postings) seal(l *list, lengths []uint16) {
 	data := bytesAt(p.tails.pages, l.tail)[:l.used]
 	var slots, tfs [blockSize]uint32
 	base := uint32(0)
@@ -132,10 +132,10 @@ func (p *postings) seal(l *list, lengths []uint32) {
 }
 
 // addBlock adds a sealed block to a list.
-func (p *postings) addBlock(l *list, offset uint32, how layout, slots, tfs *[blockSize]uint32, lengths []uint32) {
+func (p *postings) addBlock(l *list, offset uint32, how layout, slots, tfs *[blockSize]uint32, lengths []uint16) {
 	b := block{last: slots[blockSize-1], offset: offset, layout: how, once: saturated, often: saturated}
 	for i, slot := range slots {
-		length := uint16(min(lengths[slot], saturated))
+		length := lengths[slot]
 		if tfs[i] <= tfUnit {
 			b.once = min(b.once, length)
 		} else {

@@ -120,7 +120,7 @@ func Restore(options Options, from *index.Restorer, docs int) (*Index, error) {
 	s := &x.state
 	s.dictionary.spread = spread | 1
 	for slot := range uint32(count) {
-		doc, length := uint32(from.Below(uint64(docs))), uint32(from.Below(maxLength+1))
+		doc, length := uint32(from.Below(uint64(docs))), uint16(min(from.Below(1<<32), maxLength))
 		if from.Err() != nil {
 			break
 		}
@@ -182,7 +182,7 @@ func (s *state) restore(from *index.Restorer, n int) {
 }
 
 // restoreBlock reads a block of a list that has no tail yet.
-func (p *postings) restoreBlock(from *index.Restorer, term uint32, lengths []uint32) {
+func (p *postings) restoreBlock(from *index.Restorer, term uint32, lengths []uint16) {
 	head := from.Bytes(2)
 	if from.Err() != nil {
 		return

@@ -297,7 +297,7 @@ func (s *search) lookUp(l *scanned, number int, first uint32, of *windowSet, fro
 }
 
 // add adds a term to the tally of a slot of the window.
-func (s *search) add(l *scanned, at, tf, length uint32) {
+func (s *search) add(l *scanned, at, tf uint32, length uint16) {
 	sum := &s.tallies[at]
 	sum.score += s.adds(l.bound, float32(tf), float32(length))
 	sum.held += l.held

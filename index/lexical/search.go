@@ -71,13 +71,14 @@ type search struct {
 	terms   []queryTerm
 
 	// The snapshot.
-	docs, lengths []uint32
-	tails         []byte // of the terms' lists
-	allowed       bitset // slots that may be returned
-	universe      bitset // slots that count in the statistics
-	searched      int    // number of allowed slots
-	size          int    // number of slots in the universe
-	mean          float64
+	docs     []uint32
+	lengths  []uint16
+	tails    []byte // of the terms' lists
+	allowed  bitset // slots that may be returned
+	universe bitset // slots that count in the statistics
+	searched int    // number of allowed slots
+	size     int    // number of slots in the universe
+	mean     float64
 
 	// base is a set whose document frequencies may be known, nil for all slots; differ are
 	// the slots that either it or the universe has, empty for none.
