@@ -37,3 +37,23 @@ func TestFolderReplaced(t *testing.T) {
 		})
 	}
 }
+
+// TestGitWarns: in a repository that git warns about at every call, for an ignore file that
+// is a link or for a folder that it may not open, a file that git ignores by now is dropped.
+func TestGitWarns(t *testing.T) {
+	root := tree(t, map[string]string{"a.go": "package a\n", "rules": "*.tmp\n", "sub/b.go": "package b\n", "sub/c.go": "package c\n"})
+	gitInit(t, root)
+	if err := os.Symlink("../rules", filepath.Join(root, "sub", ".gitignore")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, root, "sub/new.go", "package b\n")
+	s := newShelf()
+	index(t, root, s, nil, settings(Options{}))
+	if !slices.Contains(s.paths(), "sub/new.go") {
+		t.Fatalf("indexed %q, want sub/new.go as well", s.paths())
+	}
+	put(t, root, ".gitignore", "new.go\n")
+	if index(t, root, s, nil, settings(Options{})); slices.Contains(s.paths(), "sub/new.go") {
+		t.Errorf("kept are %q, want sub/new.go dropped", s.paths())
+	}
+}
