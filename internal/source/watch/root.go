@@ -171,7 +171,7 @@ func (r *root) changed(rel, base string, op fsnotify.Op) {
 			return
 		}
 	}
-	if !r.skip(rel, false) {
+	if op.Has(wasFolder) || !r.skip(rel, false) {
 		r.changes.path(rel)
 	}
 }

@@ -54,6 +54,26 @@ func TestFilesAndFolders(t *testing.T) {
 	silent(t, w, root)
 }
 
+// TestFolderNamedLikeASkippedFile: a folder that is moved away or removed is reported,
+// although a file of its name would not be.
+func TestFolderNamedLikeASkippedFile(t *testing.T) {
+	for name, notify := range map[string]func() (Notifier, error){
+		"events": nil, "polling": func() (Notifier, error) { return nil, errors.New("no notices") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := tempDir(t)
+			write(t, root, "moved.zip/a.go", "a")
+			write(t, root, "file.zip", "a")
+			w := start(t, Options{Notify: notify, PollEvery: 20 * time.Millisecond}, Root{Path: root, Rules: func(context.Context) Rules {
+				return Rules{Skip: func(path string, dir bool) bool { return !dir && filepath.Ext(path) == ".zip" }}
+			}})
+			must(t, os.Remove(filepath.Join(root, "file.zip")))
+			must(t, os.Rename(filepath.Join(root, "moved.zip"), filepath.Join(tempDir(t), "moved.zip")))
+			expect(t, w, "moved.zip")
+		})
+	}
+}
+
 // TestFilesMadeAtOnceWithTheirFolders: nothing that is put into a folder before it
 // is watched may be missed.
 func TestFilesMadeAtOnceWithTheirFolders(t *testing.T) {
