@@ -126,6 +126,7 @@ func (r *root) hear() {
 // event handles one event.
 func (r *root) event(e fsnotify.Event) {
 	if e.Op == fsnotify.Chmod {
+		r.permitted(e.Name)
 		return
 	}
 	base := filepath.Base(e.Name)
@@ -146,6 +147,26 @@ func (r *root) event(e fsnotify.Event) {
 		return
 	}
 	r.changed(rel, base, e.Op)
+}
+
+// permitted watches a folder that could not be watched before its permissions changed. Those
+// of other folders and of files do not matter.
+func (r *root) permitted(full string) {
+	rel, err := filepath.Rel(r.at.Path, full)
+	if err != nil || !filepath.IsLocal(rel) || filepath.Base(full) == ".git" || filepath.Dir(full) == r.rules.GitDir {
+		return
+	}
+	info, err := os.Lstat(full)
+	if err != nil || !info.IsDir() || r.w.system.holds(r, full) {
+		return
+	}
+	if rel = filepath.ToSlash(rel); r.skip(rel, true) {
+		return
+	}
+	r.scanned(r.scan(rel, nil))
+	if r.w.system.holds(r, full) {
+		r.changes.path(rel)
+	}
 }
 
 // changed records a change of a file or folder below the root.

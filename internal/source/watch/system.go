@@ -208,6 +208,14 @@ func (s *system) watch(r *root, path string, entries int) error {
 	return nil
 }
 
+// holds reports whether a folder is watched for a root.
+func (s *system) holds(r *root, path string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.folders[path]
+	return f != nil && slices.Contains(f.roots, r)
+}
+
 // release ends the watches of a root over the folders that keep does not name, over
 // all if keep is nil.
 func (s *system) release(r *root, keep map[string]bool) {
