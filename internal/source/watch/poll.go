@@ -138,7 +138,7 @@ func (r *root) list(dir string) (entries []entry, below []string) {
 	}
 	for _, f := range found {
 		rel := path.Join(dir, f.Name())
-		if isTemporary(f.Name()) || r.skip(rel, f.IsDir()) && !changesRules(f.Name()) {
+		if !f.IsDir() && isTemporary(f.Name()) || r.skip(rel, f.IsDir()) && !changesRules(f.Name()) {
 			continue
 		}
 		e := entry{name: f.Name(), dir: f.IsDir()}

@@ -171,9 +171,6 @@ func (r *root) permitted(full string) {
 
 // changed records a change of a file or folder below the root.
 func (r *root) changed(rel, base string, op fsnotify.Op) {
-	if isTemporary(base) {
-		return
-	}
 	if changesRules(base) {
 		r.stale = true
 		r.changes.everything()
@@ -192,7 +189,7 @@ func (r *root) changed(rel, base string, op fsnotify.Op) {
 			return
 		}
 	}
-	if op.Has(wasFolder) || !r.skip(rel, false) {
+	if op.Has(wasFolder) || !isTemporary(base) && !r.skip(rel, false) {
 		r.changes.path(rel)
 	}
 }

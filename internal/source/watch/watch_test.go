@@ -74,6 +74,25 @@ func TestFolderNamedLikeASkippedFile(t *testing.T) {
 	}
 }
 
+// TestFolderNamedLikeATemporaryFile: a copy of a folder beside it is a folder like others.
+func TestFolderNamedLikeATemporaryFile(t *testing.T) {
+	for name, notify := range map[string]func() (Notifier, error){
+		"events": nil, "polling": func() (Notifier, error) { return nil, errors.New("no notices") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := tempDir(t)
+			w := start(t, Options{Notify: notify, PollEvery: 20 * time.Millisecond}, Root{Path: root})
+			write(t, root, "b.go~", "b")
+			must(t, os.Mkdir(filepath.Join(root, "src~"), 0o755))
+			expect(t, w, "src~")
+			write(t, root, "src~/a.go", "a")
+			expect(t, w, "src~/a.go")
+			must(t, os.Rename(filepath.Join(root, "src~"), filepath.Join(tempDir(t), "src~")))
+			expect(t, w, "src~")
+		})
+	}
+}
+
 // TestFilesMadeAtOnceWithTheirFolders: nothing that is put into a folder before it
 // is watched may be missed.
 func TestFilesMadeAtOnceWithTheirFolders(t *testing.T) {
