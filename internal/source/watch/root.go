@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/recalld/recalld/internal/fsx"
 )
 
 // root is a watched root. Its goroutine, run, owns all that mu does not guard.
@@ -29,6 +31,8 @@ type root struct {
 	ready *Batch
 	// stale means that the rules have changed, so that other folders are watched.
 	stale bool
+	// nested are separate repositories that are not watched.
+	nested map[string]bool
 	polled
 
 	mu    sync.Mutex // guards state
@@ -37,7 +41,7 @@ type root struct {
 
 func newRoot(w *Watcher, at Root) *root {
 	ctx, cancel := context.WithCancel(w.ctx)
-	return &root{w: w, at: at, ctx: ctx, cancel: cancel, ended: make(chan struct{}), inbox: newQueue()}
+	return &root{w: w, at: at, ctx: ctx, cancel: cancel, ended: make(chan struct{}), inbox: newQueue(), nested: map[string]bool{}}
 }
 
 // told returns the state for other goroutines.
@@ -179,7 +183,7 @@ func (r *root) changed(rel, base string, op fsnotify.Op) {
 	if op.Has(fsnotify.Create) {
 		info, err := os.Lstat(filepath.Join(r.at.Path, filepath.FromSlash(rel)))
 		if err == nil && info.IsDir() {
-			if r.skip(rel, true) {
+			if r.leavesOut(rel) {
 				return
 			}
 			r.changes.path(rel) // including files that were created before it was watched
@@ -195,6 +199,24 @@ func (r *root) changed(rel, base string, op fsnotify.Op) {
 }
 
 func (r *root) skip(rel string, dir bool) bool { return r.rules.Skip != nil && r.rules.Skip(rel, dir) }
+
+// leavesOut reports whether the rules skip a folder, and remembers a separate repository.
+func (r *root) leavesOut(rel string) bool {
+	skip := r.skip(rel, true)
+	if skip && len(r.nested) < maxNested && r.isRepository(rel) {
+		r.nested[rel] = true
+	}
+	return skip
+}
+
+// maxNested bounds the separate repositories that are remembered.
+const maxNested = 1000
+
+// isRepository reports whether a folder has a .git.
+func (r *root) isRepository(rel string) bool {
+	_, err := os.Lstat(filepath.Join(r.at.Path, filepath.FromSlash(rel), ".git"))
+	return err == nil || !fsx.IsGone(err)
+}
 
 // appear begins to watch a root that is new, is back, or lost events.
 func (r *root) appear() {
@@ -263,7 +285,25 @@ func (r *root) look() {
 		r.vanish()
 	case r.info == nil || !os.SameFile(r.info, info):
 		r.appear()
+	case r.told().Mode == Events && !r.stale && r.hasTakenIn():
+		r.stale = true
+		r.changes.everything()
 	}
+}
+
+// hasTakenIn reports whether a folder that was a separate repository is a part of this one
+// by now: nothing tells that its .git is gone, because it is not watched.
+func (r *root) hasTakenIn() bool {
+	for rel := range r.nested {
+		if r.isRepository(rel) {
+			continue
+		}
+		delete(r.nested, rel)
+		if info, err := os.Lstat(filepath.Join(r.at.Path, filepath.FromSlash(rel))); err == nil && info.IsDir() {
+			return true
+		}
+	}
+	return false
 }
 
 // flush makes a batch of the changes, unless git is still working.

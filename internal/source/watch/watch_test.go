@@ -147,6 +147,32 @@ func TestRulesChange(t *testing.T) {
 	whole("after a folder became a repository")
 }
 
+// TestNestedRepositoryTakenIn: a separate repository becomes a part of the root when its .git is
+// removed, which is noticed although nothing in it was watched.
+func TestNestedRepositoryTakenIn(t *testing.T) {
+	root := tempDir(t)
+	write(t, root, "before/.git/HEAD", "ref: refs/heads/main\n")
+	w := start(t, Options{LookEvery: 20 * time.Millisecond}, Root{Path: root, Rules: func(context.Context) Rules {
+		return Rules{Skip: func(path string, dir bool) bool {
+			_, err := os.Lstat(filepath.Join(root, filepath.FromSlash(path), ".git"))
+			return dir && err == nil
+		}}
+	}})
+	needEvents(t, w, root)
+	outside := tempDir(t)
+	write(t, outside, "later/.git/HEAD", "ref: refs/heads/main\n")
+	must(t, os.Rename(filepath.Join(outside, "later"), filepath.Join(root, "later")))
+	for _, name := range []string{"before", "later"} {
+		silent(t, w, root)
+		must(t, os.RemoveAll(filepath.Join(root, name, ".git")))
+		if b := next(t, w); !b.All {
+			t.Fatalf("the batch is %+v, want everything", b)
+		}
+		write(t, root, name+"/a.go", "package a\n")
+		expect(t, w, name+"/a.go")
+	}
+}
+
 // TestRootGoesAndComesBack: also when another folder takes its place at once.
 func TestRootGoesAndComesBack(t *testing.T) {
 	above := tempDir(t)
