@@ -1,6 +1,7 @@
 package code
 
 import (
+	"io/fs"
 	"os"
 	"path"
 	"strings"
@@ -70,9 +71,14 @@ func (d *ignoreDir) match(name string, isDir bool) bool {
 	return false
 }
 
-// readIgnoreFile reads the rules of one file; a missing file has none.
+// readIgnoreFile reads the rules of one file; a missing file has none, nor has a .gitignore
+// that is a symbolic link, which git does not follow.
 func readIgnoreFile(root *os.Root, dir, name string) []ignoreRule {
-	b, err := fsx.ReadBeginning(root, path.Join(dir, name), maxIgnoreFile)
+	at := path.Join(dir, name)
+	if info, err := root.Lstat(at); err != nil || info.Mode()&fs.ModeSymlink != 0 && name == ".gitignore" {
+		return nil
+	}
+	b, err := fsx.ReadBeginning(root, at, maxIgnoreFile)
 	if err != nil {
 		return nil
 	}

@@ -37,3 +37,46 @@ func TestFolderReplaced(t *testing.T) {
 		})
 	}
 }
+
+// TestGitWarns: in a repository that git warns about at every call, for an ignore file that
+// is a link or for a folder that it may not open, a file that git ignores by now is dropped.
+func TestGitWarns(t *testing.T) {
+	root := tree(t, map[string]string{"a.go": "package a\n", "rules": "*.tmp\n", "sub/b.go": "package b\n", "sub/c.go": "package c\n"})
+	gitInit(t, root)
+	if err := os.Symlink("../rules", filepath.Join(root, "sub", ".gitignore")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, root, "sub/new.go", "package b\n")
+	s := newShelf()
+	index(t, root, s, nil, settings(Options{}))
+	if !slices.Contains(s.paths(), "sub/new.go") {
+		t.Fatalf("indexed %q, want sub/new.go as well", s.paths())
+	}
+	put(t, root, ".gitignore", "new.go\n")
+	if index(t, root, s, nil, settings(Options{})); slices.Contains(s.paths(), "sub/new.go") {
+		t.Errorf("kept are %q, want sub/new.go dropped", s.paths())
+	}
+}
+
+// TestLinkedIgnoreFile: git, from 2.32 on, does not follow a .gitignore that is a link, so
+// what it names is indexed without git too, and its changes are noticed.
+func TestLinkedIgnoreFile(t *testing.T) {
+	root := tree(t, map[string]string{"rules": "a.go\nb.go\n", "sub/a.go": "package a\n", "sub/b.go": "package b\n", "sub/c.go": "package c\n"})
+	for name, target := range map[string]string{".gitignore": "../rules", ".recalldignore": "own"} {
+		if err := os.Symlink(target, filepath.Join(root, "sub", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, root, "sub/own", "c.go\n") // a link of ours is followed
+	want := []string{"rules", "sub/a.go", "sub/b.go", "sub/own"}
+	s := newShelf()
+	if index(t, root, s, nil, settings(Options{Git: "none"})); !slices.Equal(s.paths(), want) {
+		t.Errorf("without git: indexed %q, want %q", s.paths(), want)
+	}
+	rules := (&Sandboxes{opts: SandboxesOptions{Run: settings(Options{Git: "none"})}}).rulesOf(root)(t.Context())
+	for _, name := range want {
+		if rules.Skip(name, false) {
+			t.Errorf("changes of %s are not noticed", name)
+		}
+	}
+}

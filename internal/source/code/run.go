@@ -109,6 +109,7 @@ type run struct {
 	sink    Sink
 	opts    *Options
 	root    *os.Root
+	walked  Walked // set before the files are looked at
 
 	// mu guards the fields below and serialises the callbacks.
 	mu       sync.Mutex
@@ -220,6 +221,7 @@ func (r *run) walk(ctx context.Context, only []string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.walked = walked
 	r.report.Note, r.report.Incomplete = walked.Note, walked.Incomplete
 	maps.Copy(r.report.Skipped, walked.Skipped)
 	return entries, nil
@@ -243,15 +245,28 @@ func each[T any](ctx context.Context, workers int, items []T, do func(context.Co
 	return err
 }
 
-// mayBeThere reports whether a file may exist that the walk did not see. A path behind a
-// link does not count: it is a file of another name or folder.
+// mayBeThere reports whether a file may exist that the walk, which was incomplete, did not
+// see. A path behind a link does not count: it is a file of another name or folder. Nor does
+// one whose folders can be read, unless git was too slow: the walk left it out.
 func (r *run) mayBeThere(name string) bool {
+	hidden := r.walked.slow
 	for at := name; at != "."; at = path.Dir(at) {
 		info, err := r.root.Lstat(filepath.FromSlash(at))
 		if fsx.IsGone(err) || err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return false
 		}
+		hidden = hidden || err != nil || r.walked.unread[at] || !r.lists(path.Dir(at))
 	}
+	return hidden
+}
+
+// lists reports whether a folder can be read.
+func (r *run) lists(folder string) bool {
+	f, err := fsx.OpenDir(r.root, filepath.FromSlash(folder))
+	if err != nil {
+		return false
+	}
+	f.Close() // only read
 	return true
 }
 

@@ -53,6 +53,8 @@ type Walked struct {
 	// Incomplete is true if some folder could not be read, or git was too slow: files that
 	// were not seen may exist.
 	Incomplete bool
+	slow       bool            // git was too slow
+	unread     map[string]bool // the files and folders skipped as SkipUnreadable
 }
 
 // skipGone marks a folder that does not exist. Its files are not counted.
@@ -82,7 +84,7 @@ func walk(ctx context.Context, root string, only []string, opts *Options, visit 
 	w := &walker{
 		ctx: ctx, opts: opts, root: dir, visit: visit,
 		own:    newIgnores(dir, recalldIgnore, nil),
-		Walked: Walked{Skipped: map[SkipReason]int{}},
+		Walked: Walked{Skipped: map[SkipReason]int{}, unread: map[string]bool{}},
 	}
 	defer w.closeDir()
 	id, err := project.Identify(root)
@@ -123,6 +125,7 @@ func (w *walker) skip(name string, reason SkipReason) {
 	w.Skipped[reason]++
 	if reason == SkipUnreadable {
 		w.Incomplete = true
+		w.unread[name] = true
 	}
 	if w.opts.Skipped != nil {
 		w.opts.Skipped(Skip{name, reason})

@@ -24,7 +24,8 @@ func (w *walker) walkGit(root string, only []string) error {
 	w.View = "git"
 	var err error
 	w.outputs, err = trackedOutputs(w.ctx, root, w.opts, only)
-	w.Incomplete = errors.Is(err, git.ErrSlow) // what git tracks in folders for output will not be seen
+	w.slow = errors.Is(err, git.ErrSlow) // what git tracks in folders for output will not be seen
+	w.Incomplete = w.slow
 	if only == nil {
 		return w.listGit(root, nil)
 	}

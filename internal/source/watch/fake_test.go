@@ -259,6 +259,32 @@ func TestFolderThatCannotBeWatchedAgain(t *testing.T) {
 	}
 }
 
+// TestFolderMayBeReadAgain: a folder that could not be watched for want of permission is,
+// with what is below it, once it has it.
+func TestFolderMayBeReadAgain(t *testing.T) {
+	root := tempDir(t)
+	write(t, root, "closed/in/a.go", "a")
+	synctest.Test(t, func(t *testing.T) {
+		closed, n := filepath.Join(root, "closed"), newNotifier(-1, nil)
+		n.refuse(closed, fs.ErrPermission)
+		w := start(t, Options{Notify: n.connect}, Root{Path: root})
+		if n.count() != 1 {
+			t.Fatalf("%d folders are watched, want the root", n.count())
+		}
+		n.events <- fsnotify.Event{Name: closed, Op: fsnotify.Chmod}
+		n.refuse(closed, nil)
+		n.events <- fsnotify.Event{Name: closed, Op: fsnotify.Chmod}
+		expect(t, w, "closed")
+		if n.count() != 3 {
+			t.Errorf("%d folders are watched, want 3", n.count())
+		}
+		n.events <- fsnotify.Event{Name: closed, Op: fsnotify.Chmod}
+		n.events <- fsnotify.Event{Name: filepath.Join(closed, "in", "a.go"), Op: fsnotify.Write}
+		expect(t, w, "closed/in/a.go")
+		must(t, w.Close())
+	})
+}
+
 // watches counts the folders that are watched.
 func (s *system) watches() int {
 	s.mu.Lock()

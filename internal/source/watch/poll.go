@@ -30,6 +30,14 @@ type entry struct {
 	inode            uint64
 }
 
+// was is wasFolder for a folder.
+func (e entry) was() fsnotify.Op {
+	if e.dir {
+		return wasFolder
+	}
+	return 0
+}
+
 // usePolls gives up the watches of the root and polls it.
 func (r *root) usePolls(why string) {
 	r.w.system.release(r, nil)
@@ -76,14 +84,14 @@ func diff(before, after []entry, tell func(name string, op fsnotify.Op)) {
 	for len(before) > 0 || len(after) > 0 {
 		switch {
 		case len(after) == 0 || len(before) > 0 && before[0].name < after[0].name:
-			tell(before[0].name, fsnotify.Remove)
+			tell(before[0].name, fsnotify.Remove|before[0].was())
 			before = before[1:]
 		case len(before) == 0 || after[0].name < before[0].name:
 			tell(after[0].name, fsnotify.Create)
 			after = after[1:]
 		default:
 			if before[0] != after[0] {
-				tell(after[0].name, fsnotify.Write)
+				tell(after[0].name, fsnotify.Write|before[0].was())
 			}
 			before, after = before[1:], after[1:]
 		}
@@ -130,7 +138,7 @@ func (r *root) list(dir string) (entries []entry, below []string) {
 	}
 	for _, f := range found {
 		rel := path.Join(dir, f.Name())
-		if isTemporary(f.Name()) || r.skip(rel, f.IsDir()) && !changesRules(f.Name()) {
+		if !f.IsDir() && isTemporary(f.Name()) || r.skip(rel, f.IsDir()) && !changesRules(f.Name()) {
 			continue
 		}
 		e := entry{name: f.Name(), dir: f.IsDir()}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/recalld/recalld/internal/fsx"
 )
 
 // root is a watched root. Its goroutine, run, owns all that mu does not guard.
@@ -29,6 +31,8 @@ type root struct {
 	ready *Batch
 	// stale means that the rules have changed, so that other folders are watched.
 	stale bool
+	// nested are separate repositories that are not watched.
+	nested map[string]bool
 	polled
 
 	mu    sync.Mutex // guards state
@@ -37,7 +41,7 @@ type root struct {
 
 func newRoot(w *Watcher, at Root) *root {
 	ctx, cancel := context.WithCancel(w.ctx)
-	return &root{w: w, at: at, ctx: ctx, cancel: cancel, ended: make(chan struct{}), inbox: newQueue()}
+	return &root{w: w, at: at, ctx: ctx, cancel: cancel, ended: make(chan struct{}), inbox: newQueue(), nested: map[string]bool{}}
 }
 
 // told returns the state for other goroutines.
@@ -126,6 +130,7 @@ func (r *root) hear() {
 // event handles one event.
 func (r *root) event(e fsnotify.Event) {
 	if e.Op == fsnotify.Chmod {
+		r.permitted(e.Name)
 		return
 	}
 	base := filepath.Base(e.Name)
@@ -148,11 +153,28 @@ func (r *root) event(e fsnotify.Event) {
 	r.changed(rel, base, e.Op)
 }
 
-// changed records a change of a file or folder below the root.
-func (r *root) changed(rel, base string, op fsnotify.Op) {
-	if isTemporary(base) {
+// permitted watches a folder that could not be watched before its permissions changed. Those
+// of other folders and of files do not matter.
+func (r *root) permitted(full string) {
+	rel, err := filepath.Rel(r.at.Path, full)
+	if err != nil || !filepath.IsLocal(rel) || filepath.Base(full) == ".git" || filepath.Dir(full) == r.rules.GitDir {
 		return
 	}
+	info, err := os.Lstat(full)
+	if err != nil || !info.IsDir() || r.w.system.holds(r, full) {
+		return
+	}
+	if rel = filepath.ToSlash(rel); r.skip(rel, true) {
+		return
+	}
+	r.scanned(r.scan(rel, nil))
+	if r.w.system.holds(r, full) {
+		r.changes.path(rel)
+	}
+}
+
+// changed records a change of a file or folder below the root.
+func (r *root) changed(rel, base string, op fsnotify.Op) {
 	if changesRules(base) {
 		r.stale = true
 		r.changes.everything()
@@ -161,7 +183,7 @@ func (r *root) changed(rel, base string, op fsnotify.Op) {
 	if op.Has(fsnotify.Create) {
 		info, err := os.Lstat(filepath.Join(r.at.Path, filepath.FromSlash(rel)))
 		if err == nil && info.IsDir() {
-			if r.skip(rel, true) {
+			if r.leavesOut(rel) {
 				return
 			}
 			r.changes.path(rel) // including files that were created before it was watched
@@ -171,12 +193,30 @@ func (r *root) changed(rel, base string, op fsnotify.Op) {
 			return
 		}
 	}
-	if !r.skip(rel, false) {
+	if op.Has(wasFolder) || !isTemporary(base) && !r.skip(rel, false) {
 		r.changes.path(rel)
 	}
 }
 
 func (r *root) skip(rel string, dir bool) bool { return r.rules.Skip != nil && r.rules.Skip(rel, dir) }
+
+// leavesOut reports whether the rules skip a folder, and remembers a separate repository.
+func (r *root) leavesOut(rel string) bool {
+	skip := r.skip(rel, true)
+	if skip && len(r.nested) < maxNested && r.isRepository(rel) {
+		r.nested[rel] = true
+	}
+	return skip
+}
+
+// maxNested bounds the separate repositories that are remembered.
+const maxNested = 1000
+
+// isRepository reports whether a folder has a .git.
+func (r *root) isRepository(rel string) bool {
+	_, err := os.Lstat(filepath.Join(r.at.Path, filepath.FromSlash(rel), ".git"))
+	return err == nil || !fsx.IsGone(err)
+}
 
 // appear begins to watch a root that is new, is back, or lost events.
 func (r *root) appear() {
@@ -245,7 +285,25 @@ func (r *root) look() {
 		r.vanish()
 	case r.info == nil || !os.SameFile(r.info, info):
 		r.appear()
+	case r.told().Mode == Events && !r.stale && r.hasTakenIn():
+		r.stale = true
+		r.changes.everything()
 	}
+}
+
+// hasTakenIn reports whether a folder that was a separate repository is a part of this one
+// by now: nothing tells that its .git is gone, because it is not watched.
+func (r *root) hasTakenIn() bool {
+	for rel := range r.nested {
+		if r.isRepository(rel) {
+			continue
+		}
+		delete(r.nested, rel)
+		if info, err := os.Lstat(filepath.Join(r.at.Path, filepath.FromSlash(rel))); err == nil && info.IsDir() {
+			return true
+		}
+	}
+	return false
 }
 
 // flush makes a batch of the changes, unless git is still working.

@@ -20,6 +20,7 @@ func (r *root) scanAll() (map[string]bool, error) {
 	}
 	defer func() { <-r.w.scans }()
 	keep := map[string]bool{}
+	r.nested = map[string]bool{}
 	err := r.scan(".", keep)
 	if err == nil && r.rules.GitDir != "" {
 		err = r.watchGit(keep)
@@ -61,7 +62,7 @@ func (r *root) scan(rel string, keep map[string]bool) error {
 			if !e.IsDir() || e.Name() == ".git" {
 				continue
 			}
-			if child := path.Join(rel, e.Name()); !r.skip(child, true) {
+			if child := path.Join(rel, e.Name()); !r.leavesOut(child) {
 				todo = append(todo, child)
 			}
 		}

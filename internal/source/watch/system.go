@@ -106,6 +106,10 @@ func pump(n Notifier, q *queue, log *slog.Logger) {
 	}
 }
 
+// wasFolder is added to the operation of an event where a watched folder is gone: rules for
+// the names of files, which a folder may have as well, do not hide that.
+const wasFolder fsnotify.Op = 1 << 31
+
 // dispatch passes an event on. The watches at and below a removed folder end before any
 // root gets the event: if the folder was moved, they would keep its old name.
 func (s *system) dispatch(n Notifier, e fsnotify.Event) {
@@ -128,7 +132,11 @@ func (s *system) dispatch(n Notifier, e fsnotify.Event) {
 	s.mu.Unlock()
 	s.unwatch(n, gone)
 	for _, r := range roots {
-		r.inbox.put(e)
+		told := e
+		if len(gone) > 0 && slices.Contains(own.roots, r) {
+			told.Op |= wasFolder
+		}
+		r.inbox.put(told)
 	}
 }
 
@@ -198,6 +206,14 @@ func (s *system) watch(r *root, path string, entries int) error {
 		return fmt.Errorf("watch folder: %w", err)
 	}
 	return nil
+}
+
+// holds reports whether a folder is watched for a root.
+func (s *system) holds(r *root, path string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.folders[path]
+	return f != nil && slices.Contains(f.roots, r)
 }
 
 // release ends the watches of a root over the folders that keep does not name, over

@@ -54,6 +54,45 @@ func TestFilesAndFolders(t *testing.T) {
 	silent(t, w, root)
 }
 
+// TestFolderNamedLikeASkippedFile: a folder that is moved away or removed is reported,
+// although a file of its name would not be.
+func TestFolderNamedLikeASkippedFile(t *testing.T) {
+	for name, notify := range map[string]func() (Notifier, error){
+		"events": nil, "polling": func() (Notifier, error) { return nil, errors.New("no notices") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := tempDir(t)
+			write(t, root, "moved.zip/a.go", "a")
+			write(t, root, "file.zip", "a")
+			w := start(t, Options{Notify: notify, PollEvery: 20 * time.Millisecond}, Root{Path: root, Rules: func(context.Context) Rules {
+				return Rules{Skip: func(path string, dir bool) bool { return !dir && filepath.Ext(path) == ".zip" }}
+			}})
+			must(t, os.Remove(filepath.Join(root, "file.zip")))
+			must(t, os.Rename(filepath.Join(root, "moved.zip"), filepath.Join(tempDir(t), "moved.zip")))
+			expect(t, w, "moved.zip")
+		})
+	}
+}
+
+// TestFolderNamedLikeATemporaryFile: a copy of a folder beside it is a folder like others.
+func TestFolderNamedLikeATemporaryFile(t *testing.T) {
+	for name, notify := range map[string]func() (Notifier, error){
+		"events": nil, "polling": func() (Notifier, error) { return nil, errors.New("no notices") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := tempDir(t)
+			w := start(t, Options{Notify: notify, PollEvery: 20 * time.Millisecond}, Root{Path: root})
+			write(t, root, "b.go~", "b")
+			must(t, os.Mkdir(filepath.Join(root, "src~"), 0o755))
+			expect(t, w, "src~")
+			write(t, root, "src~/a.go", "a")
+			expect(t, w, "src~/a.go")
+			must(t, os.Rename(filepath.Join(root, "src~"), filepath.Join(tempDir(t), "src~")))
+			expect(t, w, "src~")
+		})
+	}
+}
+
 // TestFilesMadeAtOnceWithTheirFolders: nothing that is put into a folder before it
 // is watched may be missed.
 func TestFilesMadeAtOnceWithTheirFolders(t *testing.T) {
@@ -106,6 +145,32 @@ func TestRulesChange(t *testing.T) {
 	expect(t, w, "gen/a.go")
 	must(t, os.Mkdir(filepath.Join(root, "gen", ".git"), 0o755))
 	whole("after a folder became a repository")
+}
+
+// TestNestedRepositoryTakenIn: a separate repository becomes a part of the root when its .git is
+// removed, which is noticed although nothing in it was watched.
+func TestNestedRepositoryTakenIn(t *testing.T) {
+	root := tempDir(t)
+	write(t, root, "before/.git/HEAD", "ref: refs/heads/main\n")
+	w := start(t, Options{LookEvery: 20 * time.Millisecond}, Root{Path: root, Rules: func(context.Context) Rules {
+		return Rules{Skip: func(path string, dir bool) bool {
+			_, err := os.Lstat(filepath.Join(root, filepath.FromSlash(path), ".git"))
+			return dir && err == nil
+		}}
+	}})
+	needEvents(t, w, root)
+	outside := tempDir(t)
+	write(t, outside, "later/.git/HEAD", "ref: refs/heads/main\n")
+	must(t, os.Rename(filepath.Join(outside, "later"), filepath.Join(root, "later")))
+	for _, name := range []string{"before", "later"} {
+		silent(t, w, root)
+		must(t, os.RemoveAll(filepath.Join(root, name, ".git")))
+		if b := next(t, w); !b.All {
+			t.Fatalf("the batch is %+v, want everything", b)
+		}
+		write(t, root, name+"/a.go", "package a\n")
+		expect(t, w, name+"/a.go")
+	}
 }
 
 // TestRootGoesAndComesBack: also when another folder takes its place at once.

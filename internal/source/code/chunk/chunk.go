@@ -86,13 +86,21 @@ func read(path, lang string, src []byte) (*text, string, []unit) {
 		lang = language.Of(path, src)
 	}
 	t := newText(src)
-	if t.lines() == 0 {
+	bare := t
+	if body, marked := bytes.CutPrefix(src, byteOrderMark); marked {
+		bare = newText(body)
+	}
+	if bare.lines() == 0 {
 		return t, lang, nil
 	}
-	units := unitsOf(t, lang)
-	t.sortDefines()
+	units := unitsOf(bare, lang)
+	bare.sortDefines()
+	t.cost, t.defines = bare.cost, bare.defines // by line
 	return t, lang, units
 }
+
+// byteOrderMark begins texts of some editors. It is no part of the declaration behind it.
+var byteOrderMark = []byte("\uFEFF")
 
 // unitsOf finds the units of a text, and records the names that they declare.
 func unitsOf(t *text, lang string) []unit {

@@ -2,6 +2,7 @@ package chunk
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -27,5 +28,18 @@ func TestNamedUnits(t *testing.T) {
 		if have := strings.Join(got, ", "); have != test.want {
 			t.Errorf("%s: %s, want %s", test.path, have, test.want)
 		}
+	}
+}
+
+// TestByteOrderMark: a text with a mark at its start has the units and names of one without.
+func TestByteOrderMark(t *testing.T) {
+	for _, s := range samples {
+		want := Units("", s.lang, []byte(s.src))
+		if got := Units("", s.lang, []byte("\uFEFF"+s.src)); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v with a byte order mark, %v without", s.lang, got, want)
+		}
+	}
+	if got := Units("", "go", []byte("\uFEFF")); len(got) > 0 {
+		t.Errorf("a mark alone has units: %v", got)
 	}
 }
