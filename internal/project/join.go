@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -17,6 +18,7 @@ import (
 //   - the project named by this path, unless its own folder was moved away and still
 //     exists: the new folder in its place is a separate project;
 //   - the project that was moved here before another folder took its place;
+//   - the project that the folder was, by its mark, before a repository was made in it;
 //   - for clones: the project that got the remote later. Of two repositories that got the
 //     same remote each stays a separate project, so that neither loses its memories;
 //   - the project of the folder on this machine that it was cloned from and that is gone.
@@ -50,10 +52,12 @@ func (r *Resolver) find(known []memory.Project, id *Identity) (p memory.Project,
 			id.Project = own
 		}
 	}
+	before := sync.OnceValue(id.beforeGit)
 	for _, same := range []func(memory.Project) bool{
-		id.isFolderOf,
+		func(k memory.Project) bool { return isFolderOf(id.place, k) },
 		func(k memory.Project) bool { return k.ID == id.folderID && !id.tookPlaceOf(k) },
 		func(k memory.Project) bool { return k.Place.Folder != "" && k.Place.Folder == id.place.Folder },
+		func(k memory.Project) bool { return isFolderOf(before(), k) },
 	} {
 		if i := find(same); i >= 0 {
 			p = id.joined(known[i])
@@ -89,11 +93,20 @@ func (id *Identity) joined(k memory.Project) memory.Project {
 	return p
 }
 
-// isFolderOf reports whether the folder is the last folder of a project, at the same path
-// or moved. A folder that still exists at the other path, by a second mount for instance,
-// was not moved.
-func (id *Identity) isFolderOf(k memory.Project) bool {
-	return id.place.Mark != "" && k.Place.Mark == id.place.Mark && (k.Place.Folder == id.place.Folder || !isThere(k.Place))
+// isFolderOf reports whether a place is the last folder of a project, at the same path or
+// moved. A folder that still exists at the other path, by a second mount for instance, was
+// not moved.
+func isFolderOf(place memory.FolderRef, k memory.Project) bool {
+	return place.Mark != "" && k.Place.Mark == place.Mark && (k.Place.Folder == place.Folder || !isThere(k.Place))
+}
+
+// beforeGit is the place that named the folder's project before it had a repository: the
+// folder itself. It is empty if git keeps its data elsewhere.
+func (id *Identity) beforeGit() memory.FolderRef {
+	if id.CommonDir != filepath.Join(id.Root, ".git") {
+		return memory.FolderRef{}
+	}
+	return placeOf(id.Root)
 }
 
 // tookPlaceOf reports whether the folder took the path of a project whose own folder was

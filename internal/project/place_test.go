@@ -141,6 +141,28 @@ func TestMovedFolderWithoutGit(t *testing.T) {
 	m.other("a new folder at the old place", m.visit("notes"), notes)
 }
 
+// TestRepositoryMadeLater: a folder stays the same project where a repository is made in it,
+// with a remote or without, and where that is removed again; one made below it does not.
+func TestRepositoryMadeLater(t *testing.T) {
+	m := newMover(t)
+	write(t, m.at("notes/today.md"), "x")
+	write(t, m.at("draft/sub/today.md"), "x")
+	notes, draft := m.visit("notes"), m.visit("draft")
+	repo(t, m.at("notes"), "")
+	m.same("with a repository", m.visit("notes"), notes)
+	m.remove("notes/.git")
+	m.same("without it again", m.visit("notes"), notes)
+	repo(t, m.at("notes"), "")
+	m.visit("notes")
+	m.move("notes", "diary")
+	m.same("moved with another one", m.visit("diary"), notes)
+	repo(t, m.at("draft/sub"), "")
+	m.other("a repository in a folder below", m.visit("draft/sub"), draft)
+	m.move("draft", "paper")
+	repo(t, m.at("paper"), "https://git.example.org/org/paper.git")
+	m.same("moved, then a repository with a remote", m.visit("paper"), draft)
+}
+
 // TestMovedIntoAnothersPlace: what is made where a moved repository was is a project
 // of its own, whoever is seen first, and stays it.
 func TestMovedIntoAnothersPlace(t *testing.T) {
