@@ -50,15 +50,11 @@ func TestPaint(t *testing.T) {
 }
 
 // TestPaintManyFences: lines that look like the beginning of a block, which never ends, take no
-// more time than others.
+// more time than others. If each of them looked for the end, this took over ten minutes.
 func TestPaintManyFences(t *testing.T) {
-	start := time.Now()
-	text := strings.Repeat("  ```x\n", 50_000)
+	text := strings.Repeat("  ```x\n", 300_000)
 	if got := Paint(text); got != text {
 		t.Errorf("painted %.80q, want the text as it is", got)
-	}
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("it took %v", took)
 	}
 }
 
