@@ -44,7 +44,7 @@ func gitDirOf(dir string) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("look at git folder: %w", err)
+		return "", memory.Errorf(memory.CodeInvalidInput, "look at git folder: %w", err)
 	}
 	if info.IsDir() {
 		// An empty .git folder, which some tools leave behind, is not a repository.
@@ -55,7 +55,7 @@ func gitDirOf(dir string) (string, error) {
 	}
 	text, err := readSmall(path)
 	if err != nil {
-		return "", fmt.Errorf("read git file: %w", err)
+		return "", memory.Errorf(memory.CodeInvalidInput, "read git file: %w", err)
 	}
 	target, ok := strings.CutPrefix(text, "gitdir:")
 	if !ok {

@@ -225,6 +225,13 @@ func TestIdentifyRefuses(t *testing.T) {
 	if _, err := Identify(filepath.Join(tmp, "torn")); memory.CodeOf(err) != memory.CodeConflict || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("a worktree without its repository: %v", err)
 	}
+	circle := filepath.Join(tmp, "circle", ".git")
+	write(t, filepath.Join(tmp, "circle", "n.md"), "# n\n")
+	if err := os.Symlink(circle, circle); err == nil { // Windows asks for a right
+		if _, err := Identify(filepath.Dir(circle)); memory.CodeOf(err) != memory.CodeInvalidInput || !strings.Contains(err.Error(), circle) {
+			t.Errorf("a .git that cannot be read: %v", err)
+		}
+	}
 }
 
 // TestIdentifyRefusesBare: git's own files are nobody's code. A worktree that lies
