@@ -71,8 +71,10 @@ test: ## run every test that needs only Go
 trainer: ## build, check and test the module of the trainer, which go test ./... does not see
 	cd $(TRAINER) && $(GO) build ./... && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./... && $(GO) mod tidy -diff && $(GO) test ./...
 
+# Before it exits, a process waits for races of goroutines that still run: a second by default.
+# Each test binary does, and each child that a test starts from it; a tenth is enough.
 race: ## run the tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -skip '^Fuzz' -timeout 45m $(call longest,$(RACE))
+	GORACE="atexit_sleep_ms=100 $(GORACE)" CGO_ENABLED=1 $(GO) test -race -skip '^Fuzz' -timeout 45m $(call longest,$(RACE))
 
 long: ## run the long tests: kills, full disks, random steps, and all of e2e
 	RECALLD_TEST_LONG=1 $(GO) test -count 1 -timeout 45m -run "$(call tests,testlong[.]|newMachine,$(LONG))" $(if $(SKIP),-skip '$(SKIP)') $(call longest,$(sort $(dir $(LONG))))

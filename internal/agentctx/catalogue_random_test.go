@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 	"github.com/recalld/recalld/internal/testlong"
 )
 
@@ -57,7 +58,7 @@ func TestRandomCatalogueOperations(t *testing.T) {
 		}
 		return list
 	}
-	for step := range testlong.Steps(150, 400) {
+	for step := range underrace.Steps(testlong.Steps(150, 400), 40) {
 		var did string
 		switch op := random.IntN(10); {
 		case op < 4:

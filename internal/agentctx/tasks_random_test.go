@@ -14,6 +14,7 @@ import (
 	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 	"github.com/recalld/recalld/internal/testlong"
 )
 
@@ -56,7 +57,7 @@ func TestRandomTaskOperations(t *testing.T) {
 	mark := func(id string, at time.Time) string { return fmt.Sprint(id, at.UnixMilli()) }
 	// Whole minutes of few hours, so that times meet.
 	someTime := func() time.Time { return taskTime.Add(time.Duration(random.IntN(300)) * time.Minute) }
-	for op := range testlong.Steps(200, 600) {
+	for op := range underrace.Steps(testlong.Steps(200, 600), 100) {
 		at := someTime()
 		id := fmt.Sprintf("t%d", random.IntN(160))
 		what := ""

@@ -21,6 +21,7 @@ import (
 	"github.com/recalld/recalld/internal/httpserver"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 // serveTCP runs a daemon that listens on TCP as well and returns its token.
@@ -196,7 +197,8 @@ func TestIndexRepoWaits(t *testing.T) {
 		told = append(told, n)
 	})
 	dir := t.TempDir()
-	for i := range 3000 {
+	files := underrace.Steps(3000, 600) // indexing takes long enough to be given up meanwhile
+	for i := range files {
 		must(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("file%d.go", i)), fmt.Appendf(nil, "package p\n\n// F%d sorts the drawers.\nfunc F%[1]d() {}\n", i), 0o600))
 	}
 	call := mcp.CallToolRequest{Params: mcp.CallToolParams{Name: "index_repo", Arguments: map[string]any{"path": dir, "wait": true},
@@ -219,7 +221,7 @@ func TestIndexRepoWaits(t *testing.T) {
 	mu.Unlock()
 	result, err := agent.CallTool(t.Context(), call)
 	must(t, err)
-	if text := result.Content[0].(mcp.TextContent).Text; result.IsError || !strings.Contains(text, "Indexed "+dir) || !strings.Contains(text, "3000 files") {
+	if text := result.Content[0].(mcp.TextContent).Text; result.IsError || !strings.Contains(text, "Indexed "+dir) || !strings.Contains(text, fmt.Sprint(files, " files")) {
 		t.Errorf("it answers %+v", result)
 	}
 	mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 // putDefining writes a file of one chunk that declares names.
@@ -187,6 +188,7 @@ func TestAt(t *testing.T) {
 // TestDefinitionsBesideVeryMany: however many declare a name elsewhere, or outside of
 // the type that is named, those that are asked for are found.
 func TestDefinitionsBesideVeryMany(t *testing.T) {
+	underrace.Skip(t, "one goroutine asks for definitions, as in TestDefinitions, of very many files")
 	r := newRig(t, nil)
 	var all memory.Batch
 	for i := range maxDefinitions + 1 {

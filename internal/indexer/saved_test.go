@@ -18,6 +18,7 @@ import (
 	"github.com/recalld/recalld/embedder/embeddertest"
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 	"github.com/recalld/recalld/internal/testlong"
 )
 
@@ -169,7 +170,7 @@ func TestSavedCodes(t *testing.T) {
 	if after := r.ranked("lesson about "+wordOf(4), wordOf(1)+" reference"); !slices.Equal(before, after) {
 		t.Errorf("the answers are\n%q, before\n%q", after, before)
 	}
-	for i := range 3 {
+	for i := range underrace.Steps(3, 1) {
 		r.commit(memory.Batch{DropRecords: []string{fmt.Sprintf("l-%d", 10+i)}})
 		r.save()
 		r.remember(lesson(fmt.Sprintf("l-%d", 1000*i), "p-1", fmt.Sprintf("changed lesson %d", i)))
@@ -209,12 +210,12 @@ func TestDamagedSavedIndexes(t *testing.T) {
 		}
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
-	cuts, flips := testlong.Steps(25, 400), testlong.Steps(25, 400)
-	for range cuts {
+	steps := underrace.Steps(testlong.Steps(25, 400), 5)
+	for range steps {
 		n := rng.IntN(len(whole))
 		try(fmt.Sprintf("cut to %d", n), whole[:n])
 	}
-	for range flips {
+	for range steps {
 		flipped, at := bytes.Clone(whole), rng.IntN(len(whole))
 		flipped[at] ^= 1 << rng.IntN(8)
 		try(fmt.Sprintf("flipped byte %d", at), flipped)

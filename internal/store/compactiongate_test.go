@@ -55,7 +55,7 @@ func TestCompactionsYield(t *testing.T) {
 	var asked atomic.Bool
 	var looks atomic.Int32
 	asked.Store(true)
-	s := open(t, Options{MemTableSize: 1 << 20, Asked: func() bool {
+	s := open(t, Options{MemTableSize: fillerTable, Asked: func() bool {
 		looks.Add(1)
 		return asked.Load()
 	}})

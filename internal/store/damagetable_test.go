@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -191,6 +192,36 @@ func remembered(t *testing.T, s *Store) map[string]string {
 	return all
 }
 
+// copySparse copies a file, without the parts that are zeros.
+func copySparse(from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	part, zeros := make([]byte, 1<<18), make([]byte, 1<<18)
+	for at := int64(0); ; {
+		n, err := in.Read(part)
+		if n > 0 && !bytes.Equal(part[:n], zeros[:n]) {
+			if _, err := out.WriteAt(part[:n], at); err != nil {
+				return err
+			}
+		}
+		at += int64(n)
+		if errors.Is(err, io.EOF) {
+			return out.Truncate(at)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
 // copyFolder copies files, sparse ones as such.
 func copyFolder(t *testing.T, from, to string) {
 	t.Helper()
@@ -202,14 +233,7 @@ func copyFolder(t *testing.T, from, to string) {
 		if e.IsDir() {
 			return os.MkdirAll(at, 0o700)
 		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(at, bytes.TrimRight(b, "\x00"), 0o600); err != nil {
-			return err
-		}
-		return os.Truncate(at, int64(len(b)))
+		return copySparse(path, at)
 	}); err != nil {
 		t.Fatal(err)
 	}

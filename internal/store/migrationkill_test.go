@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 	"github.com/recalld/recalld/internal/testlong"
 )
 
@@ -47,7 +48,7 @@ func TestMigrationKilled(t *testing.T) {
 	makeVersion5(t, former)
 	took, want := migrateCopy(t, former, -1)
 	var versions [2]int // of the stores that were left behind: the former version, the latest
-	for range testlong.Steps(3, 40) {
+	for range underrace.Steps(testlong.Steps(3, 40), 2) {
 		_, got := migrateCopy(t, former, time.Duration(rand.Int64N(int64(took))), &versions)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("after a kill and another start (-without a kill +with one):\n%s", diff)
@@ -55,6 +56,9 @@ func TestMigrationKilled(t *testing.T) {
 	}
 	t.Logf("killed: %d with the former version, %d with the latest", versions[0], versions[1])
 }
+
+// What makeVersion5 stores: this many commits of this many lessons.
+var version5Batches, version5Batch = underrace.Steps(20, 8), 200
 
 // makeVersion5 makes a store as version 5 had it, of records without provenance, whose
 // migration takes several transactions.
@@ -65,9 +69,9 @@ func makeVersion5(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	load(t, s)
-	for n := range 20 {
+	for n := range version5Batches {
 		b := memory.Batch{Action: "remember", Detail: map[string]string{"id": fmt.Sprintf("l-%d-0", n), "project": "p-1"}}
-		for i := range 200 {
+		for i := range version5Batch {
 			r, d := lesson(fmt.Sprintf("l-%d-%d", n, i), fmt.Sprintf("Lesson %d of batch %d", i, n))
 			d.Vectors = nil
 			r.Event.Rate = &memory.Rate{Successes: 1, Attempts: 2}
@@ -167,7 +171,7 @@ func leftVersion(t *testing.T, dir string) uint64 {
 		}
 		return nil
 	})
-	if err != nil || n != 20*200 {
+	if err != nil || n != version5Batches*version5Batch {
 		t.Errorf("a kill left %d records, %v", n, err)
 	}
 	return version

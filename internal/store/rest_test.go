@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 // TestCompactionsRest: compactions are stopped while nothing is written and run during each
@@ -14,7 +15,7 @@ import (
 func TestCompactionsRest(t *testing.T) {
 	withoutOtherGuards(t)
 	var s *Store
-	opts := Options{MemTableSize: 1 << 20, NoSync: true, restAfter: 20 * time.Millisecond}
+	opts := Options{MemTableSize: fillerTable, NoSync: true, restAfter: 20 * time.Millisecond}
 	opts.Apply = func([]memory.Change) { // in the committer
 		if s != nil && s.resting {
 			t.Error("compactions are stopped during a commit")
@@ -46,6 +47,13 @@ func TestCompactionsRest(t *testing.T) {
 	w.check(t)
 }
 
+// Under the race detector a filler stores a quarter as much, in tables of a quarter: as many
+// commits fill one.
+var (
+	fillerLessons = underrace.Steps(20, 5) // in a commit
+	fillerTable   = int64(underrace.Steps(1<<20, 1<<18))
+)
+
 // filler stores lessons of random letters, which fill tables soon.
 type filler struct {
 	s       *Store
@@ -56,12 +64,12 @@ type filler struct {
 
 func newFiller(s *Store) *filler { return &filler{s: s, chance: rand.New(rand.NewPCG(1, 71))} }
 
-// commit stores 20 lessons of 2 kB.
+// commit stores fillerLessons lessons of 2 kB.
 func (f *filler) commit(t *testing.T) {
 	t.Helper()
 	var b memory.Batch
 	var letters uint64
-	for range 20 {
+	for range fillerLessons {
 		text := make([]byte, 2000)
 		for i := range text {
 			if i%8 == 0 {
