@@ -162,6 +162,7 @@ func (a *assembly) assemble(wc *memory.WorkingContext) (*memory.Assembled, memor
 	}
 	chosen, withheld := choose(a.items, h, a.result.entries, choice{a.req.TopK, a.req.TopN, *a.req.IncludeScore}, a.s.opts.Recall.Alike)
 	b := newBudget(a.req.MaxTokens)
+	b.schemas = a.req.Schemas
 	b.addSummary(wc.Summary)
 	b.addSessionContext(h, a.tasks, a.fewerTasks)
 	if a.req.Schemas {

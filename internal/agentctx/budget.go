@@ -39,8 +39,11 @@ type budget struct {
 	compacted       string
 	compactedTokens int
 	// active are active tools that are not among the entries.
-	active   []memory.ActiveTool
-	withheld []memory.Withheld
+	active []memory.ActiveTool
+	// schemas reports that the schemas of tools are written below the text, each on a line with
+	// the tool's name; headed, that the heading of the lines is counted.
+	schemas, headed bool
+	withheld        []memory.Withheld
 }
 
 func newBudget(most int) *budget { return &budget{most: most, room: most} }
@@ -105,12 +108,27 @@ func (b *budget) addSchemas(items []memory.EntryState, active []memory.ToolRef) 
 			continue
 		}
 		tool := activeTool(e)
-		if !b.take(tool.Tokens) {
+		line, heading := b.schemaLine(e)
+		tool.Tokens = max(tool.Tokens, line)
+		if !b.take(tool.Tokens + heading) {
 			b.withheld = append(b.withheld, contextEntry{EntryState: e}.withheld(memory.OverBudget))
 			continue
 		}
+		b.headed = b.headed || line > 0
 		b.active = append(b.active, tool)
 	}
+}
+
+// schemaLine is the number of tokens of the line of a tool's schema, and of the heading if it is
+// the first; 0 if there is none.
+func (b *budget) schemaLine(e *memory.EntryState) (line, heading int) {
+	if !b.schemas || e.Type != memory.Tool || len(e.InputSchema) == 0 {
+		return 0, 0
+	}
+	if !b.headed {
+		heading = render.Tokens(render.SchemasHeading)
+	}
+	return render.Tokens(render.ToolSchema(toolOf(e), e.InputSchema)), heading
 }
 
 func activeTool(e *memory.EntryState) memory.ActiveTool {
@@ -124,10 +142,15 @@ func (b *budget) addEntry(e contextEntry) {
 	if !slices.ContainsFunc(b.entries, func(other contextEntry) bool { return other.Type == e.Type }) {
 		heading = render.Tokens(render.Separator + render.EntryHeadings[e.Type])
 	}
-	if !b.take(e.tokens + heading) {
+	line, above := b.schemaLine(e.EntryState)
+	if line > 0 {
+		e.tokens += line - render.Tokens(string(e.InputSchema))
+	}
+	if !b.take(e.tokens + heading + above) {
 		b.withheld = append(b.withheld, e.withheld(memory.OverBudget))
 		return
 	}
+	b.headed = b.headed || line > 0
 	b.entries = append(b.entries, e)
 }
 

@@ -1,12 +1,14 @@
 package agentctx
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // TestAlwaysJoinsAtTheNextStart: what is always included since a session started is
@@ -145,6 +147,27 @@ func TestTheRecordHasEveryToolThatCouldBeCalled(t *testing.T) {
 	small := d.assemble(memory.AssembleRequest{Message: "zzz", Schemas: true, MaxTokens: memory.MinBudget})
 	if small.Tokens > memory.MinBudget || len(small.ActiveTools) != 2 {
 		t.Errorf("%d tokens and %d active tools, want the budget kept and both active", small.Tokens, len(small.ActiveTools))
+	}
+}
+
+// TestSchemasKeepTheBudget: the lines of the schemas fit into it as well, of the tools in the
+// context and of those that are active beside it.
+func TestSchemasKeepTheBudget(t *testing.T) {
+	d := newDesk(t)
+	for i := range 12 {
+		e := tool("database", fmt.Sprintf("query_%d", i), "")
+		e.Include, e.Core = memory.IncludeAgent, i%2 == 0
+		d.register(e)
+		if !e.Core {
+			d.alter([]memory.ContextItem{{Ref: e.Ref, IncludeMode: memory.IncludeManual}})
+		}
+	}
+	for most := memory.MinBudget; most < 400; most += 7 {
+		out := d.assemble(memory.AssembleRequest{Message: "zzz", Schemas: true, MaxTokens: most})
+		text := out.Text + render.ToolSchemas(out)
+		if n := render.Tokens(text); n > out.Tokens || out.Tokens > most {
+			t.Errorf("%d tokens of text are counted as %d within %d:\n%s", n, out.Tokens, most, text)
+		}
 	}
 }
 

@@ -104,6 +104,9 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 	if err != nil {
 		return nil, nil, err
 	}
+	if c.Repeated && !slices.Contains(c.Put, one.ID) { // this lesson was not written
+		return nil, nil, errOtherRequest()
+	}
 	if c.Repeated || w.now[one.ID].Event.Private {
 		return answer(c), nil, nil
 	}

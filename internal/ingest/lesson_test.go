@@ -168,6 +168,28 @@ func TestRequestIsDoneOnce(t *testing.T) {
 	}
 }
 
+// TestIDOfAnotherRequest: what was not written is not acknowledged, whatever the request that had
+// the id wrote.
+func TestIDOfAnotherRequest(t *testing.T) {
+	r := newRig(t)
+	r.remember(memory.RememberRequest{RequestID: "lesson", Lesson: "once"})
+	r.start(memory.StartSessionRequest{RequestID: "start", SessionID: "mm-open"})
+	for _, id := range []string{"lesson", "start"} {
+		_, err := r.ingest.Remember(t.Context(), memory.RememberRequest{RequestID: id, Lesson: "another", Caller: r.caller})
+		refused(t, "a lesson with the id of a "+id, err, memory.CodeConflict, "request_id")
+		if memory.AsError(err).Hint == "" {
+			t.Errorf("the refusal of a lesson with the id of a %s has no hint", id)
+		}
+	}
+	for name, req := range map[string]memory.EndSessionRequest{
+		"the session's own start": {RequestID: "start", SessionID: "mm-open", Caller: r.caller},
+		"a start, of no session":  {RequestID: "start", SessionID: "mm-unknown", Caller: r.caller},
+	} {
+		_, err := r.ingest.EndSession(t.Context(), req)
+		refused(t, "an end with the id of "+name, err, memory.CodeConflict, "request_id")
+	}
+}
+
 // TestRepeatedAfterForget: a repeated request has its first answer, also if the lesson that it
 // superseded was forgotten since.
 func TestRepeatedAfterForget(t *testing.T) {

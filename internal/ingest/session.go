@@ -94,7 +94,7 @@ func (s *Service) EndSession(ctx context.Context, req memory.EndSessionRequest) 
 		if err != nil {
 			return nil, err
 		}
-		return s.answered(project, done)
+		return s.answeredEnd(project, done)
 	}
 	end := func(x memory.Session) memory.Session {
 		if x.EndedAt.IsZero() {
@@ -115,7 +115,7 @@ func (s *Service) EndSession(ctx context.Context, req memory.EndSessionRequest) 
 		return nil, err
 	}
 	if done.Repeated {
-		return s.answered(project, done)
+		return s.answeredEnd(project, done)
 	}
 	return &memory.SessionState{Session: kept, ProjectName: project.Name, Seq: done.Seq}, nil
 }
@@ -305,6 +305,16 @@ func (s *Service) answered(project memory.Project, done memory.Committed) (*memo
 	return &memory.SessionState{Session: session, ProjectName: project.Name, Seq: done.Seq}, nil
 }
 
+// answeredEnd is answered for the end of a session. One that is open was started by the
+// request that had the id, or got a step.
+func (s *Service) answeredEnd(project memory.Project, done memory.Committed) (*memory.SessionState, error) {
+	state, err := s.answered(project, done)
+	if err == nil && state.EndedAt.IsZero() {
+		return nil, errOtherRequest()
+	}
+	return state, err
+}
+
 // repeated returns the result of a request that was done before, or the error that refuses a new
 // one, which may come again.
 func (s *Service) repeated(ctx context.Context, requestID string, refused error) (memory.Committed, error) {
@@ -316,5 +326,7 @@ func (s *Service) repeated(ctx context.Context, requestID string, refused error)
 
 // errOtherRequest is the error for a request id that was used for another request.
 func errOtherRequest() error {
-	return &memory.Error{Code: memory.CodeConflict, Field: "request_id", Message: "another request used this id"}
+	return &memory.Error{
+		Code: memory.CodeConflict, Field: "request_id", Message: "another request used this id", Hint: "give every request an id of its own",
+	}
 }

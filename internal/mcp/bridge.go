@@ -244,6 +244,9 @@ func (b *bridge) takeMessage(ctx context.Context, env envelope, text []byte, rep
 		reply(tooLong(env.ID))
 		return
 	}
+	if env.kind() == kindRequest {
+		reply = underID(env.ID, reply)
+	}
 	err := b.forward(ctx, env, text, reply)
 	if err == nil {
 		return
@@ -257,6 +260,28 @@ func (b *bridge) takeMessage(ctx context.Context, env envelope, text []byte, rep
 		code = codeInvalidRequest
 	}
 	reply(rpcRefusal(env.ID, code, err))
+}
+
+// exactDigits is how many digits every number has that the daemon can repeat exactly: it reads an
+// id as a floating-point number.
+const exactDigits = 15
+
+// underID gives an answer the id that its request has. A client would wait for ever for the answer
+// to a larger number than the daemon can repeat.
+func underID(id json.RawMessage, reply func([]byte)) func([]byte) {
+	if id[0] == '"' || len(id) <= exactDigits {
+		return reply
+	}
+	return func(answer []byte) {
+		var message map[string]json.RawMessage
+		if json.Unmarshal(answer, &message) == nil && !bytes.Equal(message["id"], id) {
+			message["id"] = id
+			if own, err := json.Marshal(message); err == nil {
+				answer = own
+			}
+		}
+		reply(answer)
+	}
 }
 
 // forward sends a message until the daemon has taken it. The request's id is

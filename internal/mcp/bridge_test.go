@@ -227,6 +227,18 @@ func TestBridgeRoots(t *testing.T) {
 	}
 }
 
+// TestBridgeLargeIDs: an answer has the id of its request, digit by digit.
+func TestBridgeLargeIDs(t *testing.T) {
+	p := startBridge(t, newDaemon(t, &fakeService{}).connect, "/src")
+	p.initialize()
+	for _, id := range []string{"9007199254740993", "-9223372036854775807", "12345678901234567890123", `"9007199254740993"`, "999999999999999"} {
+		p.write(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"recall","arguments":{"query":"q"}}}`)
+		p.expect(`"id":`+id+`,`, `"result":{`)
+		p.write(`[{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}]`)
+		p.expect(`"id":`+id+`,`, `"result":{}`)
+	}
+}
+
 // TestBridgeRestart: the daemon goes away between two calls; the client never
 // learns of it but that the tools may have changed.
 func TestBridgeRestart(t *testing.T) {

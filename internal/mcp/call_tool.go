@@ -56,7 +56,7 @@ func (s *Server) callTool(ctx context.Context, request mcpgo.CallToolRequest) (*
 	}
 	handle, known := s.handlers[ownName(asked.Name)]
 	if !known {
-		callable := slices.DeleteFunc(slices.Collect(maps.Keys(s.handlers)), func(name string) bool { return !s.permitted(ctx, name) })
+		callable := slices.DeleteFunc(slices.Collect(maps.Keys(s.handlers)), func(name string) bool { return !s.permitted(ctx, request.Header, name) })
 		return refusal(s.reachable(ctx, request.Header, &memory.Error{
 			Code: memory.CodeNotFound, Field: "name", Message: "recalld has no tool " + memory.Quote(asked.Name),
 			Hint: memory.NearNames(ownName(asked.Name), callable) + "; search_tools finds tools by what you want to do",

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -26,29 +25,13 @@ func assembledText(_ context.Context, _ *Server, _ call, request memory.Assemble
 	var text strings.Builder
 	text.WriteString(r.Text)
 	if request.Schemas {
-		schemaLines(&text, r)
+		text.WriteString(render.ToolSchemas(r))
 	}
 	line := fmt.Sprintf("\nTurn %d, receipt for feedback: %s\n", r.Turn, render.ShortReceipt(r.Receipt))
 	if whole := text.String() + line; r.Receipt != "" && render.Tokens(whole) <= r.MaxTokens {
 		return strings.TrimRight(whole, "\n")
 	}
 	return strings.TrimRight(text.String(), "\n")
-}
-
-// schemaLines writes the schemas of the active tools, which hosts registered: a line each.
-func schemaLines(text *strings.Builder, r *memory.Assembled) {
-	text.WriteString("\n## Schemas of tools\n\n")
-	line := func(tool memory.ToolRef, schema json.RawMessage) {
-		if len(schema) > 0 {
-			fmt.Fprintf(text, "- `%s`: %s\n", tool, render.Escape(string(schema)))
-		}
-	}
-	for _, item := range r.Items {
-		line(memory.ToolRef{ServerName: item.ServerName, ToolName: item.Name}, item.InputSchema)
-	}
-	for _, tool := range r.ToolSchemas {
-		line(tool.ToolRef, tool.InputSchema)
-	}
 }
 
 // reportText takes the tools that were found out of the list again where they are

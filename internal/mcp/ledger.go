@@ -48,6 +48,12 @@ func ofTurn(_ context.Context, c call, r *memory.ReceiptsRequest) error {
 // receiptLines is how many items, and how many withheld candidates, the text of a receipt has.
 const receiptLines = 10
 
+// receiptLine names an item on one line: the id of a task and a path may have several. What was
+// asked for by an id that nothing has is of no kind.
+func receiptLine(kind memory.Kind, name string) string {
+	return render.OneLine(string(kind) + " " + name)
+}
+
 // receiptsText lists receipts, each with what it handed out and withheld.
 func receiptsText(l *memory.ReceiptList) string {
 	if len(l.Receipts) == 0 {
@@ -69,7 +75,7 @@ func receiptsText(l *memory.ReceiptList) string {
 				fmt.Fprintf(&text, "  - and %d more\n", len(r.Items)-i)
 				break
 			}
-			fmt.Fprintf(&text, "  - %s %s, relevance %.2f", item.Kind, cmp.Or(render.Name(item.Server, item.Name), item.ID), item.Relevance)
+			fmt.Fprintf(&text, "  - %s, relevance %.2f", receiptLine(item.Kind, cmp.Or(render.Name(item.Server, item.Name), item.ID)), item.Relevance)
 			for _, j := range r.Judged {
 				if j.Item == item.ID || j.Item == "" {
 					fmt.Fprintf(&text, ", %s", j.Verdict)
@@ -82,7 +88,7 @@ func receiptsText(l *memory.ReceiptList) string {
 				fmt.Fprintf(&text, "  - and %d more withheld\n", len(r.Withheld)-i)
 				break
 			}
-			fmt.Fprintf(&text, "  - %s %s withheld: %s, relevance %.2f\n", w.Kind, cmp.Or(w.Name, w.Path, w.ID), render.ReasonText(w.Reason), w.NearestScore)
+			fmt.Fprintf(&text, "  - %s withheld: %s, relevance %.2f\n", receiptLine(w.Kind, cmp.Or(w.Name, w.Path, w.ID)), render.ReasonText(w.Reason), w.NearestScore)
 		}
 	}
 	list := fence(text.String())

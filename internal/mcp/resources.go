@@ -113,6 +113,9 @@ func (s *Server) readResource(ctx context.Context, uri string, header http.Heade
 		if err != nil {
 			return "", err
 		}
+		if r.Record == nil { // a tool may say so, an address leads nowhere
+			return "", memory.Errorf(memory.CodeNotFound, "the session %s has no record of a turn %d", memory.Quote(parts[1]), turn)
+		}
 		return turnText(r), nil
 	}
 	return "", memory.Errorf(memory.CodeNotFound, "recalld has no resource %s", memory.Quote(uri))

@@ -38,10 +38,13 @@ func remembered(t *testing.T) *mcpclient.Client {
 			return &memory.Summary{}, nil
 		}),
 		service.Bind(service.ContextOf, func(_ context.Context, r memory.ContextOfRequest) (*memory.TurnContext, error) {
-			if r.SessionID != "session-1" || r.Turn != 1 {
-				return nil, none("turn")
+			switch {
+			case r.SessionID != "session-1":
+				return nil, none("session")
+			case r.Turn != 1:
+				return &memory.TurnContext{Turn: r.Turn, Text: memory.NoContext}, nil
 			}
-			return &memory.TurnContext{Turn: 1}, nil
+			return &memory.TurnContext{Turn: 1, Record: &memory.ContextRecord{}, Text: "Context Used: nothing"}, nil
 		}),
 		service.Bind(service.Sessions, func(context.Context, memory.SessionsRequest) (*memory.SessionList, error) {
 			return &memory.SessionList{Sessions: []memory.SessionView{{SessionID: "session-1"}, {SessionID: "other"}}}, nil
@@ -80,14 +83,14 @@ func TestResources(t *testing.T) {
 		return text.Text, nil
 	}
 	for uri, want := range map[string]string{
-		"recalld://project": "no key", "recalld://lesson/lesson-1": "use npm ci", "recalld://session/session-1": "recalld", "recalld://turn/session-1/1": "",
+		"recalld://project": "no key", "recalld://lesson/lesson-1": "use npm ci", "recalld://session/session-1": "recalld", "recalld://turn/session-1/1": "Context Used",
 	} {
 		text, err := read(uri)
 		if err != nil || !strings.Contains(text, want) || strings.Count(text, "</recalld>") > 1 {
 			t.Errorf("%s: %v\n%s", uri, err, text)
 		}
 	}
-	for _, uri := range []string{"recalld://lesson/none", "recalld://session/none", "recalld://lesson/", "recalld://lesson/%zz", "recalld://turn/session-1/x", "recalld://turn/session-1/0", "recalld://", "recalld://other", "file:///etc/passwd", "recalld://lesson/../../etc"} {
+	for _, uri := range []string{"recalld://lesson/none", "recalld://session/none", "recalld://lesson/", "recalld://lesson/%zz", "recalld://turn/none/1", "recalld://turn/session-1/2", "recalld://turn/session-1/x", "recalld://turn/session-1/0", "recalld://", "recalld://other", "file:///etc/passwd", "recalld://lesson/../../etc"} {
 		text, err := read(uri)
 		if err == nil || text != "" || !errors.Is(err, mcpgo.ErrResourceNotFound) {
 			t.Errorf("%s is read as %q, %v; want that it is not found", uri, text, err)

@@ -224,7 +224,7 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 	s.http = server.NewStreamableHTTPServer(s.mcp,
 		server.WithSessionIdManager(new(sessionIDs)),
 		server.WithSessionIdleTTL(opts.SessionTTL),
-		server.WithStreamableHTTPLogger(opts.Logger),
+		server.WithStreamableHTTPLogger(slog.New(clientsOwn{opts.Logger.Handler()})),
 	)
 	return s, nil
 }

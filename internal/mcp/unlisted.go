@@ -22,10 +22,10 @@ func (s *Server) shows(ctx context.Context, header http.Header, tool string) boo
 	if tool == CallTool {
 		return true
 	}
-	op := s.ops[tool]
-	if onlyReads(header) && (op == nil || !op.ReadOnly) || !s.permitted(ctx, tool) {
+	if !s.permitted(ctx, header, tool) {
 		return false
 	}
+	op := s.ops[tool]
 	listed := s.first
 	if asked := s.toolsetsOf(header); asked != nil {
 		listed = asked
@@ -33,9 +33,12 @@ func (s *Server) shows(ctx context.Context, header http.Header, tool string) boo
 	return listed[tool] || op != nil && slices.Contains(s.foundBy(ctx).groups, op.Group)
 }
 
-// permitted says that the client of a call may use a tool.
-func (s *Server) permitted(ctx context.Context, tool string) bool {
+// permitted says that the client of a call may use a tool, on this connection.
+func (s *Server) permitted(ctx context.Context, header http.Header, tool string) bool {
 	op := s.ops[tool]
+	if onlyReads(header) && (op == nil || !op.ReadOnly) {
+		return false
+	}
 	return op == nil || access.Permits(ctx, op) == nil
 }
 
@@ -58,7 +61,7 @@ func (s *Server) unlisted(ctx context.Context, header http.Header, text string) 
 	var names []string
 	for _, t := range s.tools {
 		// Names without _ are words too, such as status.
-		if strings.Contains(t.name, "_") && slices.Contains(words, t.name) && !s.shows(ctx, header, t.name) && s.permitted(ctx, t.name) {
+		if strings.Contains(t.name, "_") && slices.Contains(words, t.name) && !s.shows(ctx, header, t.name) && s.permitted(ctx, header, t.name) {
 			names = append(names, t.name)
 		}
 	}

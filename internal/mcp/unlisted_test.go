@@ -21,7 +21,7 @@ type refusing struct{ contextService }
 
 func (r refusing) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
 	switch op {
-	case service.RecordStep.Spec, service.EndSession.Spec:
+	case service.RecordStep.Spec, service.EndSession.Spec, service.WorkingContext.Spec:
 		return nil, &memory.Error{Code: memory.CodeNotFound, Field: "sessionId", Message: "no session is open", Hint: "open one with session_start, or name one"}
 	}
 	return r.contextService.Call(ctx, op, request, progress)
@@ -124,6 +124,13 @@ func TestUnlistedHints(t *testing.T) {
 	}
 	if text := call(map[string]string{HeaderToolsets: "history"}); strings.Contains(text, how) {
 		t.Errorf("history: %s", text)
+	}
+	c := connect(t, overHTTP(t, url, transport.WithHTTPHeaders(map[string]string{HeaderReadOnly: "true"})))
+	if text := textOf(callTool(t, c, "working_context", `{}`)); !strings.Contains(text, "no session is open") || strings.Contains(text, how) {
+		t.Errorf("a connection that may only read is sent to a tool that is refused to it: %s", text)
+	}
+	if text := textOf(callTool(t, c, "sesion_start", `{}`)); !strings.Contains(text, "near names") || strings.Contains(text, "session_start") {
+		t.Errorf("a connection that may only read is told of a tool that is refused to it: %s", text)
 	}
 }
 

@@ -3,6 +3,7 @@ package project
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -92,6 +93,9 @@ func (r *Resolver) resolve(ctx context.Context, name string, caller memory.Calle
 		return Identity{}, false, err
 	}
 	if id, err = r.ofFolder(dir, known); err != nil {
+		if name != "" {
+			err = inProject(err)
+		}
 		return Identity{}, false, err
 	}
 	if err := ctx.Err(); err != nil { // comparing histories may take long
@@ -99,6 +103,21 @@ func (r *Resolver) resolve(ctx context.Context, name string, caller memory.Calle
 	}
 	id.Project, old = r.join(known, id)
 	return id, old, nil
+}
+
+// inProject is an error about a folder that a request named as its project: what it calls a path
+// is something else. An AboveError is known by its field, and stays as it is.
+func inProject(err error) error {
+	if _, above := errors.AsType[*AboveError](err); above {
+		return err
+	}
+	e, ok := errors.AsType[*memory.Error](err)
+	if !ok || e.Field != "path" {
+		return err
+	}
+	named := *e
+	named.Field, named.Hint = "project", cmp.Or(e.Hint, "name a project, or a folder that exists")
+	return &named
 }
 
 // Named returns the project that has a name, which is not tried as an id or a folder: for

@@ -115,6 +115,31 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// TestFolderOfAProjectThatIsWrong: the error names the field that the request has, and what to do.
+func TestFolderOfAProjectThatIsWrong(t *testing.T) {
+	dir := realTemp(t)
+	write(t, filepath.Join(dir, "plain", "file"), "x")
+	repo(t, filepath.Join(dir, "above", "one"), "")
+	r := NewResolver(directory{})
+	for project, want := range map[string]struct {
+		code  memory.Code
+		field string
+	}{
+		"./gone":       {memory.CodeNotFound, "project"},
+		"./plain/file": {memory.CodeInvalidInput, "project"},
+		"./above":      {memory.CodeConflict, "path"}, // by which a client knows it
+	} {
+		_, _, err := r.Resolve(t.Context(), project, memory.Caller{Dir: dir})
+		if e := memory.AsError(err); err == nil || e.Code != want.code || e.Field != want.field || e.Hint == "" {
+			t.Errorf("%s: %v (field %q, hint %q), want %s of %s with a hint", project, err, e.Field, e.Hint, want.code, want.field)
+		}
+	}
+	_, _, err := r.Resolve(t.Context(), "", memory.Caller{Dir: filepath.Join(dir, "gone")})
+	if e := memory.AsError(err); err == nil || e.Field != "path" {
+		t.Errorf("the caller's folder: %v (field %q), want the field path", err, e.Field)
+	}
+}
+
 // TestNamesAreCollected: a clone under another name is the project of before
 // with one more name, which the list of known projects does not feel.
 func TestNamesAreCollected(t *testing.T) {

@@ -2,6 +2,7 @@ package render
 
 import (
 	"cmp"
+	"encoding/json"
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -54,6 +55,30 @@ func Guidance(e *memory.EntryState) string {
 		return Visible(head) + Fence(e.Guidance)
 	}
 	return Escape(Visible(head + e.Guidance + "\n"))
+}
+
+// SchemasHeading stands above the schemas of tools.
+const SchemasHeading = Separator + "## Schemas of tools\n\n"
+
+// ToolSchema writes the schema of a tool, which a host registered, on one line; nothing for a tool
+// without one.
+func ToolSchema(tool memory.ToolRef, schema json.RawMessage) string {
+	if len(schema) == 0 {
+		return ""
+	}
+	return Escape(Visible("- `" + tool.String() + "`: " + string(schema) + "\n"))
+}
+
+// ToolSchemas writes the schemas in a request context as a section, empty without any.
+func ToolSchemas(a *memory.Assembled) string {
+	var lines strings.Builder
+	for _, item := range a.Items {
+		lines.WriteString(ToolSchema(memory.ToolRef{ServerName: item.ServerName, ToolName: item.Name}, item.InputSchema))
+	}
+	for _, tool := range a.ToolSchemas {
+		lines.WriteString(ToolSchema(tool.ToolRef, tool.InputSchema))
+	}
+	return when(lines.Len() > 0, SchemasHeading) + lines.String()
 }
 
 // Compaction writes the summary of a compaction as a section.

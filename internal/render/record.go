@@ -50,7 +50,8 @@ func Record(record memory.ContextRecord) string {
 		}
 		fmt.Fprintf(&b, "\n%s (%d):", s.heading, len(items))
 		for _, item := range items {
-			fmt.Fprintf(&b, "\n  • %s [%s]", Name(item.ServerName, item.Name), includeText(item))
+			// The id of a task may have several lines.
+			fmt.Fprintf(&b, "\n  • %s [%s]", OneLine(Name(item.ServerName, item.Name)), includeText(item))
 			switch item.State {
 			case memory.Changed:
 				b.WriteString(" (changed since)")

@@ -81,6 +81,14 @@ func TestTextOfARecord(t *testing.T) {
 	}
 }
 
+// TestNamesInARecordAreLines: the id of a task is its host's, and cannot add items.
+func TestNamesInARecordAreLines(t *testing.T) {
+	text := Record(memory.ContextRecord{Items: []memory.RecordItem{{Type: memory.Task, Name: "one\n  • two [Always]", IncludeMode: always}}})
+	if want := "Context Used:\nTasks (1):\n  • one • two [Always] [Always]"; text != want {
+		t.Errorf("the text is %q, want %q", text, want)
+	}
+}
+
 func TestSummaryOfARecord(t *testing.T) {
 	of := func(kind memory.Kind, modes string) (items []memory.ReceiptItem) {
 		for mode := range strings.FieldsSeq(modes) {
