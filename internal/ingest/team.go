@@ -42,12 +42,8 @@ func (s *Service) TakeShares(ctx context.Context, project memory.Project, teamPr
 	}
 	taken := 0
 	for _, part := range bySize(shares, func(x Shared) int { return 2 * sizeOf(x.Lesson) }) {
-		problems := len(out.Problems)
-		if err := s.takeShares(ctx, project, teamProject, here, part, &out); err != nil {
+		if err := s.takeShares(ctx, project, teamProject, here, part, taken, &out); err != nil {
 			return out, fmt.Errorf("take shares: %w", err)
-		}
-		for i := range out.Problems[problems:] { // their places in the part
-			out.Problems[problems+i].Index += taken
 		}
 		taken += len(part)
 	}
@@ -89,8 +85,8 @@ func takenBackHere(ctx context.Context, project memory.Project, teamProject stri
 	return here, nil
 }
 
-// takeShares takes one part. here is what takenBackHere returned.
-func (s *Service) takeShares(ctx context.Context, project memory.Project, teamProject string, here map[string]string, part []Shared, out *Imported) error {
+// takeShares takes one part, which follows taken shares. here is what takenBackHere returned.
+func (s *Service) takeShares(ctx context.Context, project memory.Project, teamProject string, here map[string]string, part []Shared, taken int, out *Imported) error {
 	// A lesson must not be told between the check that no member shares it and its removal.
 	s.forgetting.Lock()
 	defer s.forgetting.Unlock()
@@ -108,7 +104,7 @@ func (s *Service) takeShares(ctx context.Context, project memory.Project, teamPr
 		}
 		one, share, err := s.sharedRecord(x, project, teamProject)
 		if err != nil {
-			out.Problems = append(out.Problems, Problem{i, err})
+			out.Problems = append(out.Problems, Problem{taken + i, err})
 			continue
 		}
 		left, err := s.isForgotten(w, one.ID)
