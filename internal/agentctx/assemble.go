@@ -146,10 +146,11 @@ func (a *assembly) questions(bare bool) []memory.RecallRequest {
 	return recall.ContextQuestions(q)
 }
 
-// withoutSecrets is the query as it can be stored.
+// withoutSecrets is the query as it can be stored: like that of an answer, without a whole log.
 func (a *assembly) withoutSecrets() memory.RecallRequest {
 	q := a.question()
 	a.s.clean(&q.Query, &q.Project, &q.Caller.Dir, &q.Caller.Client)
+	q.Query = recall.Digest(q.Query)
 	return q
 }
 

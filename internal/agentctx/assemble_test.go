@@ -448,6 +448,17 @@ func TestAReceiptOfAContextHoldsNoSecret(t *testing.T) {
 	}
 }
 
+// TestAReceiptOfAContextHoldsNoWholeLog: it keeps what is searched of a pasted log, as that of an
+// answer does.
+func TestAReceiptOfAContextHoldsNoWholeLog(t *testing.T) {
+	d, _ := withMatcher(t)
+	log := strings.Repeat("ok: one more line of a log\n", 20_000)
+	out := d.assemble(memory.AssembleRequest{Message: "Why does the build fail?\n" + log})
+	if asked := d.receipt(out.Receipt).Request.Query; !strings.HasPrefix(asked, "Why does the build fail?") || len(asked) > len(log)/10 {
+		t.Errorf("the receipt says %.40q, %d bytes of %d", asked, len(asked), len(log))
+	}
+}
+
 func TestRefusedAssemblies(t *testing.T) {
 	d, _ := withMatcher(t)
 	for _, c := range []struct {

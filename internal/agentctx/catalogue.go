@@ -157,7 +157,7 @@ func (s *Catalogue) Unregister(ctx context.Context, req memory.UnregisterRequest
 		return nil, err
 	}
 	s.taken.forget(project.ID)
-	written, err := s.opts.Writer.WriteWith(ctx, project, func() (memory.Batch, error) { return s.removal(project.ID, &req) })
+	written, err := s.opts.Writer.WriteWith(ctx, project, func() (memory.Batch, error) { return s.removal(project.ID, &req), nil })
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (s *Catalogue) Unregister(ctx context.Context, req memory.UnregisterRequest
 }
 
 // removal returns the batch that removes what is named.
-func (s *Catalogue) removal(project string, req *memory.UnregisterRequest) (memory.Batch, error) {
+func (s *Catalogue) removal(project string, req *memory.UnregisterRequest) memory.Batch {
 	b := memory.Batch{RequestID: req.RequestID, Action: "unregister entries"}
 	stored := s.byRef(project)
 	c := &change{replaces: func(source string) bool { return req.Source != "" && source == req.Source }}
@@ -189,5 +189,5 @@ func (s *Catalogue) removal(project string, req *memory.UnregisterRequest) (memo
 		break
 	}
 	b.Detail = map[string]any{"project": project, "removed": len(b.DropRecords)}
-	return b, nil
+	return b
 }

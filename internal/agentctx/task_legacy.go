@@ -156,11 +156,7 @@ func (f *fields) rest(read any) (map[string]json.RawMessage, error) {
 	if err := memory.Check(read); err != nil {
 		return nil, within(f.where, err)
 	}
-	n := 0
-	for name, raw := range f.left {
-		n += len(name) + len(raw)
-	}
-	if n > maxExtra {
+	if n := memory.ExtraSize(f.left); n > maxExtra {
 		return nil, memory.Invalid(f.where, fmt.Sprintf("at most %d bytes of other fields", maxExtra), "%d bytes are too many", n)
 	}
 	if len(f.left) == 0 {

@@ -142,7 +142,7 @@ func joined(name, message string) string {
 func firstText(x object, keys []string) string {
 	for _, key := range keys {
 		var text string
-		if raw, ok := x[key]; ok && json.Unmarshal(raw, &text) == nil && strings.TrimSpace(text) != "" {
+		if json.Unmarshal(x[key], &text) == nil && strings.TrimSpace(text) != "" {
 			return text
 		}
 	}
@@ -181,5 +181,5 @@ func shortenTrimmed(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
 	}
-	return strings.TrimSpace(string([]rune(text)[:most-1])) + "…"
+	return strings.TrimSpace(string([]rune(text)[:most-1])) + render.Ellipsis
 }

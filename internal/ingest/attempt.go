@@ -104,7 +104,7 @@ func (s *Service) Answered(req memory.RecallRequest, a *memory.RecallResponse, r
 	}
 	session := memory.SessionKey{Project: a.Project, ID: req.Caller.Session}
 	if session.ID == "" {
-		current, ok, err := s.opts.Sessions.CurrentSession(a.Project, req.Caller)
+		current, ok, err := s.currentSession(a.Project, req.Caller)
 		if err != nil || !ok {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/recalld/recalld/internal/fingerprint"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -91,5 +92,27 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 	if len(a.open) != maxTriedSessions || len(a.open[memory.SessionKey{Project: "p", ID: "0"}]) != 0 {
 		t.Errorf("%d sessions are kept, want %d without the first", len(a.open), maxTriedSessions)
+	}
+}
+
+// TestAnsweredFindsRedactedClient: an answer finds the session of a client whose name holds a
+// secret, which no session keeps.
+func TestAnsweredFindsRedactedClient(t *testing.T) {
+	r := newRig(t)
+	caller := r.caller
+	caller.Client = "agent hunter2"
+	state, err := r.ingest.StartSession(t.Context(), memory.StartSessionRequest{Caller: caller})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const quoted = "npm ERR! code EACCES: permission denied, mkdir '/usr/lib'"
+	failed := tried("npm install", "EACCES")
+	failed.Fingerprints = fingerprint.Of(quoted)
+	r.ingest.attempts.step(state.Session.Key(), testTime, failed)
+	r.ingest.Answered(memory.RecallRequest{Query: quoted, Caller: caller}, &memory.RecallResponse{Project: state.Session.Project}, func(string) (memory.Receipt, error) {
+		return memory.Receipt{Items: []memory.ReceiptItem{{ID: "l-1", Kind: memory.Lesson}}}, nil
+	})
+	if lessons, ok := r.ingest.attempts.step(state.Session.Key(), testTime, tried("npm install", "")); !ok || !slices.Equal(lessons, []string{"l-1"}) {
+		t.Errorf("the success says %v for %v, want true for the lesson handed out", ok, lessons)
 	}
 }

@@ -185,7 +185,7 @@ func bySize[T any](items []T, size func(T) int) [][]T {
 		bytes += n
 	}
 	if start < len(items) {
-		parts = append(parts, slices.Clip(items[start:]))
+		parts = append(parts, items[start:])
 	}
 	return parts
 }

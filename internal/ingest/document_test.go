@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -153,6 +154,11 @@ func TestReferences(t *testing.T) {
 	if got := r.contents(); parts < 4 || got.Records != before.Records-parts+1 {
 		t.Errorf("%d records where %d were, want the other %d parts gone", got.Records, before.Records, parts-1)
 	}
+	var many []memory.ReferenceDoc // more than one commit can hold
+	for i := range 200 {
+		many = append(many, memory.ReferenceDoc{Name: fmt.Sprint("page ", i), Text: strings.Repeat(fmt.Sprintf("word%d ", i), 2000)})
+	}
+	put(many...)
 	for name, doc := range map[string]memory.ReferenceDoc{"no name": {Text: "x"}, "long name": {Name: strings.Repeat("n", 201)}} {
 		if err := r.ingest.PutReferences(t.Context(), p, []memory.ReferenceDoc{doc}); memory.CodeOf(err) != memory.CodeInvalidInput {
 			t.Errorf("%s: put = %v, want invalid input", name, err)

@@ -190,7 +190,19 @@ func (s *Service) forgetHoldings(ctx context.Context, project string, have Holdi
 		return err
 	}
 	for part := range slices.Chunk(held.Records, dropBatch) {
-		if err := s.drop(ctx, memory.Batch{DropRecords: part, Tombstones: importable(part)}, out); err != nil {
+		b := memory.Batch{DropRecords: part, Tombstones: importable(part)}
+		var private []string // sessions, perhaps of other projects
+		for _, id := range withLetters(part, "l") {
+			r, _, err := find(s.opts.Records, id)
+			if err != nil && memory.CodeOf(err) != memory.CodeCorrupt { // a damaged one is removed, too
+				return err
+			}
+			private = append(private, r.PrivateSessions()...)
+		}
+		if err := s.markPrivate(&b, private); err != nil {
+			return err
+		}
+		if err := s.drop(ctx, b, out); err != nil {
 			return err
 		}
 	}

@@ -103,7 +103,8 @@ func (s *Service) PrepareLessons(ctx context.Context, project memory.Project, fr
 
 // ImportPrepared imports prepared lessons as ImportLessons does.
 func (s *Service) ImportPrepared(ctx context.Context, p *PreparedLessons) (Imported, error) {
-	for _, part := range bySize(p.lines, func(x importedLine) int { return 2 * len(x.one.Text) }) {
+	size := func(x importedLine) int { return 2*len(x.one.Text) + memory.ExtraSize(x.one.Extra) }
+	for _, part := range bySize(p.lines, size) {
 		if err := s.importLines(ctx, p, part); err != nil {
 			return p.out, fmt.Errorf("import lessons: %w", err)
 		}

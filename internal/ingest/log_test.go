@@ -238,6 +238,21 @@ func TestImportPassesOverWhatIsNotValid(t *testing.T) {
 	}
 }
 
+// TestManyLargeLines: an import fits into commits however much other fields its lines have.
+func TestManyLargeLines(t *testing.T) {
+	r := newRig(t)
+	large := json.RawMessage(`"` + strings.Repeat("word ", 8<<10) + `"`)
+	var lines []memory.LogLine
+	for i := range 100 {
+		line := lineAt(i, fmt.Sprint("lesson ", i), "")
+		line.Extra = map[string]json.RawMessage{"other": large}
+		lines = append(lines, line)
+	}
+	if out := r.importLines(lines...); out.Added != len(lines) {
+		t.Errorf("import = %+v, want all %d lines added", out, len(lines))
+	}
+}
+
 // TestImportPreparedLater prepares lines while others are not yet imported, and imports them
 // when the store has changed: they are added, known or forgotten by what is stored then.
 func TestImportPreparedLater(t *testing.T) {

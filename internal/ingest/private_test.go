@@ -87,14 +87,16 @@ func TestPrivateLessonMarksSessions(t *testing.T) {
 }
 
 // TestForgottenPrivateLessonMarksSessions: a session that begins after a private lesson named it is
-// private, too, when the lesson is forgotten: by its id, or by the beginning that answers show.
+// private, too, when the lesson is forgotten: by its id, by the beginning that answers show, or
+// with its project, which need not be the session's.
 func TestForgottenPrivateLessonMarksSessions(t *testing.T) {
-	for name, shown := range map[string]func(id string) string{
-		"by its id":        func(id string) string { return id },
-		"by its beginning": func(id string) string { return id[:len("l-")+6] },
+	for name, forget := range map[string]func(id string) memory.ForgetRequest{
+		"by its id":        func(id string) memory.ForgetRequest { return memory.ForgetRequest{IDs: []string{id}} },
+		"by its beginning": func(id string) memory.ForgetRequest { return memory.ForgetRequest{IDs: []string{id[:len("l-")+6]}} },
+		"with its project": func(string) memory.ForgetRequest { return memory.ForgetRequest{Project: "p-1"} },
 	} {
 		parts := backend.New(t, backend.Options{})
-		b := memory.Batch{Projects: []memory.Project{{ID: "p-1", Name: "shop"}}}
+		b := memory.Batch{Projects: []memory.Project{{ID: "p-1", Name: "shop"}, {ID: "p-2", Name: "site"}}}
 		if _, err := parts.Store.Commit(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
@@ -103,14 +105,14 @@ func TestForgottenPrivateLessonMarksSessions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b = memory.Batch{Sessions: []memory.Session{{ID: caller.Session, Project: "p-1", CreatedAt: time.Now()}}}
+		b = memory.Batch{Sessions: []memory.Session{{ID: caller.Session, Project: "p-2", CreatedAt: time.Now()}}}
 		if _, err := parts.Store.Commit(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := parts.Ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{shown(told.ID)}}, parts.Store); err != nil || out.Records != 1 {
+		if out, err := parts.Ingest.Forget(t.Context(), forget(told.ID), parts.Store); err != nil || out.Records != 1 {
 			t.Fatalf("%s: forget = %+v, %v", name, out, err)
 		}
-		if got, err := parts.Store.Session("p-1", caller.Session); err != nil || !got.Private {
+		if got, err := parts.Store.Session("p-2", caller.Session); err != nil || !got.Private {
 			t.Errorf("%s: the session is %+v, %v; want it private", name, got, err)
 		}
 	}

@@ -3,7 +3,6 @@ package ingest
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -11,14 +10,11 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// referenceBatch is how many references are committed at once.
-const referenceBatch = 200
-
 // PutReferences stores texts whole under their names, as references of a project. They
 // replace earlier ones of the same names. They are not merged or redacted, because they
 // must be returned unchanged. A text longer than memory.MaxReferenceText is stored in parts.
 func (s *Service) PutReferences(ctx context.Context, project memory.Project, docs []memory.ReferenceDoc) error {
-	for part := range slices.Chunk(lastOfName(docs), referenceBatch) {
+	for _, part := range bySize(lastOfName(docs), func(d memory.ReferenceDoc) int { return 2 * len(d.Text) }) {
 		b := memory.Batch{Projects: []memory.Project{project}, Action: "put references",
 			Detail: map[string]any{"project": project.ID, "references": len(part)}}
 		var texts []memory.Document

@@ -191,7 +191,7 @@ const maxTitle = 120
 // it used, and a title if no prompt gave one. It returns only what the session lacks.
 func recognise(session memory.Session, step memory.StepContent) memory.Session {
 	known := memory.Session{Window: session.Window, CreatedAt: session.CreatedAt, Hooked: session.Hooked}
-	if n := len(session.Tags); n < maxToolTags+1 {
+	if len(session.Tags) <= maxToolTags {
 		known.Tags = toolTag(step.Tool.Name)
 	}
 	if session.Goal == "" || session.Derived {

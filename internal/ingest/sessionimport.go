@@ -246,7 +246,7 @@ func keepStep(old, new memory.Record) memory.Record {
 // stepSize estimates the bytes of a step in a commit.
 func stepSize(r memory.Record) int {
 	c := r.Step
-	n := steptext.Max + len(c.Tool.Input) + len(c.Tool.Target) + len(c.Observation) + len(c.Environment) + len(c.Build)
+	n := steptext.Max + len(c.Tool.Input) + len(c.Tool.Target) + len(c.Observation) + len(c.Environment) + len(c.Build) + memory.ExtraSize(c.Extra)
 	if e := c.Outcome.Error; e != nil {
 		n += len(e.Message) + len(e.Details)
 	}

@@ -228,7 +228,11 @@ func TestManyLargeSteps(t *testing.T) {
 		if i%15 == 0 {
 			input = large
 		}
-		steps = append(steps, fileStep(i, "read", input))
+		step := fileStep(i, "read", input)
+		if i%3 == 1 {
+			step.Step.Extra = map[string]json.RawMessage{"other": json.RawMessage(large)}
+		}
+		steps = append(steps, step)
 	}
 	if out := r.importSession(fileSession(), steps...); out.Added != 300 {
 		t.Errorf("import = %+v, want all 300 steps added", out)

@@ -224,15 +224,20 @@ func stepErrors(c memory.StepContent) []string {
 	return union(found, fingerprint.Of(allText(c.Observation)), maxStepErrors)
 }
 
-// allText returns the strings of a JSON value, each on lines of its own, up to
-// maxErrorSource.
+// allText returns the strings of a JSON value, each on lines of its own. Of more than
+// maxErrorSource it is half from the front, half from the end, where the errors of a long
+// output are.
 func allText(raw json.RawMessage) string {
 	var b strings.Builder
 	for s := range steptext.Scalars(raw) {
-		if (s.Kind == steptext.ScalarText || s.Kind == steptext.ScalarKey) && b.Len()+len(s.Text) <= maxErrorSource {
+		if s.Kind == steptext.ScalarText || s.Kind == steptext.ScalarKey {
 			b.WriteString(s.Text)
 			b.WriteByte('\n')
 		}
+	}
+	const half = maxErrorSource / 2
+	if text := b.String(); len(text) > maxErrorSource {
+		return text[:half] + "\n" + text[len(text)-half:]
 	}
 	return b.String()
 }

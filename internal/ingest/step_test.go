@@ -69,6 +69,12 @@ func TestErrorsOfAStep(t *testing.T) {
 	if len(byMessage) == 0 || len(byMessage) != len(union(byOutput, byMessage, 100)) {
 		t.Errorf("an error has the fingerprints %v as a message and %v in the output, want the same", byMessage, byOutput)
 	}
+	for where, text := range map[string]string{"the end": strings.Repeat("building\n", 3000) + npm, "the beginning": npm + strings.Repeat("\nbuilding", 3000)} {
+		long, _ := json.Marshal(text)
+		if got := print(failed, string(long)); len(union(got, byMessage, 100)) != len(got) || len(got) == 0 {
+			t.Errorf("at %s of a long output it has the fingerprints %v, want those of the message, %v", where, got, byMessage)
+		}
+	}
 	if got := print(memory.Outcome{OK: true}, string(quoted)); got != nil {
 		t.Errorf("a step that went well has the errors %v", got)
 	}

@@ -40,25 +40,27 @@ func (s *Service) TakeShares(ctx context.Context, project memory.Project, teamPr
 	if err != nil {
 		return out, fmt.Errorf("take shares: %w", err)
 	}
-	taken := 0
-	for _, part := range bySize(shares, func(x Shared) int { return 2 * sizeOf(x.Lesson) }) {
-		problems := len(out.Problems)
-		if err := s.takeShares(ctx, project, teamProject, here, part, &out); err != nil {
+	for taken := 0; taken < len(shares); {
+		n, err := s.takeShares(ctx, project, teamProject, here, shares, taken, &out)
+		if err != nil {
 			return out, fmt.Errorf("take shares: %w", err)
 		}
-		for i := range out.Problems[problems:] { // their places in the part
-			out.Problems[problems+i].Index += taken
-		}
-		taken += len(part)
+		taken += n
 	}
 	return out, nil
 }
 
-func sizeOf(l *memory.TeamLesson) int {
-	if l == nil {
-		return 0
+// sharedSize estimates the bytes of a lesson in a commit: one that many members share is large.
+func sharedSize(r memory.Record) int {
+	const rest = 128 // a time, a rate and keys
+	n := 2*len(r.Text) + memory.ExtraSize(r.Extra)
+	for _, o := range r.Event.Observations {
+		n += rest + len(o.AgentID)
 	}
-	return len(l.Context) + len(l.Lesson) + len(l.Command)
+	for _, x := range r.Event.Team {
+		n += rest + len(x.Member)
+	}
+	return n
 }
 
 // takenBackHere returns the ids here of the lessons that members took back, by their ids for
@@ -89,31 +91,41 @@ func takenBackHere(ctx context.Context, project memory.Project, teamProject stri
 	return here, nil
 }
 
-// takeShares takes one part. here is what takenBackHere returned.
-func (s *Service) takeShares(ctx context.Context, project memory.Project, teamProject string, here map[string]string, part []Shared, out *Imported) error {
+// takeShares takes a part of the shares after those that were taken, as much as one commit
+// holds, and returns how many. here is what takenBackHere returned.
+func (s *Service) takeShares(ctx context.Context, project memory.Project, teamProject string, here map[string]string, shares []Shared, taken int, out *Imported) (n int, err error) {
 	// A lesson must not be told between the check that no member shares it and its removal.
 	s.forgetting.Lock()
 	defer s.forgetting.Unlock()
 	w := s.newChanges()
 	var takenBack []string
-	for i, x := range part {
+	size := 0
+	for i, x := range shares[taken:min(taken+maxPart, len(shares))] {
+		if size > maxPartBytes {
+			break
+		}
+		n = i + 1
 		if x.Lesson == nil {
 			if id := here[x.ID]; id != "" {
 				takenBack = append(takenBack, id)
-				if _, err := w.add(id, change{share: &memory.TeamShare{Member: x.Member}}); err != nil {
-					return err
+				changed, err := w.add(id, change{share: &memory.TeamShare{Member: x.Member}})
+				if err != nil {
+					return 0, err
+				}
+				if changed {
+					size += sharedSize(w.now[id])
 				}
 			}
 			continue
 		}
 		one, share, err := s.sharedRecord(x, project, teamProject)
 		if err != nil {
-			out.Problems = append(out.Problems, Problem{i, err})
+			out.Problems = append(out.Problems, Problem{taken + i, err})
 			continue
 		}
 		left, err := s.isForgotten(w, one.ID)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if left {
 			out.Forgotten++
@@ -122,14 +134,15 @@ func (s *Service) takeShares(ctx context.Context, project memory.Project, teamPr
 		changed, err := w.add(one.ID, change{one: &one, share: &share})
 		switch {
 		case err != nil:
-			return err
+			return 0, err
 		case changed:
 			out.Added++
+			size += sharedSize(w.now[one.ID])
 		default:
 			out.Known++
 		}
 	}
-	b := memory.Batch{Action: "take shares of the team", Detail: map[string]any{"project": project.ID, "shares": len(part)}}
+	b := memory.Batch{Action: "take shares of the team", Detail: map[string]any{"project": project.ID, "shares": n}}
 	for _, id := range unique(takenBack) { // several members may take one back
 		if r := w.now[id]; r.Event != nil && r.Provenance.Origin == memory.OriginTeam && !teamTells(r.Event) {
 			b.DropRecords = append(b.DropRecords, id)
@@ -137,14 +150,14 @@ func (s *Service) takeShares(ctx context.Context, project memory.Project, teamPr
 		}
 	}
 	if err := s.addProject(&b, project); err != nil {
-		return err
+		return 0, err
 	}
 	if len(w.order) == 0 && len(b.DropRecords) > 0 {
-		_, err := s.opts.Committer.Commit(ctx, b)
-		return err
+		_, err = s.opts.Committer.Commit(ctx, b)
+	} else {
+		_, err = s.commitChanges(ctx, w, b)
 	}
-	_, err := s.commitChanges(ctx, w, b)
-	return err
+	return n, err
 }
 
 // isForgotten says that a record is not there because it was forgotten.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +38,25 @@ func sharesOf(at time.Time) []ingest.Shared {
 		{Member: "cyd", Lesson: lesson("one", time.Time{}, &memory.Rate{Attempts: 1}, nil)},
 		{Member: "ann", Lesson: lesson("two", at, nil, nil)},
 		{Member: "bob", Lesson: lesson("two", at, nil, &memory.Withdrawal{At: at.Add(time.Hour), Reason: "retracted"})},
+	}
+}
+
+// TestSharesOfManyMembers: shares fit into commits, however many members share the same lessons.
+func TestSharesOfManyMembers(t *testing.T) {
+	parts := backend.New(t, backend.Options{MemTableSize: 16 << 20}) // that of users
+	at := time.Now().Add(-time.Hour).UTC()
+	var shares []ingest.Shared
+	for m := range 10 {
+		member := strings.Repeat("m", 1000) + strconv.Itoa(m) // as much as several members
+		for i := range 256 {
+			l := &memory.TeamLesson{Repo: "shop", Type: memory.EventPattern, Lesson: "lesson " + strconv.Itoa(i), At: at}
+			shares = append(shares, ingest.Shared{Member: member, Lesson: l, ID: ingest.TeamLessonID(teamProject, l)})
+		}
+	}
+	shares = append(shares, ingest.Shared{Member: "ann", Lesson: &memory.TeamLesson{}}) // of no use
+	done, err := parts.Ingest.TakeShares(t.Context(), memory.Project{ID: "p-1", Name: "shop"}, teamProject, parts.Store, shares)
+	if err != nil || done.Added != len(shares)-1 || len(done.Problems) != 1 || done.Problems[0].Index != len(shares)-1 {
+		t.Errorf("took %+v, %v; want all but the last", done, err)
 	}
 }
 

@@ -146,7 +146,7 @@ func (r *Record) ValidateStep() error {
 	if err := r.Step.Git.validate(); err != nil {
 		return err
 	}
-	if n := extraSize(r.Step.Extra); n > maxStepJSON {
+	if n := ExtraSize(r.Step.Extra); n > maxStepJSON {
 		return Invalid("tool", fmt.Sprintf("at most %d bytes of other fields", maxStepJSON), "the step has %d bytes of other fields", n)
 	}
 	c := *r.Step

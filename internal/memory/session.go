@@ -84,7 +84,7 @@ func (s *Session) Validate() error {
 	if err := s.Git.validate(); err != nil {
 		return err
 	}
-	if n := extraSize(s.Extra); n > maxSessionJSON {
+	if n := ExtraSize(s.Extra); n > maxSessionJSON {
 		return Invalid("sessionId", fmt.Sprintf("at most %d bytes of other fields", maxSessionJSON), "the session has %d bytes of other fields", n)
 	}
 	return Check(&StartSessionRequest{SessionID: s.ID, Goal: s.Goal, FlowTags: s.FlowTags, Tags: s.Tags, Build: s.Build, Launch: s.Launch})
@@ -259,8 +259,8 @@ type StepError struct {
 	Details json.RawMessage `json:"details,omitempty" desc:"More of it." mcp:"in"`
 }
 
-// extraSize is what fields that this version does not know take, in bytes.
-func extraSize(fields map[string]json.RawMessage) int {
+// ExtraSize is what fields that this version does not know take, in bytes.
+func ExtraSize(fields map[string]json.RawMessage) int {
 	n := 0
 	for name, value := range fields {
 		n += len(name) + len(value)

@@ -130,7 +130,7 @@ func (r *run) retrieve() {
 			r.deep = append(r.deep, results[i].Hits)
 			results[i].Hits = results[i].Hits[:min(len(results[i].Hits), r.settings.Depth)]
 			ranking := index.Ranking{Name: src.Name, Result: results[i], Form: index.Lexical, Weight: cmp.Or(src.Weight, 1)}
-			if src.Collection != "" {
+			if !words {
 				ranking.Form, ranking.Weight = index.ZScore, r.settings.VectorWeight
 				r.spaces = append(r.spaces, src.Collection)
 			}

@@ -80,9 +80,9 @@ func (r *run) nameGains() map[uint32]float64 {
 func writtenNames(question string) map[string]bool {
 	names := map[string]bool{}
 	for _, w := range wordsOf(question) {
+		called := w.end < len(question) && question[w.end] == '('
+		quoted := w.start > 0 && question[w.start-1] == '`'
 		for part := range strings.FieldsFuncSeq(w.text, func(r rune) bool { return strings.ContainsRune(`./\:-#`, r) }) {
-			called := w.end < len(question) && question[w.end] == '('
-			quoted := w.start > 0 && question[w.start-1] == '`'
 			if called || quoted || strings.ContainsFunc(part[1:], unicode.IsUpper) && strings.ContainsFunc(part, unicode.IsLower) {
 				names[memory.FoldName(part)] = true
 			}
