@@ -151,6 +151,8 @@ func TestLookUp(t *testing.T) {
 		"its language":        {memory.Filters{Lang: "golang"}, []string{"server/server.go", "server/server_test.go"}},
 		"language and folder": {memory.Filters{Lang: ".go", Path: "server/*_test.go"}, []string{"server/server_test.go"}},
 		"another folder":      {memory.Filters{Path: "web"}, nil},
+		"an absolute pattern": {memory.Filters{Path: filepath.Join(root, "server", "*_test.go")}, []string{"server/server_test.go"}},
+		"the repository":      {memory.Filters{Path: root}, []string{"server/server.go", "server/server_test.go"}},
 	} {
 		var got []string
 		for _, item := range ask(memory.RecallRequest{Query: "Serve()", Kinds: []memory.Kind{memory.Chunk}, Filters: &test.filters, Explain: true}).Items {
@@ -164,5 +166,9 @@ func TestLookUp(t *testing.T) {
 	}
 	if _, err := core.Recall.Recall(t.Context(), memory.RecallRequest{Query: "x", Filters: &memory.Filters{Lang: "pyton"}, Caller: memory.Caller{Dir: root}}); memory.CodeOf(err) != memory.CodeInvalidInput || !strings.Contains(err.Error(), "python") {
 		t.Errorf("an unknown language: %v, want it refused and python offered", err)
+	}
+	_, err := core.Recall.Recall(t.Context(), memory.RecallRequest{Query: "x", Filters: &memory.Filters{Path: filepath.Dir(root)}, Caller: memory.Caller{Dir: root}})
+	if e := memory.AsError(err); err == nil || e.Code != memory.CodeInvalidInput || e.Field != "filters.path" {
+		t.Errorf("a path outside of the repository: %v", err)
 	}
 }

@@ -74,6 +74,7 @@ import (
 	"context"
 	"log/slog"
 	"path"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -302,6 +303,21 @@ func withRelated(kinds []memory.Kind) []memory.Kind {
 		}
 	}
 	return kinds
+}
+
+// inRepository makes a path filter that is absolute, as agents write it, one from the top of
+// the repository that contains it.
+func (s *Service) inRepository(sel *memory.Selection, dir string) error {
+	if !filepath.IsAbs(sel.Path) || s.opts.Roots == nil {
+		return nil
+	}
+	for _, root := range s.opts.Roots(sel.Project, dir) {
+		if rel, err := filepath.Rel(root, sel.Path); err == nil && filepath.IsLocal(rel) {
+			sel.Path = filepath.ToSlash(rel)
+			return nil
+		}
+	}
+	return memory.Invalid("filters.path", "a path in the repository", "%s is outside of it", sel.Path)
 }
 
 // selection turns a request into what is searched.

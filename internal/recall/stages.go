@@ -165,6 +165,9 @@ func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts Ask
 	if err != nil {
 		return nil, err
 	}
+	if err := s.inRepository(&sel, req.Caller.Dir); err != nil && opts.Project == nil {
+		return nil, err
+	}
 	sel.Followed = !opts.Outside && memory.AsksFrom(ctx, s.opts.Projects, project.ID, req.Project, req.Caller)
 	if sel.Repos, err = s.repos(ctx, req.Repo, *project, sel); err != nil {
 		if opts.Project == nil {
