@@ -128,11 +128,11 @@ func (b *budget) schemaLine(e *memory.EntryState) (line, heading int) {
 	if !b.headed {
 		heading = render.Tokens(render.SchemasHeading)
 	}
-	return render.Tokens(render.ToolSchema(toolOf(e), e.InputSchema)), heading
+	return render.Tokens(render.ToolSchema(toolOf(e), e.InputSchema, e.Followed())), heading
 }
 
 func activeTool(e *memory.EntryState) memory.ActiveTool {
-	return memory.ActiveTool{ToolRef: toolOf(e), Description: e.Description, InputSchema: e.InputSchema, Tokens: toolTokens(e)}
+	return memory.ActiveTool{ToolRef: toolOf(e), Description: e.Description, InputSchema: e.InputSchema, Followed: e.Followed(), Tokens: toolTokens(e)}
 }
 
 // addEntry puts an entry into the context, or withholds it.

@@ -28,7 +28,7 @@ func (a *assembly) out(b *budget, wc *memory.WorkingContext, guidance string) *m
 	callable := setOf(out.ActiveTools)
 	for _, e := range b.entries {
 		item := memory.AssembledItem{
-			ContextItem: e.item(), ID: e.ID, Description: e.Description, InputSchema: e.InputSchema, Tokens: e.tokens,
+			ContextItem: e.item(), ID: e.ID, Description: e.Description, InputSchema: e.InputSchema, Followed: e.Followed(), Tokens: e.tokens,
 			State: e.state,
 		}
 		if e.Type != memory.Tool {

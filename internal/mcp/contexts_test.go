@@ -168,10 +168,10 @@ func TestAssembledText(t *testing.T) {
 	s := fullContexts()
 	held := memory.Assembled{Text: "## Tools\n\n- `db:query`\n", Turn: 3, Receipt: "rc-0123456789ab", MaxTokens: 100,
 		Items:       []memory.AssembledItem{{ContextItem: memory.ContextItem{Ref: memory.Ref{Type: memory.Tool, Name: "query", ServerName: "db"}}, InputSchema: json.RawMessage(`{"a":1}`)}},
-		ToolSchemas: []memory.ActiveTool{{ToolRef: memory.ToolRef{ServerName: "db", ToolName: "drop"}, InputSchema: json.RawMessage(`{"b":2}`)}}}
+		ToolSchemas: []memory.ActiveTool{{ToolRef: memory.ToolRef{ServerName: "db", ToolName: "drop"}, InputSchema: json.RawMessage(`{"b":2}`), Followed: true}}}
 	s.Answers[service.Assemble.Name] = &held
 	c := connect(t, overHTTP(t, serve(t, s, Options{})))
-	const receipt, schemas = "\nTurn 3, receipt for feedback: 6789ab", "\n## Schemas of tools\n\n- `db:query`: {\"a\":1}\n- `db:drop`: {\"b\":2}"
+	const receipt, schemas = "\nTurn 3, receipt for feedback: 6789ab", "\n## Schemas of tools\n\n- `db:query`: {\"a\":1}\n- `db:drop` [from the repository's files]: {\"b\":2}"
 	for _, tt := range []struct {
 		arguments, want string
 		tokens          int

@@ -127,7 +127,9 @@ type AssembledItem struct {
 	Description string          `json:"description,omitempty"`
 	Text        string          `json:"text,omitempty" desc:"Of a rule or reference."`
 	InputSchema json.RawMessage `json:"inputSchema,omitempty" desc:"Of a tool."`
-	Tokens      int             `json:"tokens"`
+	// Followed says that it is in a file of the repository.
+	Followed bool `json:"followed,omitempty" mcp:"-"`
+	Tokens   int  `json:"tokens"`
 	// State is "changed" in the answer to a repeated request, where the text is the one of
 	// today and another one than the first answer had.
 	State Reason `json:"state,omitempty" desc:"changed, in a repeated answer."`
@@ -169,7 +171,9 @@ type ActiveTool struct {
 	ToolRef
 	Description string          `json:"description,omitempty"`
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
-	Tokens      int             `json:"tokens"`
+	// Followed says that it is in a file of the repository.
+	Followed bool `json:"followed,omitempty" mcp:"-"`
+	Tokens   int  `json:"tokens"`
 }
 
 // ContextRecord is what contract 6 keeps of a request.

@@ -60,23 +60,23 @@ func Guidance(e *memory.EntryState) string {
 // SchemasHeading stands above the schemas of tools.
 const SchemasHeading = Separator + "## Schemas of tools\n\n"
 
-// ToolSchema writes the schema of a tool, which a host registered, on one line; nothing for a tool
-// without one.
-func ToolSchema(tool memory.ToolRef, schema json.RawMessage) string {
+// ToolSchema writes the schema of a tool on one line, marked if the tool is in a file of the
+// repository; nothing for a tool without one.
+func ToolSchema(tool memory.ToolRef, schema json.RawMessage, followed bool) string {
 	if len(schema) == 0 {
 		return ""
 	}
-	return Escape(Visible("- `" + tool.String() + "`: " + string(schema) + "\n"))
+	return Escape(Visible("- `" + tool.String() + "`" + when(followed, " "+memory.FollowedMark) + ": " + string(schema) + "\n"))
 }
 
 // ToolSchemas writes the schemas in a request context as a section, empty without any.
 func ToolSchemas(a *memory.Assembled) string {
 	var lines strings.Builder
 	for _, item := range a.Items {
-		lines.WriteString(ToolSchema(memory.ToolRef{ServerName: item.ServerName, ToolName: item.Name}, item.InputSchema))
+		lines.WriteString(ToolSchema(memory.ToolRef{ServerName: item.ServerName, ToolName: item.Name}, item.InputSchema, item.Followed))
 	}
 	for _, tool := range a.ToolSchemas {
-		lines.WriteString(ToolSchema(tool.ToolRef, tool.InputSchema))
+		lines.WriteString(ToolSchema(tool.ToolRef, tool.InputSchema, tool.Followed))
 	}
 	return when(lines.Len() > 0, SchemasHeading) + lines.String()
 }
