@@ -163,15 +163,19 @@ func (c Client) Connect(m Machine, o Options) ([]Change, error) {
 		return nil, err
 	}
 	if o.Instructions && c.files(m, o).instructions == "" {
-		return nil, &memory.Error{Code: memory.CodeInvalidInput, Field: "instructions", Message: c.Title + " has no known instructions file for all projects",
-			Hint: "put them into one project: --project"}
+		e := &memory.Error{Code: memory.CodeInvalidInput, Field: "instructions", Message: c.Title + " has no known instructions file for all projects",
+			Hint: "connect it without instructions"}
+		if c.project.instructions != "" {
+			e.Hint = "put them into one project: --project"
+		}
+		return nil, e
 	}
 	return plan(c.parts(m, c.keepToolsets(m, o), o.Instructions), edit.Put)
 }
 
-// supports returns CodeInvalidInput if the client has no file for servers in a scope.
+// supports returns CodeInvalidInput if the client has no file in a scope for what is wanted.
 func (c Client) supports(m Machine, o Options) error {
-	if len(c.files(m, o).server) > 0 {
+	if f := c.files(m, o); len(f.server) > 0 || o.Instructions && f.instructions != "" {
 		return nil
 	}
 	return &memory.Error{Code: memory.CodeInvalidInput, Field: "project", Message: c.Title + " has no settings file for one project",

@@ -241,8 +241,29 @@ func TestConnectAndDisconnect(t *testing.T) {
 func TestInstructionsWithoutFile(t *testing.T) {
 	r := newRig(t, "cursor")
 	r.options.Instructions = true
+	for name, hint := range map[string]string{"cursor": "--project", "cline": "--project", "claude-desktop": "without instructions"} {
+		c, err := Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Connect(r.machine, r.options)
+		if e := memory.AsError(err); err == nil || e.Code != memory.CodeInvalidInput || !strings.Contains(e.Hint, hint) {
+			t.Errorf("instructions of %s, which has no file for them: %v, hint %q", name, err, e.Hint)
+		}
+	}
+}
+
+// TestInstructionsAlone: a client without settings for one project has its instructions there.
+func TestInstructionsAlone(t *testing.T) {
+	r := newRig(t, "cline")
+	r.options.Scope = Project
 	if _, err := r.client.Connect(r.machine, r.options); memory.CodeOf(err) != memory.CodeInvalidInput {
-		t.Errorf("instructions of a client that has no file for them: %v", err)
+		t.Errorf("without instructions there is nothing to write: %v", err)
+	}
+	r.options.Instructions = true
+	changes, err := r.client.Connect(r.machine, r.options)
+	if err != nil || len(changes) != 1 || changes[0].What != whatInstructions || changes[0].None() {
+		t.Errorf("with instructions it writes %+v, %v", changes, err)
 	}
 }
 
