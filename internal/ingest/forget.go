@@ -51,7 +51,9 @@ func (s *Service) Forget(ctx context.Context, req memory.ForgetRequest, have Hol
 		if len(req.IDs) > 1 {
 			id = fmt.Sprintf("%s, nor with another of the %d ids", id, len(req.IDs))
 		}
-		return nil, memory.Errorf(memory.CodeNotFound, "there is no record and no session with the id %s", id)
+		e := memory.Errorf(memory.CodeNotFound, "there is no record and no session with the id %s", id)
+		e.Hint = "the beginning of an id needs 8 characters, and must be of one record alone"
+		return nil, e
 	}
 	return out, nil
 }
