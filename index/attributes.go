@@ -123,9 +123,7 @@ func (a *Attributes) Fill(docs []uint32, attrs []Attr) {
 	a.init()
 	s := a.set(attrs)
 	for _, p := range s.postings {
-		for _, doc := range docs {
-			p.docs.add(doc)
-		}
+		p.docs.addMany(docs)
 		for _, u := range p.unions {
 			u.docs.AddMany(docs)
 		}

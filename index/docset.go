@@ -55,11 +55,32 @@ func (s *docSet) widen() {
 	*s = docSet{bitmap: bitmap}
 }
 
+// addMany is add for several numbers.
+func (s *docSet) addMany(docs []uint32) {
+	for i, doc := range docs {
+		if s.bitmap != nil {
+			s.bitmap.AddMany(docs[i:])
+			return
+		}
+		s.add(doc)
+	}
+}
+
+// longRange is the length from which a range is added to a bitmap as such. Each range makes
+// the bitmap copy its part with all ranges there; many short ones would take the square of
+// their number.
+const longRange = 4096
+
 // addTo adds the set to a bitmap.
 func (s *docSet) addTo(to *roaring.Bitmap) {
-	if s.bitmap != nil {
+	switch {
+	case s.bitmap != nil:
 		to.Or(s.bitmap)
-		return
+	case s.n >= longRange:
+		to.AddRange(uint64(s.first), uint64(s.first)+uint64(s.n))
+	default:
+		for at := range s.n {
+			to.Add(s.first + at)
+		}
 	}
-	to.AddRange(uint64(s.first), uint64(s.first)+uint64(s.n))
 }

@@ -3,6 +3,7 @@ package index
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -35,11 +36,34 @@ func TestDocSet(t *testing.T) {
 			}
 		}
 	}
-	var chunks docSet
-	for doc := range uint32(2_000) {
-		chunks.add(doc + 70_000)
+	for _, n := range []uint32{2_000, 2 * longRange} {
+		var numbers []uint32
+		for doc := range n {
+			numbers = append(numbers, doc+70_000)
+		}
+		var row docSet
+		row.addMany(numbers)
+		all := roaring.New()
+		if row.addTo(all); row.bitmap != nil || !slices.Equal(all.ToArray(), numbers) {
+			t.Errorf("%d numbers in a row: %v, a bitmap %t", n, all, row.bitmap != nil)
+		}
+		numbers = append(numbers, 7, 9)
+		row.addMany(numbers[n:])
+		if row.addTo(all); row.bitmap == nil || !all.Equals(roaring.BitmapOf(numbers...)) {
+			t.Errorf("%d numbers in a row and two others: %v", n, all)
+		}
 	}
-	if chunks.bitmap != nil {
-		t.Error("numbers in a row made a bitmap")
+}
+
+// TestManyRanges: the files of a pattern are many short ranges. A bitmap that keeps them as
+// ranges copies them all with each one that is added.
+func TestManyRanges(t *testing.T) {
+	all := roaring.New()
+	for file := range uint32(1_000) {
+		set := docSet{first: 6 * file, n: 4}
+		set.addTo(all)
+	}
+	if all.GetCardinality() != 4_000 || all.HasRunCompression() {
+		t.Errorf("%d numbers, as ranges: %t", all.GetCardinality(), all.HasRunCompression())
 	}
 }

@@ -30,6 +30,7 @@ type garbage struct {
 	// What goes on: work that somebody waits for, as loading and imports, and jobs.
 	waited, jobs int
 	look         *time.Timer // the next look at what is held, if any
+	percent      int         // set last; setting it may wait for a collection
 }
 
 // end counts the end of long work. It leaves as much garbage as it kept, which is given back to
@@ -55,7 +56,10 @@ func (g *garbage) add(to *int, n int) {
 		percent = jobPercent(g.held())
 		g.look = time.AfterFunc(longWork, func() { g.add(&g.jobs, 0) })
 	}
-	setGCPercent(percent)
+	if percent != g.percent {
+		g.percent = percent
+		setGCPercent(percent)
+	}
 }
 
 // jobPercent is how much garbage a job may leave where so many bytes are held.

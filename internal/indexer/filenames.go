@@ -46,10 +46,10 @@ func (h *fileNames) drop(n uint32, e *owner) {
 
 func (p *projectFiles) count(e *owner, by int) {
 	p.counts.Files += by
-	if e.file.chunked {
+	if e.chunked {
 		p.counts.Chunked += by
 	}
-	if e.file.pruned {
+	if e.pruned {
 		p.counts.Pruned += by
 	}
 }
@@ -66,7 +66,7 @@ func (x *Indexer) FilesByName(question string, sel memory.Selection, limit int) 
 
 // PrunedFiles is FilesByName for the files whose chunks were removed by the size limit.
 func (x *Indexer) PrunedFiles(question string, sel memory.Selection, limit int) []memory.Candidate {
-	return x.byName(question, sel, limit, func(e *owner) bool { return e.file.pruned })
+	return x.byName(question, sel, limit, func(e *owner) bool { return e.pruned })
 }
 
 func (x *Indexer) byName(question string, sel memory.Selection, limit int, wanted func(*owner) bool) []memory.Candidate {

@@ -30,16 +30,17 @@ type owner struct {
 	pinned bool
 	// followed is set for a record read from a file of the repository.
 	followed bool
+	// chunked is set for a file with chunks, pruned for one that lost them to the size
+	// limit.
+	chunked, pruned bool
 }
 
 // ownedFile is what files alone have.
 type ownedFile struct {
 	memory.FileKey
 	lang name
-	next uint32 // the next file with the same last component of its path, in a circle
-	// chunked is set for a file with chunks, pruned for one that lost them to the size
-	// limit.
-	chunked, pruned bool
+	// next and former are files with the same last component of their path, in a circle.
+	next, former uint32
 }
 
 // base is the last component of the path.
@@ -139,9 +140,10 @@ func (e *owners) add(x owner) uint32 {
 		e.records.Add(n, e.hashOf)
 	} else {
 		e.files.Add(n, e.hashOfFile)
-		x.file.next = n
+		x.file.next, x.file.former = n, n
 		if latest, ok := e.latestNamed(x.file.base()); ok {
-			e.all[latest].file.next, x.file.next = n, e.all[latest].file.next
+			x.file.next, x.file.former = e.all[latest].file.next, latest
+			e.all[latest].file.next, e.all[x.file.next].file.former = n, n
 			e.latest.Remove(latest, e.hashOfBase)
 		}
 		e.latest.Add(n, e.hashOfBase)
@@ -227,19 +229,14 @@ func (e *owners) named(base string) iter.Seq[uint32] {
 	}
 }
 
-// leave takes a file out of the circle of its name. It looks for the one before it from the
-// latest on: files that are dropped in the order in which they were added are found at once.
+// leave takes a file out of the circle of its name.
 func (e *owners) leave(n uint32) {
-	latest, _ := e.latestNamed(e.all[n].file.base())
-	before := latest
-	for e.all[before].file.next != n {
-		before = e.all[before].file.next
-	}
-	e.all[before].file.next = e.all[n].file.next
-	if n == latest {
+	f := e.all[n].file
+	e.all[f.former].file.next, e.all[f.next].file.former = f.next, f.former
+	if latest, _ := e.latestNamed(f.base()); latest == n {
 		e.latest.Remove(n, e.hashOfBase)
-		if before != n {
-			e.latest.Add(before, e.hashOfBase)
+		if f.former != n {
+			e.latest.Add(f.former, e.hashOfBase)
 		}
 	}
 }
@@ -281,13 +278,11 @@ func verdictRate(v memory.VerdictCounts) *memory.Rate {
 
 func fileOwner(f *memory.File) owner {
 	return owner{
-		file: &ownedFile{
-			FileKey: memory.FileKey{Sandbox: f.Sandbox, Path: f.Path}, lang: nameOf(f.Lang),
-			chunked: len(f.Chunks) > 0, pruned: f.Pruned && len(f.Chunks) == 0,
-		},
+		file: &ownedFile{FileKey: memory.FileKey{Sandbox: f.Sandbox, Path: f.Path}, lang: nameOf(f.Lang)},
 		kind: nameOf(string(memory.Chunk)), project: nameOf(f.Project), repo: unnamed,
 		session: unnamed, screen: unnamed,
 		details: plain, created: f.ModTime.UnixMilli(),
+		chunked: len(f.Chunks) > 0, pruned: f.Pruned && len(f.Chunks) == 0,
 	}
 }
 

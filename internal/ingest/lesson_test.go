@@ -181,9 +181,17 @@ func TestIDOfAnotherRequest(t *testing.T) {
 			t.Errorf("the refusal of a lesson with the id of a %s has no hint", id)
 		}
 	}
+	for _, session := range []string{"mm-a", "mm-b"} {
+		r.start(memory.StartSessionRequest{RequestID: "start " + session, SessionID: session})
+	}
+	if _, err := r.ingest.EndSession(t.Context(), memory.EndSessionRequest{RequestID: "end", SessionID: "mm-a", Caller: r.caller}); err != nil {
+		t.Fatal(err)
+	}
 	for name, req := range map[string]memory.EndSessionRequest{
-		"the session's own start": {RequestID: "start", SessionID: "mm-open", Caller: r.caller},
-		"a start, of no session":  {RequestID: "start", SessionID: "mm-unknown", Caller: r.caller},
+		"another session's end":    {RequestID: "end", SessionID: "mm-b", Caller: r.caller},
+		"an ended session's start": {RequestID: "start mm-a", SessionID: "mm-b", Caller: r.caller},
+		"the session's own start":  {RequestID: "start", SessionID: "mm-open", Caller: r.caller},
+		"a start, of no session":   {RequestID: "start", SessionID: "mm-unknown", Caller: r.caller},
 	} {
 		_, err := r.ingest.EndSession(t.Context(), req)
 		refused(t, "an end with the id of "+name, err, memory.CodeConflict, "request_id")

@@ -94,7 +94,7 @@ func (s *Service) EndSession(ctx context.Context, req memory.EndSessionRequest) 
 		if err != nil {
 			return nil, err
 		}
-		return s.answeredEnd(project, done)
+		return s.answeredEnd(project, req.SessionID, done)
 	}
 	end := func(x memory.Session) memory.Session {
 		if x.EndedAt.IsZero() {
@@ -115,7 +115,7 @@ func (s *Service) EndSession(ctx context.Context, req memory.EndSessionRequest) 
 		return nil, err
 	}
 	if done.Repeated {
-		return s.answeredEnd(project, done)
+		return s.answeredEnd(project, req.SessionID, done)
 	}
 	return &memory.SessionState{Session: kept, ProjectName: project.Name, Seq: done.Seq}, nil
 }
@@ -305,11 +305,11 @@ func (s *Service) answered(project memory.Project, done memory.Committed) (*memo
 	return &memory.SessionState{Session: session, ProjectName: project.Name, Seq: done.Seq}, nil
 }
 
-// answeredEnd is answered for the end of a session. One that is open was started by the
-// request that had the id, or got a step.
-func (s *Service) answeredEnd(project memory.Project, done memory.Committed) (*memory.SessionState, error) {
+// answeredEnd is answered for the end of a session, the named one if it has a name. One that
+// is open was started by the request that had the id, or got a step.
+func (s *Service) answeredEnd(project memory.Project, named string, done memory.Committed) (*memory.SessionState, error) {
 	state, err := s.answered(project, done)
-	if err == nil && state.EndedAt.IsZero() {
+	if err == nil && (state.EndedAt.IsZero() || named != "" && named != state.ID) {
 		return nil, errOtherRequest()
 	}
 	return state, err
