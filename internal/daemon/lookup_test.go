@@ -142,6 +142,10 @@ func TestLookUp(t *testing.T) {
 			t.Errorf("%q: a word is taken for a name:\n%s", query, a.Text)
 		}
 	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(root, link); err != nil {
+		link = root // Windows asks for a right
+	}
 	// Filters hold for what was asked for by name as well.
 	for name, test := range map[string]struct {
 		filters memory.Filters
@@ -152,6 +156,7 @@ func TestLookUp(t *testing.T) {
 		"language and folder": {memory.Filters{Lang: ".go", Path: "server/*_test.go"}, []string{"server/server_test.go"}},
 		"another folder":      {memory.Filters{Path: "web"}, nil},
 		"an absolute pattern": {memory.Filters{Path: filepath.Join(root, "server", "*_test.go")}, []string{"server/server_test.go"}},
+		"through a link":      {memory.Filters{Path: filepath.Join(link, "server", "*_test.go")}, []string{"server/server_test.go"}},
 		"the repository":      {memory.Filters{Path: root}, []string{"server/server.go", "server/server_test.go"}},
 	} {
 		var got []string

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -225,21 +226,51 @@ func stepErrors(c memory.StepContent) []string {
 }
 
 // allText returns the strings of a JSON value, each on lines of its own. Of more than
-// maxErrorSource it is half from the front, half from the end, where the errors of a long
-// output are.
+// maxErrorSource it is what stands at the ends of the longest, where the errors of a long output
+// are, and of all of them if they are many.
 func allText(raw json.RawMessage) string {
-	var b strings.Builder
+	var texts []string
+	var sizes []int
 	for s := range steptext.Scalars(raw) {
 		if s.Kind == steptext.ScalarText || s.Kind == steptext.ScalarKey {
-			b.WriteString(s.Text)
-			b.WriteByte('\n')
+			texts = append(texts, s.Text)
+			sizes = append(sizes, len(s.Text)+len("\n"))
 		}
 	}
-	const half = maxErrorSource / 2
-	if text := b.String(); len(text) > maxErrorSource {
-		return text[:half] + "\n" + text[len(text)-half:]
+	most := max(fairShare(sizes, maxErrorSource), maxErrorSource/16)
+	for i, text := range texts {
+		texts[i] = endsOf(text, most)
 	}
-	return b.String()
+	return endsOf(strings.Join(texts, "\n"), maxErrorSource)
+}
+
+// fairShare is the size to which the largest are cut so that all have room.
+func fairShare(sizes []int, room int) int {
+	slices.Sort(sizes)
+	left := room
+	for i, n := range sizes {
+		if share := left / (len(sizes) - i); n > share {
+			return share
+		}
+		left -= n
+	}
+	return room
+}
+
+// endsOf returns a text of at most most bytes whole, and of another the lines at both ends that
+// have room in half of it each; of a line that has not, its beginning or end.
+func endsOf(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	head, tail := text[:most/2], text[len(text)-most/2:]
+	if i := strings.LastIndexByte(head, '\n'); i >= 0 {
+		head = head[:i]
+	}
+	if i := strings.IndexByte(tail, '\n'); i >= 0 {
+		tail = tail[i+1:]
+	}
+	return strings.ToValidUTF8(head, "") + "\n" + strings.ToValidUTF8(tail, "")
 }
 
 // screenOf is an observation's state.currentScreen.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -69,8 +70,14 @@ func TestErrorsOfAStep(t *testing.T) {
 	if len(byMessage) == 0 || len(byMessage) != len(union(byOutput, byMessage, 100)) {
 		t.Errorf("an error has the fingerprints %v as a message and %v in the output, want the same", byMessage, byOutput)
 	}
-	for where, text := range map[string]string{"the end": strings.Repeat("building\n", 3000) + npm, "the beginning": npm + strings.Repeat("\nbuilding", 3000)} {
-		long, _ := json.Marshal(text)
+	many := slices.Repeat([]string{"building"}, 3000)
+	long := strings.Join(many, "\n")
+	for where, output := range map[string]any{
+		"the end": long + "\n" + npm, "the beginning": npm + "\n" + long,
+		"a field between two": map[string]string{"stdout": long[:9_000], "stderr": npm, "zdiff": long},
+		"the end of a list":   map[string]any{"lines": append(many, npm)},
+	} {
+		long, _ := json.Marshal(output)
 		if got := print(failed, string(long)); len(union(got, byMessage, 100)) != len(got) || len(got) == 0 {
 			t.Errorf("at %s of a long output it has the fingerprints %v, want those of the message, %v", where, got, byMessage)
 		}

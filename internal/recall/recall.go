@@ -311,13 +311,34 @@ func (s *Service) inRepository(sel *memory.Selection, dir string) error {
 	if !filepath.IsAbs(sel.Path) || s.opts.Roots == nil {
 		return nil
 	}
-	for _, root := range s.opts.Roots(sel.Project, dir) {
-		if rel, err := filepath.Rel(root, sel.Path); err == nil && filepath.IsLocal(rel) {
-			sel.Path = filepath.ToSlash(rel)
-			return nil
+	// A worktree may be asked about another.
+	roots := slices.Concat(s.opts.Roots(sel.Project, dir), s.opts.Roots(sel.Project, ""))
+	for _, p := range []string{sel.Path, withoutLinks(sel.Path)} {
+		for _, root := range roots {
+			if rel, err := filepath.Rel(root, p); err == nil && filepath.IsLocal(rel) {
+				sel.Path = filepath.ToSlash(rel)
+				return nil
+			}
 		}
 	}
-	return memory.Invalid("filters.path", "a path in the repository", "%s is outside of it", sel.Path)
+	e := memory.Invalid("filters.path", "a path in the repository", "%s is in no folder of it", sel.Path)
+	e.Hint = "write it from the top of the repository"
+	return e
+}
+
+// withoutLinks resolves the part of a path or pattern that exists.
+func withoutLinks(p string) string {
+	at, rest := filepath.Clean(p), ""
+	for {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, rest)
+		}
+		above := filepath.Dir(at)
+		if above == at {
+			return p
+		}
+		at, rest = above, filepath.Join(filepath.Base(at), rest)
+	}
 }
 
 // selection turns a request into what is searched.

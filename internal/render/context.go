@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"strings"
@@ -63,10 +64,11 @@ const SchemasHeading = Separator + "## Schemas of tools\n\n"
 // ToolSchema writes the schema of a tool on one line, marked if the tool is in a file of the
 // repository; nothing for a tool without one.
 func ToolSchema(tool memory.ToolRef, schema json.RawMessage, followed bool) string {
-	if len(schema) == 0 {
+	var line bytes.Buffer
+	if json.Compact(&line, schema) != nil { // there is none
 		return ""
 	}
-	return Escape(Visible("- `" + tool.String() + "`" + when(followed, " "+memory.FollowedMark) + ": " + string(schema) + "\n"))
+	return Escape(Visible("- `" + tool.String() + "`" + when(followed, " "+memory.FollowedMark) + ": " + line.String() + "\n"))
 }
 
 // ToolSchemas writes the schemas in a request context as a section, empty without any.
