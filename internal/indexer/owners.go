@@ -17,8 +17,9 @@ import (
 // step of every session, so it is small: strings that many owners share are names,
 // and what few have is in details.
 type owner struct {
-	id                                   string     // if it is a record
-	file                                 *ownedFile // if it is a file
+	id   string     // if it is a record
+	file *ownedFile // if it is a file
+
 	kind, project, repo, session, screen name
 	*details
 	created  int64  // milliseconds since 1970; orders the steps of a session
