@@ -321,7 +321,7 @@ func (s *Service) inRepository(sel *memory.Selection, dir string) error {
 			}
 		}
 	}
-	e := memory.Invalid("filters.path", "a path in the repository", "%s is in no folder of it", sel.Path)
+	e := memory.Invalid("filters.path", "a path in the repository", "%s is in no folder of the project", sel.Path)
 	e.Hint = "write it from the top of the repository"
 	return e
 }
