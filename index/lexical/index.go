@@ -166,7 +166,7 @@ func (s *state) mergeNames(names []string) {
 // Longer texts, and more frequent terms, count as of this length and frequency. They are far
 // beyond what affects an order, and sums fit 32 bits.
 const (
-	maxLength    = 1<<16 - 1
+	maxLength    = saturated
 	maxFrequency = 1 << 20
 )
 

@@ -25,9 +25,9 @@
 // would be loose: a single short document and a single long one that repeats the term make it
 // so. A block therefore states two: the shortest length among the postings of one occurrence at
 // most, whose highest tf is one occurrence; and the highest tf and the shortest length among
-// the others. The larger of both values bounds the block. 16 bits hold each: a length is
-// rounded down and a frequency of 65,535 units stands for any above it, for which f is taken as
-// its limit, 1.
+// the others. The larger of both values bounds the block. 16 bits hold each, as every
+// length: a longer text counts as one of 65,535. A frequency of 65,535 units stands for any above
+// it, for which f is taken as its limit, 1.
 //
 // search.scan says how a search uses the bounds. Document frequencies of a universe are
 // exact, too: those of a set of slots that was counted before, plus the difference.

@@ -54,7 +54,7 @@ const (
 	// tailClasses is the number of sizes of a tail: the largest, 2 KB, has room for blockSize
 	// postings of two numbers with 34 and 27 bits.
 	tailClasses = 11
-	// saturated is the highest frequency or length that a block states.
+	// saturated is the highest frequency that a block states, and the highest length.
 	saturated = 1<<16 - 1
 )
 

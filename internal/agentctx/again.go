@@ -101,9 +101,7 @@ func (a *assembly) first() (memory.Receipt, error) {
 			return r, nil
 		}
 	}
-	return memory.Receipt{}, &memory.Error{
-		Code: memory.CodeConflict, Field: "request_id", Message: "another request used this id", Hint: "give every request an id of its own",
-	}
+	return memory.Receipt{}, memory.OtherRequest()
 }
 
 // shows reports whether a task summary has exactly these tasks and blockers.

@@ -203,7 +203,7 @@ func (l *taskLoading) before(done memory.Committed) (*memory.TasksLoaded, error)
 		case slices.ContainsFunc(l.blockers, func(r memory.Record) bool { return r.ID == id }):
 			out.Blockers++
 		default:
-			return nil, errOtherRequest()
+			return nil, memory.OtherRequest()
 		}
 	}
 	out.Known = len(l.tasks) + len(l.blockers) + l.twice - len(done.Put)

@@ -65,13 +65,6 @@ func (s *Tasks) commit(ctx context.Context, p memory.Project, requestID string, 
 	})
 }
 
-// errOtherRequest is the error for a request id that another request had.
-func errOtherRequest() error {
-	return &memory.Error{
-		Code: memory.CodeConflict, Field: "request_id", Message: "another request used this id", Hint: "give every request an id of its own",
-	}
-}
-
 // In the store's audit log an event is the detail of an entry, as JSON in a string, so that
 // reports keep every byte. Forgetting a task removes the detail from the store's log, not
 // from the file.

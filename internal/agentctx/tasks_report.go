@@ -204,7 +204,7 @@ func (s *Tasks) saved(ctx context.Context, caller memory.Caller, out *memory.Tas
 		isSame = len(done.Put) == 0 && done.Dropped == 1
 	}
 	if !isSame {
-		return nil, errOtherRequest()
+		return nil, memory.OtherRequest()
 	}
 	out.Seq = done.Seq
 	if e.Event != memory.TaskUnblocked {

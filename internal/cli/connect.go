@@ -69,9 +69,9 @@ whether they are connected; --all connects every one of them.
 The server is started once before anything is written: if it does not answer, connect
 says why and changes nothing. The rest of a settings file stays as it is. The original
 is kept beside it, as FILE.recalld-DATE-TIME.bak, three of them at most. Clients with
-hooks get these, too. They record sessions and steps, and answer failures with lessons. A second
-run changes nothing. --remove removes what was added; an otherwise unchanged file
-becomes what it was, byte for byte.`,
+hooks get these, too. They record sessions and steps, and answer failures with lessons.
+A second run changes nothing. --remove removes what was added; an otherwise unchanged
+file becomes what it was, byte for byte.`,
 		Example: `  recalld connect
   recalld connect --all --index
   recalld connect claude-code --dry-run

@@ -16,6 +16,7 @@ import (
 	"github.com/recalld/recalld/index/lexical"
 	"github.com/recalld/recalld/internal/agentctx"
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/githistory"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/ingest"
@@ -211,7 +212,7 @@ func (c *Core) recallOptions(opts CoreOptions) recall.Options {
 		Analyze: lexical.Analyze,
 		Content: lexical.Content,
 		Names:   c.Projects.Names,
-		Anchors: c.Verifier, Roots: c.roots,
+		Anchors: c.Verifier, Roots: c.roots, Relative: c.relative,
 		Turn:     func(k memory.SessionKey) int { return c.Session.Turn(k) },
 		ReadOnly: c.readOnly, Redact: clean, Stale: opts.Stale, FileNames: names, Missing: opts.Missing, Lost: c.Store.Damage, Settings: &settings, Logger: opts.Logger,
 	}
@@ -252,6 +253,24 @@ func (c *Core) roots(project, dir string) []string {
 		return []string{own}
 	}
 	return roots
+}
+
+// relative returns an absolute path, which may lead through links, from the top of the folder
+// of a project that contains it: of the caller's, or of another, as of a second worktree.
+func (c *Core) relative(project, dir, path string) (rel string, inside bool) {
+	spellings := []string{path}
+	if real, err := fsx.Canonical(path); err == nil {
+		spellings = append(spellings, real)
+	}
+	roots := slices.Concat(c.roots(project, dir), c.roots(project, ""))
+	for _, path := range spellings {
+		for _, root := range roots {
+			if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
+				return filepath.ToSlash(rel), true
+			}
+		}
+	}
+	return "", false
 }
 
 // readOnly says why nothing can be stored for now.

@@ -77,7 +77,7 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 			return nil, nil, err
 		}
 		if !slices.Contains(done.Put, one.ID) {
-			return nil, nil, errOtherRequest()
+			return nil, nil, memory.OtherRequest()
 		}
 		return answer(done), nil, nil
 	}
@@ -105,7 +105,7 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 		return nil, nil, err
 	}
 	if c.Repeated && !slices.Contains(c.Put, one.ID) { // this lesson was not written
-		return nil, nil, errOtherRequest()
+		return nil, nil, memory.OtherRequest()
 	}
 	if c.Repeated || w.now[one.ID].Event.Private {
 		return answer(c), nil, nil

@@ -293,11 +293,11 @@ func (s *Service) FindSession(project, id string, caller memory.Caller) (memory.
 // answered returns the result of a request that was done before.
 func (s *Service) answered(project memory.Project, done memory.Committed) (*memory.SessionState, error) {
 	if len(done.Put) == 0 {
-		return nil, errOtherRequest()
+		return nil, memory.OtherRequest()
 	}
 	session, err := s.opts.Sessions.Session(project.ID, done.Put[0])
 	if memory.CodeOf(err) == memory.CodeNotFound {
-		return nil, errOtherRequest()
+		return nil, memory.OtherRequest()
 	}
 	if err != nil {
 		return nil, err
@@ -310,7 +310,7 @@ func (s *Service) answered(project memory.Project, done memory.Committed) (*memo
 func (s *Service) answeredEnd(project memory.Project, named string, done memory.Committed) (*memory.SessionState, error) {
 	state, err := s.answered(project, done)
 	if err == nil && (state.EndedAt.IsZero() || named != "" && named != state.ID) {
-		return nil, errOtherRequest()
+		return nil, memory.OtherRequest()
 	}
 	return state, err
 }
@@ -322,11 +322,4 @@ func (s *Service) repeated(ctx context.Context, requestID string, refused error)
 		return memory.Committed{}, refused
 	}
 	return s.opts.Committer.Commit(ctx, memory.Batch{RequestID: requestID, Refused: refused})
-}
-
-// errOtherRequest is the error for a request id that was used for another request.
-func errOtherRequest() error {
-	return &memory.Error{
-		Code: memory.CodeConflict, Field: "request_id", Message: "another request used this id", Hint: "give every request an id of its own",
-	}
 }

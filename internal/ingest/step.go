@@ -143,11 +143,11 @@ func (w *stepWrite) write(ctx context.Context) (memory.Record, memory.Committed,
 // before returns the step that the request wrote before.
 func (w *stepWrite) before(done memory.Committed) (memory.Record, memory.Committed, error) {
 	if len(done.Put) == 0 {
-		return memory.Record{}, done, errOtherRequest()
+		return memory.Record{}, done, memory.OtherRequest()
 	}
 	r, err := w.s.opts.Records.Record(done.Put[len(done.Put)-1])
 	if err == nil && (r.Project != w.project.ID || r.Step == nil) {
-		err = errOtherRequest()
+		err = memory.OtherRequest()
 	}
 	return r, done, err
 }

@@ -160,7 +160,7 @@ func (l *Ledger) repeated(req memory.FeedbackRequest, done memory.Committed) (*m
 	}
 	holds, judged := on(receipt.Judged, asked)
 	if !judged {
-		return nil, &memory.Error{Code: memory.CodeConflict, Field: "request_id", Message: "another request used this id", Hint: "give every request an id of its own"}
+		return nil, memory.OtherRequest()
 	}
 	req.Verdict = holds.Verdict
 	return l.feedback(req, items, false, done)

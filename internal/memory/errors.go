@@ -96,6 +96,11 @@ func Invalid(field, limit, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalidInput, Field: field, Limit: limit, Message: fmt.Sprintf(format, args...)}
 }
 
+// OtherRequest is the error for a request id that was used for another request.
+func OtherRequest() *Error {
+	return &Error{Code: CodeConflict, Field: "request_id", Message: "another request used this id", Hint: "give every request an id of its own"}
+}
+
 // Errorf makes an error of a code. A %w among the verbs becomes its cause.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)

@@ -74,7 +74,6 @@ import (
 	"context"
 	"log/slog"
 	"path"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -166,6 +165,9 @@ type Options struct {
 	// none are set.
 	Anchors memory.AnchorReader
 	Roots   func(project, dir string) []string
+	// Relative returns an absolute path from the top of the folder of a project that contains
+	// it, first of the one that dir is in. Default: none does.
+	Relative func(project, dir, path string) (rel string, inside bool)
 	// Missing says in a few words why code of a project is missing from the full index,
 	// "indexing is paused"; empty if none is. Default: none is.
 	Missing func(project string) string
@@ -303,42 +305,6 @@ func withRelated(kinds []memory.Kind) []memory.Kind {
 		}
 	}
 	return kinds
-}
-
-// inRepository makes a path filter that is absolute, as agents write it, one from the top of
-// the repository that contains it.
-func (s *Service) inRepository(sel *memory.Selection, dir string) error {
-	if !filepath.IsAbs(sel.Path) || s.opts.Roots == nil {
-		return nil
-	}
-	// A worktree may be asked about another.
-	roots := slices.Concat(s.opts.Roots(sel.Project, dir), s.opts.Roots(sel.Project, ""))
-	for _, p := range []string{sel.Path, withoutLinks(sel.Path)} {
-		for _, root := range roots {
-			if rel, err := filepath.Rel(root, p); err == nil && filepath.IsLocal(rel) {
-				sel.Path = filepath.ToSlash(rel)
-				return nil
-			}
-		}
-	}
-	e := memory.Invalid("filters.path", "a path in the repository", "%s is in no folder of the project", sel.Path)
-	e.Hint = "write it from the top of the repository"
-	return e
-}
-
-// withoutLinks resolves the part of a path or pattern that exists.
-func withoutLinks(p string) string {
-	at, rest := filepath.Clean(p), ""
-	for {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(real, rest)
-		}
-		above := filepath.Dir(at)
-		if above == at {
-			return p
-		}
-		at, rest = above, filepath.Join(filepath.Base(at), rest)
-	}
 }
 
 // selection turns a request into what is searched.

@@ -3,6 +3,7 @@ package recall
 import (
 	"cmp"
 	"context"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -165,8 +166,14 @@ func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts Ask
 	if err != nil {
 		return nil, err
 	}
-	if err := s.inRepository(&sel, req.Caller.Dir); err != nil && opts.Project == nil {
-		return nil, err
+	if filepath.IsAbs(sel.Path) && s.opts.Relative != nil { // as agents write it
+		if rel, inside := s.opts.Relative(project.ID, req.Caller.Dir, sel.Path); inside {
+			sel.Path = rel
+		} else if opts.Project == nil {
+			e := memory.Invalid("filters.path", "a path in the repository", "%s is in no folder of the project", sel.Path)
+			e.Hint = "write it from the top of the repository"
+			return nil, e
+		}
 	}
 	sel.Followed = !opts.Outside && memory.AsksFrom(ctx, s.opts.Projects, project.ID, req.Project, req.Caller)
 	if sel.Repos, err = s.repos(ctx, req.Repo, *project, sel); err != nil {
