@@ -46,9 +46,14 @@ func BenchmarkIndexGoTree(b *testing.B) {
 func Benchmark100k(b *testing.B) {
 	tree := makeTree(b)
 	asked := questions(b, 200)
+	b.Setenv("RECALLD_INDEX_MAX_FILES", "1000000")
 	d := newDaemon(b)
+	began := time.Now()
 	box := d.index(b, tree)
+	b.Logf("%d files indexed in %.0f s, %.0f s of the processor; memory at its peak %.0f MB, own %.0f MB",
+		box.Files, time.Since(began).Seconds(), d.cpu().Seconds(), megabytes(d.memory(b, "VmHWM")), megabytes(d.memory(b, "RssAnon")))
 	d.stop(b)
+	b.Logf("%.0f MB on disk", megabytes(diskUsage(b, d.data)))
 	ask := func(i int) memory.RecallRequest {
 		return memory.RecallRequest{Query: asked[i%len(asked)], Caller: memory.Caller{Dir: tree}}
 	}
@@ -113,6 +118,7 @@ func Benchmark100k(b *testing.B) {
 		b.ReportMetric(milliseconds(cpu)/float64(len(recalls)), "cpu-ms/recall")
 		b.ReportMetric(float64(items)/float64(len(recalls)), "items/recall")
 		b.ReportMetric(megabytes(resident), "MB-after-200")
+		b.ReportMetric(megabytes(d.memory(b, "RssAnon")), "MB-own")
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -16,24 +17,33 @@ import (
 	"github.com/recalld/recalld/internal/testkit/gosource"
 )
 
+// treesVariable sets how many times Go's source is in the folder that [makeTree] writes;
+// 18 times are a million chunks.
+const treesVariable = "RECALLD_BENCH_TREES"
+
 // makeTree writes a folder of some 100,000 chunks: Go's own source, and beside
 // it the same with half of its words replaced, as of another project in the
-// same language: keywords and customs agree, names and comments do not.
+// same language: keywords and customs agree, names and comments do not. It writes
+// more such projects, each with other words, where [treesVariable] says so.
 func makeTree(b *testing.B) string {
 	b.Helper()
+	trees := 2
+	if set := os.Getenv(treesVariable); set != "" {
+		n, err := strconv.Atoi(set)
+		if err != nil {
+			b.Fatalf("%s: %v", treesVariable, err)
+		}
+		trees = n
+	}
 	source, root := gosource.Dir(b), b.TempDir()
-	renames := newRenames()
-	for folder, edit := range map[string]func([]byte) []byte{
-		"first":  func(text []byte) []byte { return text },
-		"second": renames.apply,
-	} {
-		files := 0
+	for tree := range trees {
+		renames, files := newRenames(tree), 0
 		err := filepath.WalkDir(source, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
 				return err
 			}
 			// A fifth of the second tree is left out, which leaves 100,000.
-			if files++; folder == "second" && files%5 == 0 {
+			if files++; tree == 1 && files%5 == 0 {
 				return nil
 			}
 			text, err := os.ReadFile(path)
@@ -44,11 +54,11 @@ func makeTree(b *testing.B) string {
 			if err != nil {
 				return err
 			}
-			to := filepath.Join(root, folder, rel)
+			to := filepath.Join(root, "tree"+strconv.Itoa(tree), rel)
 			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 				return err
 			}
-			return os.WriteFile(to, edit(text), 0o644)
+			return os.WriteFile(to, renames.apply(text), 0o644)
 		})
 		if err != nil {
 			b.Fatalf("make tree: %v", err)
@@ -59,17 +69,22 @@ func makeTree(b *testing.B) string {
 
 // renames replaces words by others, each always by the same.
 type renames struct {
+	tree int
 	word *regexp.Regexp
 	to   map[string]string
 }
 
-func newRenames() *renames {
-	return &renames{word: regexp.MustCompile(`\\?[a-z]{4,}`), to: map[string]string{}}
+func newRenames(tree int) *renames {
+	return &renames{tree: tree, word: regexp.MustCompile(`\\?[a-z]{4,}`), to: map[string]string{}}
 }
 
-// apply writes every other word backwards. Keywords, and what may be an escape
+// apply writes every other word backwards, and from the third tree on with other
+// letters, too; the first tree stays as it is. Keywords, and what may be an escape
 // within a string, stay as they are, so that code is still code.
 func (r *renames) apply(text []byte) []byte {
+	if r.tree == 0 {
+		return text
+	}
 	return r.word.ReplaceAllFunc(text, func(found []byte) []byte {
 		if found[0] == '\\' || token.IsKeyword(string(found)) {
 			return found
@@ -78,9 +93,12 @@ func (r *renames) apply(text []byte) []byte {
 		if !known {
 			to = string(found)
 			if odd(found) {
-				backwards := slices.Clone(found)
-				slices.Reverse(backwards)
-				to = string(backwards)
+				other := slices.Clone(found)
+				slices.Reverse(other)
+				for i := range other {
+					other[i] = 'a' + (other[i]-'a'+byte(r.tree-1))%26
+				}
+				to = string(other)
 			}
 			r.to[string(found)] = to
 		}
