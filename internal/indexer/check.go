@@ -62,6 +62,12 @@ func (x *Indexer) Check(ctx context.Context) error {
 			bad("record %s: what filters need of it differs from what is stored", want.id)
 		}
 	}
+	for n := range fresh.owners.allFiles() {
+		want := fresh.owners.all[n].file
+		if have, ok := x.owners.file(want.FileKey); !ok || x.owners.all[have].file.symbols != want.symbols {
+			bad("file %s: what its chunks declare differs from what is stored", want.Path)
+		}
+	}
 	return errors.Join(errs...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"path"
+	"strings"
 	"time"
 	"unique"
 
@@ -40,8 +41,31 @@ type owner struct {
 type ownedFile struct {
 	memory.FileKey
 	lang name
+	// symbols are what its chunks declare, in their order, with symbolEnd between them: every
+	// question about code asks for those of a hundred chunks.
+	symbols string
 	// next and former are files with the same last component of their path, in a circle.
 	next, former uint32
+}
+
+const symbolEnd = "\x00"
+
+func joinSymbols(chunks []memory.FileChunk) string {
+	symbols := make([]string, len(chunks))
+	for i, c := range chunks {
+		symbols[i] = c.Symbol
+	}
+	return strings.Join(symbols, symbolEnd)
+}
+
+// symbol is what a chunk declares, empty if there is no such chunk.
+func (f *ownedFile) symbol(ord int) string {
+	rest := f.symbols
+	for ; ord > 0; ord-- {
+		_, rest, _ = strings.Cut(rest, symbolEnd)
+	}
+	symbol, _, _ := strings.Cut(rest, symbolEnd)
+	return symbol
 }
 
 // base is the last component of the path.
@@ -279,7 +303,7 @@ func verdictRate(v memory.VerdictCounts) *memory.Rate {
 
 func fileOwner(f *memory.File) owner {
 	return owner{
-		file: &ownedFile{FileKey: memory.FileKey{Sandbox: f.Sandbox, Path: f.Path}, lang: nameOf(f.Lang)},
+		file: &ownedFile{FileKey: memory.FileKey{Sandbox: f.Sandbox, Path: f.Path}, lang: nameOf(f.Lang), symbols: joinSymbols(f.Chunks)},
 		kind: nameOf(string(memory.Chunk)), project: nameOf(f.Project), repo: unnamed,
 		session: unnamed, screen: unnamed,
 		details: plain, created: f.ModTime.UnixMilli(),

@@ -3,6 +3,7 @@ package indexer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -264,8 +265,8 @@ type disk struct {
 // write puts a file on the disk and returns it as the code source would.
 func (d *disk) write(project, sandbox, path string, chunks ...string) (f memory.File, text string) {
 	f = memory.File{Project: project, Sandbox: sandbox, Path: path, Lang: "go", ModTime: testTime}
-	for _, c := range chunks {
-		f.Chunks = append(f.Chunks, memory.FileChunk{Doc: memory.DocumentID(c), Start: len(text), End: len(text) + len(c)})
+	for i, c := range chunks {
+		f.Chunks = append(f.Chunks, memory.FileChunk{Doc: memory.DocumentID(c), Start: len(text), End: len(text) + len(c), Symbol: fmt.Sprint("f", i)})
 		text += c
 	}
 	f.Hash, f.Head = memory.DocumentID(text), text[:min(len(text), memory.MaxHead)]

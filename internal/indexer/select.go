@@ -382,19 +382,15 @@ func (x *Indexer) Location(c memory.Candidate) (memory.Location, error) {
 	return at, err
 }
 
-// Symbols returns what each chunk declares, empty for one that was replaced meanwhile. It
-// reads each file once.
+// Symbols returns what each chunk declares, empty for one that was replaced meanwhile and is
+// not there any more.
 func (x *Indexer) Symbols(chunks []memory.Candidate) []string {
 	symbols := make([]string, len(chunks))
-	files := make(map[memory.FileKey]memory.File, len(chunks))
+	x.mu.RLock()
+	defer x.mu.RUnlock()
 	for i, c := range chunks {
-		f, known := files[c.File]
-		if !known {
-			f, _ = x.store.File(c.File.Sandbox, c.File.Path) // without chunks if it is gone
-			files[c.File] = f
-		}
-		if c.Ord < len(f.Chunks) && f.Chunks[c.Ord].Doc == c.Doc {
-			symbols[i] = f.Chunks[c.Ord].Symbol
+		if n, held := x.owners.file(c.File); held && !c.Head {
+			symbols[i] = x.owners.all[n].file.symbol(c.Ord)
 		}
 	}
 	return symbols

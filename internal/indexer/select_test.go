@@ -202,6 +202,22 @@ func TestLocation(t *testing.T) {
 	}
 }
 
+func TestSymbols(t *testing.T) {
+	r := newRig(t, nil)
+	r.putFile("p-1", "s-1", "a.go", "first", "second", "third")
+	key := memory.FileKey{Sandbox: "s-1", Path: "a.go"}
+	asked := []memory.Candidate{
+		{File: key, Ord: 2}, {File: key, Ord: 0}, {File: key, Ord: 3}, {File: key, Head: true},
+		{File: memory.FileKey{Sandbox: "s-1", Path: "b.go"}},
+	}
+	for range 2 {
+		if got, want := r.index.Symbols(asked), []string{"f2", "f0", "", "", ""}; !slices.Equal(got, want) {
+			t.Errorf("Symbols = %q, want %q", got, want)
+		}
+		r.reopen()
+	}
+}
+
 func TestPathMatches(t *testing.T) {
 	for _, test := range []struct {
 		pattern, path string

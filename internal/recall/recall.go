@@ -111,7 +111,7 @@ type Corpus interface {
 	// every file of the project.
 	ChunksByPrefix(ctx context.Context, prefix string, sel memory.Selection) ([]memory.ChunkRef, error)
 	Location(c memory.Candidate) (memory.Location, error)
-	// Symbols returns what each chunk declares, empty for one that was replaced meanwhile.
+	// Symbols returns what each chunk declares, empty for one that is not there any more.
 	Symbols(chunks []memory.Candidate) []string
 	// Definitions returns the documents of a selection that declare a name. If some are
 	// declared where the name says, it returns only those.
