@@ -26,6 +26,11 @@ func TestRequestIDNamesOneRequest(t *testing.T) {
 	s, dir := serve(t, newConfig(t)), shop(t)
 	caller := memory.Caller{Dir: dir, Client: "test", Window: "w"}
 	in := func(session string) memory.SessionRef { return memory.SessionRef{SessionID: session, Caller: caller} }
+	current := func(session string) memory.SessionRef {
+		by := caller
+		by.Session = session
+		return memory.SessionRef{Caller: by}
+	}
 	call := func(op *service.Spec, request any) (any, error) {
 		t.Helper()
 		v := reflect.New(op.Request()).Elem()
@@ -75,7 +80,8 @@ func TestRequestIDNamesOneRequest(t *testing.T) {
 			memory.FeedbackRequest{Receipt: receipt, Verdict: memory.Failed},
 		}, memory.FeedbackRequest{Receipt: "rc-unknown", Verdict: memory.Worked}},
 		service.SearchTools.Spec: {memory.SearchToolsRequest{Query: "read a file", SessionRef: in("host-1")}, []any{
-			memory.SearchToolsRequest{Query: "write a file", SessionRef: in("host-1")}, memory.SearchToolsRequest{Query: "write a file"},
+			memory.SearchToolsRequest{Query: "write a file", SessionRef: in("host-1")},
+			memory.SearchToolsRequest{Query: "read a file", SessionRef: memory.SessionRef{Caller: elsewhere}}, // where no session is
 		}, memory.SearchToolsRequest{Query: "x", SessionRef: in("host-unknown")}},
 		service.StartSession.Spec: {memory.StartSessionRequest{SessionID: "host-4", Goal: "one"}, []any{
 			memory.StartSessionRequest{SessionID: "host-4", Goal: "two"}, memory.StartSessionRequest{SessionID: "host-5", Goal: "one"},
@@ -110,8 +116,9 @@ func TestRequestIDNamesOneRequest(t *testing.T) {
 		service.Assemble.Spec: {memory.AssembleRequest{Message: "hello", SessionRef: in("host-1")}, []any{
 			memory.AssembleRequest{Message: "good bye", SessionRef: in("host-1")}, memory.AssembleRequest{Message: "hello", SessionRef: in("host-2")},
 		}, memory.AssembleRequest{Message: "hello", SessionRef: in("host-unknown")}},
-		service.Report.Spec: {memory.ReportRequest{UsedTools: tool, SessionRef: in("host-1")}, []any{
-			memory.ReportRequest{UsedTools: []memory.ToolRef{{ServerName: "fs", ToolName: "write"}}, SessionRef: in("host-1")}, memory.ReportRequest{ClearDiscovered: true, SessionRef: in("host-1")},
+		service.Report.Spec: {memory.ReportRequest{UsedTools: tool, SessionRef: current("host-1")}, []any{
+			memory.ReportRequest{UsedTools: tool, SessionRef: current("host-2")},
+			memory.ReportRequest{UsedTools: []memory.ToolRef{{ServerName: "fs", ToolName: "write"}}, SessionRef: current("host-1")}, memory.ReportRequest{ClearDiscovered: true, SessionRef: current("host-1")},
 		}, memory.ReportRequest{UsedTools: tool, SessionRef: in("host-unknown")}},
 		service.Compact.Spec: {memory.CompactRequest{Summary: "The order was refunded.", SessionRef: in("host-2")}, []any{
 			memory.CompactRequest{Summary: "The order was sent.", SessionRef: in("host-2")}, memory.CompactRequest{Summary: "The order was refunded.", SessionRef: in("host-1")},
