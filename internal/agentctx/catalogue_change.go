@@ -135,8 +135,9 @@ func (s *Catalogue) batch(c *change, tried map[string]bool) (b memory.Batch, mor
 		}
 	}
 	b.Merge, b.Import = mergeEntry, c.imported
+	b.RequestID, b.Partial = c.request, more
 	if !more {
-		b.RequestID, b.DropRecords = c.request, gone
+		b.DropRecords = gone
 		if changed {
 			b.States = append(b.States, c.editServers(c.project.ID))
 		}

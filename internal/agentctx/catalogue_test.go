@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -343,8 +344,11 @@ func TestLargeRegistration(t *testing.T) {
 	for i := range 200 {
 		all = append(all, rule(fmt.Sprintf("R%03d", i), strings.Repeat(fmt.Sprintf("rule %d says so. ", i), 20_000/20)))
 	}
-	req := memory.RegisterRequest{RequestID: "large", Entries: all, Replace: true, Servers: []memory.Server{{Name: "s"}}}
-	out := r.register(req)
+	req := memory.RegisterRequest{RequestID: "large", Entries: all, Replace: true, Servers: []memory.Server{{Name: "s"}}, Caller: r.caller}
+	out, err := r.catalogue.Register(memory.WithRequestSum(t.Context(), []byte("this")), req)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if counts(out) != "+200 ~0 =0 -1 of 200" {
 		t.Fatalf("registered %s", counts(out))
 	}
@@ -352,6 +356,15 @@ func TestLargeRegistration(t *testing.T) {
 		if e.Name != all[i].Name || e.Content != strings.TrimSpace(all[i].Content) {
 			t.Fatalf("entry %d is %s, want %s whole and in its place", i, e.Name, all[i].Name)
 		}
+	}
+	// Nothing is written for another request with that id, neither its first part.
+	other := slices.Clone(all)
+	for i := range other {
+		other[i].Content = "another " + other[i].Content
+	}
+	_, err = r.catalogue.Register(memory.WithRequestSum(t.Context(), []byte("another")), memory.RegisterRequest{RequestID: "large", Entries: other, Caller: r.caller})
+	if e := memory.AsError(err); err == nil || e.Code != memory.CodeConflict || e.Field != "request_id" || r.store.Seq() != out.Seq {
+		t.Errorf("another registration with that id: %v, update %d after %d; want it refused", err, r.store.Seq(), out.Seq)
 	}
 	if again := r.register(req); again.Total != 200 || again.Seq != out.Seq {
 		t.Errorf("repeated: %s at %d, first at %d", counts(again), again.Seq, out.Seq)

@@ -93,14 +93,14 @@ func (s *Contexts) tryUpdate(ctx context.Context, project memory.Project, key me
 	if err != nil {
 		return contextUpdate{}, err
 	}
-	b := memory.Batch{RequestID: requestID}
+	b := memory.Batch{RequestID: requestID, Subject: key.Project + "/" + key.ID}
 	u := contextUpdate{context: wc}
 	if u.changed, err = edit(wc, &b); err != nil && requestID == "" {
 		return contextUpdate{}, err
 	}
 	switch {
 	case err != nil: // unless the request was done before, as Tasks.commit
-		b = memory.Batch{RequestID: requestID, Refused: err}
+		b = memory.Batch{RequestID: requestID, Subject: b.Subject, Refused: err}
 	case u.changed:
 		wc.Version++
 		state, err := wc.MarshalJSON()

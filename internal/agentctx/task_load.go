@@ -33,7 +33,7 @@ func (s *Tasks) LoadTasks(ctx context.Context, req memory.LoadTasksRequest) (*me
 		return nil, fmt.Errorf("load tasks: %w", err)
 	}
 	if done.Repeated {
-		return l.before(done)
+		return l.before(done), nil
 	}
 	if len(done.Put) > 0 {
 		l.out.AuditFile, l.out.Warning = s.toFile(ctx, req.Caller, e, done)
@@ -194,20 +194,17 @@ func (s *Tasks) isSettled(r memory.Record) (bool, error) {
 
 // before answers a repeated request with what the first one wrote. All other entries are
 // known or dropped by now.
-func (l *taskLoading) before(done memory.Committed) (*memory.TasksLoaded, error) {
+func (l *taskLoading) before(done memory.Committed) *memory.TasksLoaded {
 	out := memory.TasksLoaded{Project: l.out.Project, ProjectName: l.out.ProjectName, Redacted: l.out.Redacted, Dropped: done.Dropped}
 	for _, id := range done.Put {
-		switch {
-		case slices.ContainsFunc(l.tasks, func(r memory.Record) bool { return r.ID == id }):
+		if slices.ContainsFunc(l.tasks, func(r memory.Record) bool { return r.ID == id }) {
 			out.Tasks++
-		case slices.ContainsFunc(l.blockers, func(r memory.Record) bool { return r.ID == id }):
+		} else {
 			out.Blockers++
-		default:
-			return nil, memory.OtherRequest()
 		}
 	}
 	out.Known = len(l.tasks) + len(l.blockers) + l.twice - len(done.Put)
-	return &out, nil
+	return &out
 }
 
 // cleanExtra removes the secrets of unknown fields.

@@ -199,13 +199,6 @@ func (s *Tasks) cleanBlocker(b *memory.BlockedTask) (redacted int, err error) {
 
 // saved completes the answer after the commit.
 func (s *Tasks) saved(ctx context.Context, caller memory.Caller, out *memory.TaskSaved, e *memory.TaskEvent, done memory.Committed) (*memory.TaskSaved, error) {
-	isSame := len(done.Put) == 1 && done.Put[0] == out.ID
-	if e.Event == memory.TaskUnblocked {
-		isSame = len(done.Put) == 0 && done.Dropped == 1
-	}
-	if !isSame {
-		return nil, memory.OtherRequest()
-	}
 	out.Seq = done.Seq
 	if e.Event != memory.TaskUnblocked {
 		out.Dropped = done.Dropped

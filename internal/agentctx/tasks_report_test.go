@@ -235,10 +235,6 @@ func TestRepeatedRequests(t *testing.T) {
 	if w := r.window(0); len(w.Tasks) != 1 || !w.Tasks[0].CompletedAt.Equal(taskTime) || len(w.Blockers) != memory.MaxBlockers {
 		t.Errorf("afterwards there are %d tasks and %d blockers", len(w.Tasks), len(w.Blockers))
 	}
-	other := memory.BlockTaskRequest{RequestID: "r1", TaskID: "b1", Reason: "other", Caller: r.caller}
-	if _, err := r.tasks.BlockTask(t.Context(), other); memory.CodeOf(err) != memory.CodeConflict || memory.AsError(err).Field != "request_id" {
-		t.Errorf("another request under the id: %v, want %s of request_id", err, memory.CodeConflict)
-	}
 }
 
 // A request that was refused was not done: it may be sent again when it can be.

@@ -65,18 +65,29 @@ func TestSpoolIsDrained(t *testing.T) {
 		spooled(t, waiting, time.Now(), e)
 	}
 	ahead := hookEvent(t, dir, "PostToolUse", `,"tool_name":"Bash","tool_input":{"command":"make ahead"},"tool_response":{"stdout":"ok"}`, time.Now().Add(48*time.Hour))
-	spooled(t, waiting, time.Now(), ahead)
+	// A failing step asks for advice only where its hook waits for it.
+	failing := hookEvent(t, dir, "PostToolUse", `,"tool_name":"Bash","tool_input":{"command":"grep '<b>&' page.html"},"tool_response":{"stdout":"ok"}`, begin.Add(time.Second))
+	failing.Step.Advise = true
+	for _, e := range []hook.Event{ahead, failing} {
+		if _, err := e.Apply(t.Context(), s, time.Now()); err != nil {
+			t.Errorf("live: %v", err)
+		}
+		spooled(t, waiting, time.Now(), e)
+	}
 	spooled(t, waiting, time.Now(), hookEvent(t, dir, "SessionEnd", "", time.Now()))
 	s.until("drained again", func(st *memory.Status) bool { return st.Hooks.Waiting == 0 })
 	list, err := service.LastSteps.Do(t.Context(), s, memory.LastStepsRequest{N: 100, Scope: &memory.Scope{Session: spoolSession}, Caller: memory.Caller{Dir: dir}})
 	must(t, err)
-	if len(list.Steps) != steps+1 {
-		t.Fatalf("%d steps, want %d", len(list.Steps), steps+1)
+	if len(list.Steps) != steps+2 {
+		t.Fatalf("%d steps, want %d", len(list.Steps), steps+2)
+	}
+	if n := waiting.Aside(); n != 1 {
+		t.Errorf("%d events are aside, want the one that is none", n)
 	}
 	if newest := list.Steps[0].Timestamp; newest.After(time.Now()) {
 		t.Errorf("the step with a time to come is of %v", newest)
 	}
-	for i, step := range list.Steps[1:] { // newest first
+	for i, step := range list.Steps[1 : steps+1] { // newest first
 		if want := begin.Add(time.Duration(steps-i+1) * time.Second); !step.Timestamp.Equal(want) {
 			t.Errorf("step %d is of %v, want %v", i, step.Timestamp, want)
 		}

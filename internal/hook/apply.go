@@ -60,8 +60,8 @@ func Decode(text []byte) (Event, error) {
 // made before the clock was set back: the daemon would refuse it, so it gets the time now.
 func (e Event) Apply(ctx context.Context, daemon service.Service, now time.Time) (*memory.RecallResponse, error) {
 	if e.Start != nil {
-		// Of one that has ended, the next step opens the next run.
-		if _, err := service.StartSession.Do(ctx, daemon, *e.Start); err != nil && !isOver(err) {
+		// Of one that has ended, or whose id is taken, the next step opens the next run.
+		if _, err := service.StartSession.Do(ctx, daemon, *e.Start); err != nil && !isConflict(err, "sessionId") {
 			return nil, err
 		}
 	}
@@ -89,7 +89,9 @@ func (e Event) step(ctx context.Context, daemon service.Service, now time.Time) 
 		switch {
 		case err == nil:
 			return recorded.Advice, nil
-		case !isOver(err) || n == maxRuns:
+		case isConflict(err, "request_id"): // the id is this event's: it was recorded, with another time
+			return nil, nil
+		case !isConflict(err, "sessionId") || n == maxRuns:
 			return nil, err
 		}
 	}
@@ -110,10 +112,11 @@ func (e Event) end(ctx context.Context, daemon service.Service) error {
 	return nil
 }
 
-// isOver says that a session's id is taken or the session has ended.
-func isOver(err error) bool {
+// isConflict says that a field is refused with a conflict: a session's id is taken, say, or the
+// session has ended.
+func isConflict(err error, field string) bool {
 	e, ok := errors.AsType[*memory.Error](err)
-	return ok && e.Code == memory.CodeConflict && e.Field == "sessionId"
+	return ok && e.Code == memory.CodeConflict && e.Field == field
 }
 
 // IsFinal says that an event that failed with this error will always fail.

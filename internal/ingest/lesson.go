@@ -58,7 +58,7 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 		return nil, nil, err
 	}
 	batch := memory.Batch{
-		RequestID: req.RequestID, DropTombstones: []string{one.ID},
+		RequestID: req.RequestID, Subject: project.ID, DropTombstones: []string{one.ID},
 		Action: "remember", Detail: map[string]string{"id": one.ID, "project": project.ID},
 	}
 	if err := s.addProject(&batch, project); err != nil {
@@ -72,12 +72,9 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 	}
 	if err := s.checkWithdrawn(w, one, line); err != nil {
 		// What a repeated request withdrew may have been forgotten since.
-		done, err := s.repeated(ctx, req.RequestID, err)
+		done, err := s.repeated(ctx, project, req.RequestID, err)
 		if err != nil {
 			return nil, nil, err
-		}
-		if !slices.Contains(done.Put, one.ID) {
-			return nil, nil, memory.OtherRequest()
 		}
 		return answer(done), nil, nil
 	}
@@ -103,9 +100,6 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 	c, err := s.commitChanges(ctx, w, batch)
 	if err != nil {
 		return nil, nil, err
-	}
-	if c.Repeated && !slices.Contains(c.Put, one.ID) { // this lesson was not written
-		return nil, nil, memory.OtherRequest()
 	}
 	if c.Repeated || w.now[one.ID].Event.Private {
 		return answer(c), nil, nil

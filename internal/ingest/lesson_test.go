@@ -168,36 +168,6 @@ func TestRequestIsDoneOnce(t *testing.T) {
 	}
 }
 
-// TestIDOfAnotherRequest: what was not written is not acknowledged, whatever the request that had
-// the id wrote.
-func TestIDOfAnotherRequest(t *testing.T) {
-	r := newRig(t)
-	r.remember(memory.RememberRequest{RequestID: "lesson", Lesson: "once"})
-	r.start(memory.StartSessionRequest{RequestID: "start", SessionID: "mm-open"})
-	for _, id := range []string{"lesson", "start"} {
-		_, err := r.ingest.Remember(t.Context(), memory.RememberRequest{RequestID: id, Lesson: "another", Caller: r.caller})
-		refused(t, "a lesson with the id of a "+id, err, memory.CodeConflict, "request_id")
-		if memory.AsError(err).Hint == "" {
-			t.Errorf("the refusal of a lesson with the id of a %s has no hint", id)
-		}
-	}
-	for _, session := range []string{"mm-a", "mm-b"} {
-		r.start(memory.StartSessionRequest{RequestID: "start " + session, SessionID: session})
-	}
-	if _, err := r.ingest.EndSession(t.Context(), memory.EndSessionRequest{RequestID: "end", SessionID: "mm-a", Caller: r.caller}); err != nil {
-		t.Fatal(err)
-	}
-	for name, req := range map[string]memory.EndSessionRequest{
-		"another session's end":    {RequestID: "end", SessionID: "mm-b", Caller: r.caller},
-		"an ended session's start": {RequestID: "start mm-a", SessionID: "mm-b", Caller: r.caller},
-		"the session's own start":  {RequestID: "start", SessionID: "mm-open", Caller: r.caller},
-		"a start, of no session":   {RequestID: "start", SessionID: "mm-unknown", Caller: r.caller},
-	} {
-		_, err := r.ingest.EndSession(t.Context(), req)
-		refused(t, "an end with the id of "+name, err, memory.CodeConflict, "request_id")
-	}
-}
-
 // TestRepeatedAfterForget: a repeated request has its first answer, also if the lesson that it
 // superseded was forgotten since.
 func TestRepeatedAfterForget(t *testing.T) {
@@ -215,10 +185,6 @@ func TestRepeatedAfterForget(t *testing.T) {
 		again, err := r.ingest.Remember(t.Context(), req)
 		if diff := cmp.Diff(first[i], again); err != nil || diff != "" {
 			t.Errorf("the request %s again: %v (-first +again)\n%s", req.RequestID, err, diff)
-		}
-		req.Lesson = "another"
-		if _, err := r.ingest.Remember(t.Context(), req); memory.CodeOf(err) != memory.CodeConflict {
-			t.Errorf("another request with the id %s: %v, want a conflict", req.RequestID, err)
 		}
 	}
 	req := memory.RememberRequest{RequestID: "new", Lesson: "npm ci", Supersedes: []string{old}, Caller: r.caller}

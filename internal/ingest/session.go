@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,9 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/steptext"
 )
+
+// errAsItIs refuses a write of a session that would not change it.
+var errAsItIs = errors.New("the session stays as it is")
 
 // StartSession opens a session. The caller adds the number of its steps and the folder of
 // its files.
@@ -47,6 +51,9 @@ func (s *Service) StartSession(ctx context.Context, req memory.StartSessionReque
 	merge := refuseTaken
 	if req.Resume {
 		if known, err := s.opts.Sessions.Session(project.ID, session.ID); err == nil && known.Open() && known.Client == session.Client && !resume(&known, session) {
+			if _, err := s.repeated(ctx, project, req.RequestID, errAsItIs); memory.CodeOf(err) == memory.CodeConflict {
+				return nil, err // the id is another request's
+			}
 			return &memory.SessionState{Session: known, ProjectName: project.Name}, nil // as it is
 		}
 		merge = func(old, new memory.Session) (memory.Session, error) {
@@ -59,7 +66,7 @@ func (s *Service) StartSession(ctx context.Context, req memory.StartSessionReque
 		}
 	}
 	b := memory.Batch{
-		RequestID: req.RequestID, Sessions: []memory.Session{session}, MergeSession: merge,
+		RequestID: req.RequestID, Subject: project.ID, Sessions: []memory.Session{session}, MergeSession: merge,
 		DropTombstones: []string{sessionTombstone(project.ID, session.ID)},
 		Action:         "start session", Detail: map[string]string{"session": session.ID, "project": project.ID},
 	}
@@ -90,11 +97,11 @@ func (s *Service) EndSession(ctx context.Context, req memory.EndSessionRequest) 
 	session, err := s.FindSession(project.ID, req.SessionID, req.Caller)
 	if err != nil {
 		// A repeated request may not find the session that it ended.
-		done, err := s.repeated(ctx, req.RequestID, err)
+		done, err := s.repeated(ctx, project, req.RequestID, err)
 		if err != nil {
 			return nil, err
 		}
-		return s.answeredEnd(project, req.SessionID, done)
+		return s.answered(project, done)
 	}
 	end := func(x memory.Session) memory.Session {
 		if x.EndedAt.IsZero() {
@@ -104,7 +111,7 @@ func (s *Service) EndSession(ctx context.Context, req memory.EndSessionRequest) 
 	}
 	kept := end(session)
 	done, err := s.opts.Committer.Commit(ctx, memory.Batch{
-		RequestID: req.RequestID, Sessions: []memory.Session{kept},
+		RequestID: req.RequestID, Subject: project.ID, Sessions: []memory.Session{kept},
 		MergeSession: func(old, _ memory.Session) (memory.Session, error) {
 			kept = end(old)
 			return kept, nil
@@ -115,7 +122,7 @@ func (s *Service) EndSession(ctx context.Context, req memory.EndSessionRequest) 
 		return nil, err
 	}
 	if done.Repeated {
-		return s.answeredEnd(project, req.SessionID, done)
+		return s.answered(project, done)
 	}
 	return &memory.SessionState{Session: kept, ProjectName: project.Name, Seq: done.Seq}, nil
 }
@@ -290,7 +297,8 @@ func (s *Service) FindSession(project, id string, caller memory.Caller) (memory.
 	return session, err
 }
 
-// answered returns the result of a request that was done before.
+// answered returns the result of a request that was done before. A former version, which
+// kept no sum, may have done another one under the id.
 func (s *Service) answered(project memory.Project, done memory.Committed) (*memory.SessionState, error) {
 	if len(done.Put) == 0 {
 		return nil, memory.OtherRequest()
@@ -305,21 +313,11 @@ func (s *Service) answered(project memory.Project, done memory.Committed) (*memo
 	return &memory.SessionState{Session: session, ProjectName: project.Name, Seq: done.Seq}, nil
 }
 
-// answeredEnd is answered for the end of a session, the named one if it has a name. One that
-// is open was started by the request that had the id, or got a step.
-func (s *Service) answeredEnd(project memory.Project, named string, done memory.Committed) (*memory.SessionState, error) {
-	state, err := s.answered(project, done)
-	if err == nil && (state.EndedAt.IsZero() || named != "" && named != state.ID) {
-		return nil, memory.OtherRequest()
-	}
-	return state, err
-}
-
 // repeated returns the result of a request that was done before, or the error that refuses a new
 // one, which may come again.
-func (s *Service) repeated(ctx context.Context, requestID string, refused error) (memory.Committed, error) {
+func (s *Service) repeated(ctx context.Context, project memory.Project, requestID string, refused error) (memory.Committed, error) {
 	if requestID == "" {
 		return memory.Committed{}, refused
 	}
-	return s.opts.Committer.Commit(ctx, memory.Batch{RequestID: requestID, Refused: refused})
+	return s.opts.Committer.Commit(ctx, memory.Batch{RequestID: requestID, Subject: project.ID, Refused: refused})
 }

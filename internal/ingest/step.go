@@ -93,7 +93,7 @@ func (w *stepWrite) write(ctx context.Context) (memory.Record, memory.Committed,
 	defer w.s.forgetting.RUnlock()
 	session, opened, err := w.session(ctx)
 	if err != nil {
-		done, err := w.s.repeated(ctx, w.req.RequestID, err)
+		done, err := w.s.repeated(ctx, w.project, w.req.RequestID, err)
 		if err != nil {
 			return memory.Record{}, done, err
 		}
@@ -108,7 +108,7 @@ func (w *stepWrite) write(ctx context.Context) (memory.Record, memory.Committed,
 	setStepText(&r, session)
 	r.Provenance = w.s.told(w.req.Caller, "")
 	r.Provenance.Session = session.ID
-	b := memory.Batch{RequestID: w.req.RequestID, Records: []memory.Record{r}}
+	b := memory.Batch{RequestID: w.req.RequestID, Subject: w.project.ID, Records: []memory.Record{r}}
 	if w.req.Open {
 		known := recognise(session, w.content)
 		if w.req.Caller.Window != "" {
@@ -140,13 +140,14 @@ func (w *stepWrite) write(ctx context.Context) (memory.Record, memory.Committed,
 	return r, done, err
 }
 
-// before returns the step that the request wrote before.
+// before returns the step that the request wrote before. A former version, which kept no sum,
+// may have done another one under the id.
 func (w *stepWrite) before(done memory.Committed) (memory.Record, memory.Committed, error) {
 	if len(done.Put) == 0 {
 		return memory.Record{}, done, memory.OtherRequest()
 	}
 	r, err := w.s.opts.Records.Record(done.Put[len(done.Put)-1])
-	if err == nil && (r.Project != w.project.ID || r.Step == nil) {
+	if err == nil && r.Step == nil {
 		err = memory.OtherRequest()
 	}
 	return r, done, err

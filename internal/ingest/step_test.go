@@ -297,8 +297,8 @@ func BenchmarkRecordStep(b *testing.B) {
 	}
 }
 
-// TestRequestOfAnotherKind: an id under which something else was done is no
-// answer.
+// TestRequestOfAnotherKind: an id under which something else was done is no answer, also where no
+// sum of the request was kept.
 func TestRequestOfAnotherKind(t *testing.T) {
 	r := newRig(t)
 	r.start(memory.StartSessionRequest{RequestID: "start"})

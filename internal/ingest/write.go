@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,6 +29,7 @@ func (s *Service) WriteWith(ctx context.Context, project memory.Project, prepare
 	if err != nil {
 		return memory.Committed{}, err
 	}
+	b.Subject = cmp.Or(b.Subject, project.ID)
 	if project.Name != "" {
 		if err := s.addProject(&b, project); err != nil {
 			return memory.Committed{}, err

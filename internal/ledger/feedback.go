@@ -147,8 +147,7 @@ func (w *weighing) batch(req memory.FeedbackRequest) memory.Batch {
 }
 
 // repeated answers a request that was committed before, without a change, with the verdict
-// that holds: the first request, or a later one, may have said another. A request with the
-// id of another one is refused.
+// that holds: a later request may have said another.
 func (l *Ledger) repeated(req memory.FeedbackRequest, done memory.Committed) (*memory.FeedbackResult, error) {
 	receipt, err := l.opts.Store.Receipt(req.Receipt)
 	if err != nil {
@@ -158,11 +157,9 @@ func (l *Ledger) repeated(req memory.FeedbackRequest, done memory.Committed) (*m
 	if req.Item != "" {
 		asked = items[0] // or weigh had refused it
 	}
-	holds, judged := on(receipt.Judged, asked)
-	if !judged {
-		return nil, memory.OtherRequest()
+	if holds, judged := on(receipt.Judged, asked); judged {
+		req.Verdict = holds.Verdict
 	}
-	req.Verdict = holds.Verdict
 	return l.feedback(req, items, false, done)
 }
 

@@ -182,23 +182,10 @@ func TestRepeatedRequestChangesNothing(t *testing.T) {
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Errorf("answers (-first +again):\n%s", diff)
 	}
-	req.Verdict = memory.Outdated
-	if again, err = r.ledger.Feedback(t.Context(), req); err != nil || cmp.Diff(first, again) != "" {
-		t.Errorf("another verdict under that id is answered with %+v, %v; want what the first said", again, err)
-	}
 	// Late, when something else is said already.
 	r.judge(receipt, lesson, memory.Failed)
-	req.Verdict = memory.Worked
 	if again, err = r.ledger.Feedback(t.Context(), req); err != nil || again.Verdict != memory.Failed || r.counts(lesson) != "0/1 failed 1" {
 		t.Errorf("the same request late: %+v, %v, the lesson has %s; want it as it was", again, err, r.counts(lesson))
-	}
-	all, other := req, req
-	all.Item, other.Receipt = "", r.receipt(memory.ReceiptItem{ID: lesson, Kind: memory.Lesson})
-	for what, req := range map[string]memory.FeedbackRequest{"on all items": all, "on another receipt": other} {
-		_, err := r.ledger.Feedback(t.Context(), req)
-		if e, ok := errors.AsType[*memory.Error](err); !ok || e.Code != memory.CodeConflict || e.Field != "request_id" {
-			t.Errorf("a verdict %s under that id = %v, want it refused", what, err)
-		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"iter"
 )
 
@@ -40,8 +41,12 @@ type SessionHoldings struct {
 // written that goes with a session which it drops.
 type Batch struct {
 	// The request. RequestID is made by the client: a batch whose id was committed within
-	// the last day changes nothing and returns the first result.
-	RequestID string
+	// the last day changes nothing and returns the first result, or OtherRequest if that was
+	// of another request: of one with another sum (WithRequestSum) or another Subject, which is
+	// the project or session that a request turned out to be about.
+	RequestID, Subject string
+	// Partial batches are followed by others of their request: only the last keeps the id.
+	Partial bool
 	// Refused is returned, and nothing is written, unless RequestID was committed before.
 	// The caller cannot tell: the first commit may be the very reason for the refusal.
 	Refused error
@@ -90,6 +95,20 @@ type Batch struct {
 	Detail       any
 	About        []string
 	EraseDetails []string
+}
+
+type requestSumKey struct{}
+
+// WithRequestSum returns a context for carrying out a request whose operation and content have
+// this sum. It goes through the context so that no operation can leave it out.
+func WithRequestSum(ctx context.Context, sum []byte) context.Context {
+	return context.WithValue(ctx, requestSumKey{}, sum)
+}
+
+// RequestSum returns the sum of the request that is carried out, nil if there is none.
+func RequestSum(ctx context.Context) []byte {
+	sum, _ := ctx.Value(requestSumKey{}).([]byte)
+	return sum
 }
 
 // Committed is the result of a batch.

@@ -116,8 +116,9 @@ func (r Rate) String() string { return fmt.Sprintf("%d/%d", r.Successes, r.Attem
 
 // RememberRequest is a lesson to be kept.
 type RememberRequest struct {
-	// RequestID is made by the client; a second request with the same id is
-	// answered as the first and changes nothing.
+	// RequestID is made by the client; the same request with the same id is answered as the
+	// first and changes nothing, another one is refused. A request that failed or changed
+	// nothing leaves its id free.
 	RequestID string    `json:"request_id,omitempty" limit:"0-200"`
 	Repo      string    `json:"repo,omitempty" limit:"0-200" desc:"Default: the one you work in."`
 	Type      EventType `json:"event_type,omitempty" enum:"error,success,pattern" usual:"pattern" desc:"error: wrong, then right; success: a known problem solved; pattern: reusable."`

@@ -40,6 +40,9 @@ func BindStream[Request, Progress, Response any](
 func bind[Request, Response any](op *Spec, handle func(context.Context, Request, func(any)) (*Response, error)) Binding {
 	return Binding{op, func(ctx context.Context, request any, progress func(any)) (any, error) {
 		given := request.(Request)
+		if sum := op.sum(given); sum != nil {
+			ctx = memory.WithRequestSum(ctx, sum)
+		}
 		if err := memory.Check(&given); err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -211,6 +212,33 @@ func (s *Spec) Identified(request any, id func() string) any {
 		field.SetString(id())
 	}
 	return v.Interface()
+}
+
+// sum returns a sum of the operation and what a request with an id says, nil for others. A
+// request is summed as it came, so that a daemon of another version, which may fill in other
+// defaults, recognises it too. Left out is what a client may send otherwise the second time:
+// who calls, and whether an answer is to have advice. The project is another's to compare, by
+// what its name, folder or caller means.
+func (s *Spec) sum(request any) []byte {
+	if s.requestID == nil {
+		return nil
+	}
+	v := reflect.New(s.request).Elem()
+	v.Set(reflect.ValueOf(request))
+	if v.FieldByIndex(s.requestID).String() == "" {
+		return nil
+	}
+	for _, name := range []string{"RequestID", "Caller", "Project", "Advise"} {
+		if field := v.FieldByName(name); field.IsValid() {
+			field.SetZero()
+		}
+	}
+	text, err := json.Marshal(v.Interface()) // raw JSON without white space, characters of HTML escaped
+	if err != nil {
+		return nil // it is refused
+	}
+	sum := sha256.Sum256(append([]byte(s.Name+"\n"), text...))
+	return sum[:]
 }
 
 // FromPath builds the JSON of a request from the fields in the path.

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -72,5 +73,46 @@ func TestIdentified(t *testing.T) {
 	}
 	if got := service.Recall.Identified(memory.RecallRequest{Query: "q"}, nil); got.(memory.RecallRequest).Query != "q" {
 		t.Errorf("a request that has no id became %+v", got)
+	}
+}
+
+// TestRequestSum: a handler knows the sum of a request with an id. It is equal for what a client
+// sends again, by another way and from another place.
+func TestRequestSum(t *testing.T) {
+	var sum []byte
+	handlers := service.Handlers{service.RecordStep.Spec: service.Bind(service.RecordStep, func(ctx context.Context, _ memory.RecordStepRequest) (*memory.StepRecorded, error) {
+		sum = memory.RequestSum(ctx)
+		return &memory.StepRecorded{}, nil
+	})}
+	sumOf := func(change func(*memory.RecordStepRequest)) string {
+		t.Helper()
+		r := memory.RecordStepRequest{RequestID: "1", Tool: memory.StepTool{Name: "grep", Input: json.RawMessage(`{"for":"<b>"}`)}}
+		change(&r)
+		if _, err := service.RecordStep.Do(t.Context(), handlers, r); err != nil {
+			t.Fatal(err)
+		}
+		return string(sum)
+	}
+	first := sumOf(func(*memory.RecordStepRequest) {})
+	for name, c := range map[string]struct {
+		change func(*memory.RecordStepRequest)
+		same   bool
+	}{
+		"the same":        {func(*memory.RecordStepRequest) {}, true},
+		"another id":      {func(r *memory.RecordStepRequest) { r.RequestID = "2" }, true},
+		"another caller":  {func(r *memory.RecordStepRequest) { r.Caller = memory.Caller{Dir: "/d", Window: "w"} }, true},
+		"a project":       {func(r *memory.RecordStepRequest) { r.Project = "p" }, true},
+		"advice":          {func(r *memory.RecordStepRequest) { r.Advise = true }, true},
+		"JSON written so": {func(r *memory.RecordStepRequest) { r.Tool.Input = json.RawMessage("{ \"for\": \"\\u003cb>\"\n}") }, true},
+		"another tool":    {func(r *memory.RecordStepRequest) { r.Tool.Name = "rg" }, false},
+		"another input":   {func(r *memory.RecordStepRequest) { r.Tool.Input = json.RawMessage(`{"for":"<i>"}`) }, false},
+		"another session": {func(r *memory.RecordStepRequest) { r.SessionID = "mm-1" }, false},
+	} {
+		if got := sumOf(c.change); got != first == c.same {
+			t.Errorf("%s: the sum is %x, of the first %x; want them equal: %v", name, got, first, c.same)
+		}
+	}
+	if sum = []byte("not called"); sumOf(func(r *memory.RecordStepRequest) { r.RequestID = "" }) != "" {
+		t.Errorf("a request without an id has the sum %x", sum)
 	}
 }

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,11 +28,17 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 	}
 	var swept *[]memory.DocID // set when the update is finished
 	refused := false
+	sum := subjectSum(ctx, b)
 	seq, err := s.Update(ctx, func(tx *Tx) error {
 		swept = &tx.change.Swept
 		if b.RequestID != "" {
-			err := tx.Answer(b.RequestID, &out)
+			var first answer
+			err := tx.Answer(b.RequestID, &first)
 			if err == nil {
+				if sum != nil && first.Sum != nil && !bytes.Equal(sum, first.Sum) {
+					return memory.OtherRequest()
+				}
+				out = first.Committed
 				out.Repeated = true
 				return nil
 			}
@@ -45,9 +53,9 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 			tx.refuseSaved()
 		}
 		refused = tx.refusedSaved
-		if b.RequestID != "" {
+		if b.RequestID != "" && !b.Partial {
 			out.Seq = tx.group.seq + 1 // the number that Update will give it
-			return tx.PutAnswer(b.RequestID, out)
+			return tx.PutAnswer(b.RequestID, answer{out, sum})
 		}
 		return nil
 	})
@@ -61,6 +69,23 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 		s.removeRefused()
 	}
 	return out, nil
+}
+
+// answer is what is kept of a request.
+type answer struct {
+	memory.Committed
+	// Sum is subjectSum's. Former versions kept none.
+	Sum []byte `cbor:",omitempty"`
+}
+
+// subjectSum returns the sum of a request and its subject, nil without a request.
+func subjectSum(ctx context.Context, b memory.Batch) []byte {
+	sum := memory.RequestSum(ctx)
+	if b.RequestID == "" || sum == nil {
+		return nil
+	}
+	all := sha256.Sum256(append(slices.Clone(sum), b.Subject...))
+	return all[:16]
 }
 
 // forgets says that a batch removes what must not be found anywhere.

@@ -184,6 +184,63 @@ func TestRequestIsAnsweredOnce(t *testing.T) {
 	}
 }
 
+// TestRequestIDOfAnother: an id stands for one request and what that turned out to be about, also
+// among requests that come at once. A former version kept no sum of its requests; they are
+// answered all the same.
+func TestRequestIDOfAnother(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir})
+	commit := func(sum, subject, id string) (memory.Committed, error) {
+		ctx := t.Context()
+		if sum != "" {
+			ctx = memory.WithRequestSum(ctx, []byte(sum))
+		}
+		return s.Commit(ctx, memory.Batch{RequestID: id, Subject: subject, Tombstones: []string{sum + subject}})
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	won := map[string]memory.Committed{}
+	for _, sum := range []string{"a", "b", "c", "d"} {
+		wg.Go(func() {
+			c, err := commit(sum, "p", "at once")
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				won[sum] = c
+			} else if e := memory.AsError(err); e.Code != memory.CodeConflict || e.Field != "request_id" {
+				t.Errorf("commit %s: %v", sum, err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(won) != 1 {
+		t.Fatalf("%d requests were done under one id", len(won))
+	}
+	if _, err := s.Update(t.Context(), func(tx *Tx) error { return tx.PutAnswer("former", memory.Committed{Seq: 7}) }); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		for sum, first := range won {
+			if again, err := commit(sum, "p", "at once"); err != nil || !again.Repeated || again.Seq != first.Seq {
+				t.Errorf("the request again: %+v, %v; want that of %d", again, err, first.Seq)
+			}
+			for _, other := range [][2]string{{sum, "q"}, {sum + "x", "p"}} {
+				seq := s.Seq()
+				if _, err := commit(other[0], other[1], "at once"); memory.CodeOf(err) != memory.CodeConflict || s.Seq() != seq {
+					t.Errorf("another request, %q: %v, want a conflict and nothing written", other, err)
+				}
+			}
+		}
+		if again, err := commit("any", "p", "former"); err != nil || !again.Repeated || again.Seq != 7 {
+			t.Errorf("a request of a former version: %+v, %v", again, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = open(t, Options{Dir: dir})
+	}
+}
+
 // TestConcurrentWritersShareCommits has 64 writers; what each was told is
 // stored must be there after reopening.
 func TestConcurrentWritersShareCommits(t *testing.T) {
