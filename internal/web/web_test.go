@@ -206,6 +206,24 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestLinesOfForms: browsers send the ends of lines as CR LF; a command with them does not run.
+func TestLinesOfForms(t *testing.T) {
+	b := newBrowser(t)
+	b.svc.Answers[service.Lesson.Name] = &memory.LessonHistory{Lesson: memory.Item{ID: "l-1", Kind: memory.Lesson, Lesson: "old"}}
+	b.svc.Answers[service.Remember.Name] = &memory.Remembered{ID: "l-2"}
+	b.get(b.site.Link("p-1"))
+	b.post(Root+"lessons/l-1/supersede", url.Values{"token": {b.token()}, "lesson": {"a\r\nb"}, "context": {"c\r\nd"}, "command": {"make a\r\nmake b"}})
+	for _, call := range b.svc.Calls() {
+		if r, ok := call.Request.(memory.RememberRequest); ok {
+			if r.Lesson != "a\nb" || r.Context != "c\nd" || r.Command != "make a\nmake b" {
+				t.Errorf("it stores %q, %q, %q", r.Lesson, r.Context, r.Command)
+			}
+			return
+		}
+	}
+	t.Error("nothing was stored")
+}
+
 // TestNothingThere: empty pages say what to do, and errors say what is wrong.
 func TestNothingThere(t *testing.T) {
 	b := newBrowser(t)
