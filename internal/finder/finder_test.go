@@ -303,6 +303,25 @@ func TestActions(t *testing.T) {
 	}
 }
 
+// TestKeysTakenAway: the list of keys has no key that the setting gave another action, and no
+// action without a key.
+func TestKeysTakenAway(t *testing.T) {
+	b := newBench(t, 80, 24, fullService(), "ctrl-k=up", "ctrl-x=nothing")
+	b.until("1 newest")
+	b.press(tcell.KeyF1)
+	page := b.until("Any key goes back.")
+	for _, want := range []string{" Ctrl-U Ctrl-W          remove the line, the word\n", "Ctrl-K ↑ Ctrl-P"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the keys lack %q:\n%s", want, page)
+		}
+	}
+	for _, not := range []string{"the rest", "forget the result", "…"} {
+		if strings.Contains(page, not) {
+			t.Errorf("the keys have %q:\n%s", not, page)
+		}
+	}
+}
+
 // TestKeysChanged: a key of the setting does what it says, no longer what it did, and is
 // named on the screen; the others stay.
 func TestKeysChanged(t *testing.T) {
