@@ -191,7 +191,7 @@ func TestForgetFolder(t *testing.T) {
 			b.fake.Err = &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "no project is called p1"}
 		}
 	}
-	if _, errs, code := b.run("forget", "--project", "/tmp"); code != ExitNotFound || !strings.Contains(errs, "--project: nothing is remembered of /tmp") || strings.Contains(errs, "Go on?") {
+	if _, errs, code := b.run("forget", "--project", "/tmp"); code != ExitNotFound || !strings.Contains(errs, "--project: nothing is remembered of project demo") || strings.Contains(errs, "Go on?") {
 		t.Errorf("of a folder of which nothing is remembered: exit %d, %q", code, errs)
 	}
 }

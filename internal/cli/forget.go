@@ -92,7 +92,7 @@ func (a *App) knownProject(ctx context.Context, named string) (memory.Project, e
 	p := memory.Project{ID: list.Project, Name: list.ProjectName}
 	_, err = ask(ctx, a, service.Lessons, memory.LessonsRequest{Project: p.ID, Limit: 1})
 	if memory.CodeOf(err) == memory.CodeNotFound {
-		err = &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "nothing is remembered of " + named}
+		err = &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "nothing is remembered of project " + p.Name}
 	}
 	return p, err
 }
