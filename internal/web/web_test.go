@@ -206,6 +206,20 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestFolderKeepsItsProject: the pages of a folder lead on in its project.
+func TestFolderKeepsItsProject(t *testing.T) {
+	b := newBrowser(t)
+	box := memory.Sandbox{ID: "s-2", Project: "p-2", Root: "/src/other"}
+	b.svc.Answers[service.Repos.Name] = &memory.RepoList{Repos: []memory.SandboxState{{Sandbox: box}}}
+	b.svc.Answers[service.RepoFiles.Name] = &memory.RepoFiles{Sandbox: memory.SandboxState{Sandbox: box}}
+	b.get(b.site.Link("p-1"))
+	for _, page := range []string{"", "/skipped"} {
+		if _, text := b.get(Root + "code/s-2" + page); !strings.Contains(text, Root+"lessons?project=p-2") {
+			t.Errorf("code/s-2%s leads to another project", page)
+		}
+	}
+}
+
 // TestLinesOfForms: browsers send the ends of lines as CR LF; a command with them does not run.
 func TestLinesOfForms(t *testing.T) {
 	b := newBrowser(t)
