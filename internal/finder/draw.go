@@ -273,7 +273,7 @@ func (p painter) wrap(in area, text string, style tcell.Style) {
 func (p painter) foot(m *model, y, width int) {
 	switch {
 	case m.mode == confirming:
-		put(p.screen, 0, y, width, "Forget "+m.forgetting+" for good? y forgets it, any other key does not.", p.alert)
+		put(p.screen, 0, y, width, "y: forget "+m.forgetting+" for good? Any other key: keep it.", p.alert) // the key and what it does first, for a narrow terminal
 	case m.note != "":
 		put(p.screen, 0, y, width, m.note, p.bold)
 	case m.mode == reading:
