@@ -318,6 +318,8 @@ var homes = []home{
 		"the daemon locks its folder, and clients lock the right to start one"},
 	{"golang.org/x/sys", []string{"embedder/builtin/table", "index/vector", "internal/cli", "internal/client", "internal/config", "internal/daemon", "internal/fsx", "internal/httpserver", "internal/project", "internal/store", "internal/testkit/powerdisk"},
 		"what differs between systems sits beside what needs it, in files named after the system"},
+	{"golang.org/x/text", []string{"index/files", "internal/project"},
+		"how accents are composed differs between systems in names of files and folders alone"},
 	{"golang.org/x/time", []string{"internal/access"},
 		"how often a client may call is held in one place"},
 	{"github.com/zricethezav/gitleaks/v8", []string{"internal/redact"},

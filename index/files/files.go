@@ -23,6 +23,8 @@ package files
 import (
 	"strings"
 	"sync"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Index holds files. It is safe for concurrent use. The zero value is empty and
@@ -106,5 +108,6 @@ func (x *Index) File(id uint32) (path, head string, held bool) {
 // page is the page of a slot.
 func (x *Index) page(slot uint32) *page { return x.pages[slot/pageSize] }
 
-// fold removes case from text: texts that differ in case only become equal.
-func fold(text string) string { return strings.ToLower(text) }
+// fold removes case from text, and how its accents are composed, which systems do differently in
+// names of files: texts that differ in these only become equal.
+func fold(text string) string { return norm.NFC.String(strings.ToLower(text)) }

@@ -60,6 +60,7 @@ func TestSearch(t *testing.T) {
 		"web/index.ts|import {Queue} from './queue'",
 		"straße/Ünïcode.txt|ÄÖÜ",
 		"a b/with space.txt|",
+		"cafe\u0301.ini|cre\u0300me", // as macOS may name it
 	)
 	x := tr.index()
 	for pattern, want := range map[string][]string{
@@ -89,6 +90,11 @@ func TestSearch(t *testing.T) {
 		"?nïcode.*":         {"straße/Ünïcode.txt"},
 		"????.go":           {"cmd/main.go"},
 		"with?space*":       {"a b/with space.txt"},
+		"caf\u00e9":         {"cafe\u0301.ini"},
+		"cafe\u0301":        {"cafe\u0301.ini"},
+		"caf?.ini":          {"cafe\u0301.ini"},
+		"cr\u00e8me":        {"cafe\u0301.ini"},
+		"u\u0308n":          {"straße/Ünïcode.txt"},
 	} {
 		got, total := x.Search(pattern, nil, 10)
 		if paths := tr.paths(got); !slices.Equal(paths, want) || total != len(want) {

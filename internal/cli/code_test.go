@@ -151,6 +151,7 @@ func TestForgetAsks(t *testing.T) {
 		forget bool
 	}{{"y\n", true}, {" YES \n", true}, {"yes", true}, {"n\n", false}, {"\n", false}, {"", false}, {"yet\n", false}} {
 		b := newBench(t, sample())
+		b.fake.Answers[service.Lessons.Name] = &memory.LessonList{Project: "p1", ProjectName: "demo"}
 		b.opts.Interactive, b.opts.In = true, strings.NewReader(tt.input)
 		out, errs, code := b.run("forget", "--project", "demo")
 		if code != ExitOK || strings.Contains(out, "Forgotten") != tt.forget || strings.Contains(errs, "Nothing was removed") == tt.forget {
@@ -170,6 +171,29 @@ func TestForgetAsks(t *testing.T) {
 		t.Errorf("in a script: exit %d, %q; want a refusal that names --yes", code, errs)
 	}
 	b.ok("forget", "--project", "demo", "--yes") // asks nobody
+}
+
+// TestForgetFolder: a folder stands for its project, whose folders are named before they go; one
+// of which nothing is remembered is refused before it is asked about.
+func TestForgetFolder(t *testing.T) {
+	b := newBench(t, sample())
+	b.fake.Answers[service.Lessons.Name] = &memory.LessonList{Project: "p1", ProjectName: "demo"}
+	b.opts.Interactive, b.opts.In = true, strings.NewReader("y\n")
+	if _, errs, code := b.run("forget", "--project", "."); code != ExitOK || !strings.Contains(errs, "project demo") || !strings.Contains(errs, "/src/demo: 12 files") || strings.Contains(errs, "/src/new") {
+		t.Errorf("of a folder: exit %d, %q; want its project named", code, errs)
+	}
+	if got := request[memory.ForgetRequest](t, b, service.Forget.Name); got.Project != "p1" {
+		t.Errorf("it forgets %q, want the project that was asked about", got.Project)
+	}
+	asked := 0
+	b.fake.Before = func(context.Context, string) {
+		if asked++; asked == 2 { // by the id
+			b.fake.Err = &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "no project is called p1"}
+		}
+	}
+	if _, errs, code := b.run("forget", "--project", "/tmp"); code != ExitNotFound || !strings.Contains(errs, "--project: nothing is remembered of project demo") || strings.Contains(errs, "Go on?") {
+		t.Errorf("of a folder of which nothing is remembered: exit %d, %q", code, errs)
+	}
 }
 
 // TestForgetUnknown: an id that nothing has is named, and the command fails, also where others

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/recalld/recalld/internal/connect"
@@ -85,9 +84,7 @@ func (a *App) connectClients(ctx context.Context, clients []connect.Client, f *c
 		if !f.remove {
 			setup := a.clientSetup()
 			r.Server = &setup
-			if slices.ContainsFunc(changes, func(c connect.Change) bool { return !c.None() }) {
-				r.Note = c.Note
-			}
+			r.Note = c.Note(changes)
 		}
 		if err == nil {
 			err = a.applyChanges(ctx, c, changes, machine, options, r, created)

@@ -85,6 +85,21 @@ func TestConnectClaudeCode(t *testing.T) {
 	}
 }
 
+// TestConnectNotes: that hooks are to be trusted is said where there are some.
+func TestConnectNotes(t *testing.T) {
+	b, _, _ := connectBench(t)
+	const note = "Codex asks about new hooks"
+	if out := b.ok("connect", "codex", "--project"); strings.Contains(out, note) {
+		t.Errorf("a project has no hooks of Codex, and it says\n%s", out)
+	}
+	if out := b.ok("connect", "codex", "--no-hooks"); strings.Contains(out, note) {
+		t.Errorf("without hooks it says\n%s", out)
+	}
+	if out := b.ok("connect", "codex"); !strings.Contains(out, note) {
+		t.Errorf("with hooks it says\n%s", out)
+	}
+}
+
 func TestConnectProject(t *testing.T) {
 	b, home, repo := connectBench(t)
 	below := filepath.Join(repo, "cmd", "x")

@@ -35,21 +35,22 @@ On a terminal it asks before it removes a project; elsewhere, and with --json, s
 				return err
 			}
 			unsure := r.Project != "" && !yes
-			if unsure { // refuse a mistyped name before asking about it
-				if _, err := ask(c.Context(), a, service.Lessons, memory.LessonsRequest{Project: r.Project, Limit: 1}); err != nil {
+			if unsure {
+				p, err := a.knownProject(c.Context(), r.Project) // a mistyped name is refused before it is asked about
+				if err != nil {
 					return err
 				}
-			}
-			if unsure && (!a.opts.Interactive || a.json) {
-				return &memory.Error{Code: memory.CodeInvalidInput, Field: "project",
-					Message: fmt.Sprintf("everything of project %s would be removed for good", r.Project),
-					Hint:    "say --yes if you mean it"}
-			}
-			if unsure {
-				sure, err := a.confirmForget(c.Context(), r.Project)
+				label := render.Printable(memory.ProjectLabel(p.Name, p.ID))
+				if !a.opts.Interactive || a.json {
+					return &memory.Error{Code: memory.CodeInvalidInput, Field: "project",
+						Message: fmt.Sprintf("everything of project %s would be removed for good", label),
+						Hint:    "say --yes if you mean it"}
+				}
+				sure, err := a.confirmForget(c.Context(), p.ID, label)
 				if err != nil || !sure {
 					return err
 				}
+				r.Project = p.ID
 			}
 			gone, err := ask(c.Context(), a, service.Forget, r)
 			if err != nil {
@@ -81,15 +82,30 @@ On a terminal it asks before it removes a project; elsewhere, and with --json, s
 	return c
 }
 
+// knownProject returns the id and the name of a project that something is remembered of. A
+// folder has an id also where nothing is: nobody knows it by that.
+func (a *App) knownProject(ctx context.Context, named string) (memory.Project, error) {
+	list, err := ask(ctx, a, service.Lessons, memory.LessonsRequest{Project: named, Limit: 1})
+	if err != nil {
+		return memory.Project{}, err
+	}
+	p := memory.Project{ID: list.Project, Name: list.ProjectName}
+	_, err = ask(ctx, a, service.Lessons, memory.LessonsRequest{Project: p.ID, Limit: 1})
+	if memory.CodeOf(err) == memory.CodeNotFound {
+		err = &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "nothing is remembered of project " + p.Name}
+	}
+	return p, err
+}
+
 // confirmForget says what is known of a project and asks whether it is to be
 // removed. Anything but a yes, the end of the input included, leaves it alone.
-func (a *App) confirmForget(ctx context.Context, project string) (bool, error) {
+func (a *App) confirmForget(ctx context.Context, project, label string) (bool, error) {
 	known, err := ask(ctx, a, service.Repos, service.None{})
 	if err != nil {
 		return false, err
 	}
-	repos := slices.DeleteFunc(known.Repos, func(r memory.SandboxState) bool { return r.Project != project && r.ProjectName != project })
-	fmt.Fprintf(a.opts.Err, "Everything of project %s will be removed for good: lessons, sessions with their steps, and the index of code.\n", project)
+	repos := slices.DeleteFunc(known.Repos, func(r memory.SandboxState) bool { return r.Project != project })
+	fmt.Fprintf(a.opts.Err, "Everything of project %s will be removed for good: lessons, sessions with their steps, and the index of code.\n", label)
 	for _, r := range repos {
 		fmt.Fprintf(a.opts.Err, "  %s: %s, %s\n", render.Printable(r.Root), memory.Count(r.Files, "file"), memory.Count(r.Chunks, "chunk"))
 	}

@@ -2,6 +2,7 @@ package connect
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -37,13 +38,22 @@ type Client struct {
 	server func(Server) edit
 	// hooks returns the edit for its hooks; nil if it has no hooks.
 	hooks func(Options) edit
-	// Note says what a user has to do before all of it works.
-	Note string
+	// note says what a user has to do before all of it works, or, with ofHooks, its hooks.
+	note    string
+	ofHooks bool
 	// own are the arguments with which the client's program adds a server for the user; nil
 	// if it is not used.
 	own func(Server) []string
 	// preface is the beginning of a new instructions file.
 	preface string
+}
+
+// Note says what a user has to do before what a plan changes works; "" if nothing.
+func (c Client) Note(plan []Change) string {
+	if slices.ContainsFunc(plan, func(change Change) bool { return !change.None() && (!c.ofHooks || change.What == whatHooks) }) {
+		return c.note
+	}
+	return ""
 }
 
 // files are the files of a client in one scope, by their names with slashes or by their

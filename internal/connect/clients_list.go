@@ -27,7 +27,7 @@ func Clients() []Client {
 			Docs:     "https://developers.openai.com/codex/mcp, https://developers.openai.com/codex/guides/agents-md",
 			programs: []string{"codex"}, homes: moved("CODEX_HOME", ".codex"), server: func(s Server) edit { return tomlTable{s} },
 			// Codex runs no hook before its user has trusted it.
-			Note:  "Codex asks about new hooks when it starts: trust them, or nothing is recorded.",
+			note: "Codex asks about new hooks when it starts: trust them, or nothing is recorded.", ofHooks: true,
 			hooks: hooksOf("codex", hookTimeout, "UserPromptSubmit", "SessionStart", "PostToolUse", "SessionEnd"),
 			user:  files{[]string{"config.toml"}, "hooks.json", "AGENTS.md"},
 			// It reads a project's file in projects that the user trusts.
@@ -49,7 +49,7 @@ func Clients() []Client {
 			Name: "gemini-cli", Title: "Gemini CLI",
 			Docs:     "https://geminicli.com/docs/tools/mcp-server, https://geminicli.com/docs/get-started/configuration",
 			programs: []string{"gemini"}, homes: home(".gemini"), server: mcpServers("mcpServers", ""),
-			Note:    "Gemini CLI starts servers and hooks only in folders that you trust; it asks when you start it in one.",
+			note:    "Gemini CLI starts servers and hooks only in folders that you trust; it asks when you start it in one.",
 			hooks:   hooksOf("gemini-cli", 1000*hookTimeout, "BeforeAgent", "SessionStart", "AfterTool", "SessionEnd"), // it counts milliseconds
 			user:    files{[]string{"settings.json"}, "settings.json", "GEMINI.md"},
 			project: files{server: []string{".gemini/settings.json"}, instructions: "GEMINI.md"},

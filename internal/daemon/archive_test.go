@@ -270,6 +270,19 @@ func TestImportTellsOfBadLines(t *testing.T) {
 	}
 }
 
+// TestImportOfAFolder: what is no log of a folder is named, and the logs beside it are imported.
+func TestImportOfAFolder(t *testing.T) {
+	s := serve(t, newConfig(t))
+	logs := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(logs, "a.jsonl"), 0o700))
+	must(t, os.WriteFile(filepath.Join(logs, "b.jsonl"), []byte(`{"timestamp":"2026-01-02T03:04:05Z","lesson":"Rinse the pot"}`+"\n"), 0o600))
+	got, err := service.Import.Do(t.Context(), s, memory.ImportRequest{Path: logs, Caller: memory.Caller{Dir: t.TempDir()}})
+	must(t, err)
+	if got.Lessons != 1 || got.Skipped != 1 || len(got.Problems) != 1 || got.Problems[0].File != filepath.Join(logs, "a.jsonl") {
+		t.Errorf("imported %+v, want a lesson and a problem", got)
+	}
+}
+
 // A log of several parts, which are prepared beside one another, is imported as one.
 func TestImportOfALongLog(t *testing.T) {
 	s, dir := serve(t, newConfig(t)), shop(t)

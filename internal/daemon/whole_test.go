@@ -10,6 +10,32 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
+// TestWithheldCodeByItsID: the id by which an answer names code that it withholds shows the code,
+// also where several places have its text.
+func TestWithheldCodeByItsID(t *testing.T) {
+	s := serve(t, newConfig(t))
+	dir := shop(t)
+	for _, name := range []string{"a.go", "b.go"} {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte("package shop\n\n// Reconcile compares the shelf with the ledger.\nfunc Reconcile() {}\n"), 0o600))
+	}
+	s.index(dir)
+	s.until("indexed", func(st *memory.Status) bool { return len(st.Projects) == 1 && !st.Projects[0].IndexedAt.IsZero() })
+	a, err := service.Recall.Do(t.Context(), s, memory.RecallRequest{
+		Query: "Reconcile compares the shelf with the ledger", Kinds: []memory.Kind{memory.Chunk}, MinRelevance: new(1.0), Caller: memory.Caller{Dir: dir},
+	})
+	must(t, err)
+	if len(a.Withheld) == 0 {
+		t.Fatalf("%+v: nothing is withheld", a)
+	}
+	for _, w := range a.Withheld {
+		whole, err := service.Recall.Do(t.Context(), s, memory.RecallRequest{IDs: []string{w.ID}, Caller: memory.Caller{Dir: dir}})
+		must(t, err)
+		if len(whole.Items) != 1 {
+			t.Errorf("%s, of %s, is\n%s", w.ID, w.Path, whole.Text)
+		}
+	}
+}
+
 // TestCodeByItsID: code that was shown in part is shown in full by the beginning of its
 // id, read from disk, and not once the disk has another text.
 func TestCodeByItsID(t *testing.T) {

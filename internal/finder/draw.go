@@ -2,6 +2,7 @@ package finder
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -272,7 +273,7 @@ func (p painter) wrap(in area, text string, style tcell.Style) {
 func (p painter) foot(m *model, y, width int) {
 	switch {
 	case m.mode == confirming:
-		put(p.screen, 0, y, width, "Forget "+m.forgetting+" for good? y forgets it, any other key does not.", p.alert)
+		put(p.screen, 0, y, width, "y: forget "+m.forgetting+" for good? Any other key: keep it.", p.alert) // the key and what it does first, for a narrow terminal
 	case m.note != "":
 		put(p.screen, 0, y, width, m.note, p.bold)
 	case m.mode == reading:
@@ -296,22 +297,24 @@ func (p painter) keys(keys keymap, y, width int, pairs ...string) {
 	}
 }
 
-// help lists all keys.
+// help lists all keys. What the setting has taken every key away from is left out.
 func (p painter) help(keys keymap, width, height int) {
+	edits, edited := keys.edits()
 	lines := [][2]string{
 		{"type", "search; results follow every key"},
 		{keys.labels("up down", 3), "choose a result"},
-		{keys.labels("open", 3), "open code in $VISUAL or $EDITOR at its line; show others in full"},
+		{keys.labels("open", 3), "open code in $VISUAL or $EDITOR; show others in full"},
 		{keys.labels("show", 3), "show the result in full"},
 		{keys.labels("scroll-up scroll-down", 3), "scroll the preview"},
 		{keys.labels("next-kind former-kind", 3), "next, former kind: all, lessons, code, steps, tasks"},
 		{keys.labels("next-project", 3), "next project"},
 		{keys.labels("copy", 3), "copy the id, for recalld show, forget and feedback"},
 		{keys.labels("forget", 3), "forget the result for good, after a question"},
-		{"Ctrl-U Ctrl-W Ctrl-K", "remove the line, the word, the rest"},
+		{edits, "remove " + edited},
 		{keys.labels("leave", 3), "clear the query; leave if there is none"},
 		{"Ctrl-C", "leave"},
 	}
+	lines = slices.DeleteFunc(lines, func(line [2]string) bool { return line[0] == "" })
 	put(p.screen, 1, 0, width, "Keys", p.mark)
 	for y, line := range lines {
 		if y+2 < height-2 {

@@ -303,6 +303,33 @@ func TestActions(t *testing.T) {
 	}
 }
 
+// TestForgetOnANarrowTerminal: what is cut from the question is not which key forgets what.
+func TestForgetOnANarrowTerminal(t *testing.T) {
+	b := newBench(t, 25, 8, fullService())
+	b.until("1 newest")
+	b.press(tcell.KeyCtrlX)
+	b.until("\ny: forget l-4f2a9c00aa")
+}
+
+// TestKeysTakenAway: the list of keys has no key that the setting gave another action, and no
+// action without a key.
+func TestKeysTakenAway(t *testing.T) {
+	b := newBench(t, 80, 24, fullService(), "ctrl-k=up", "ctrl-x=nothing")
+	b.until("1 newest")
+	b.press(tcell.KeyF1)
+	page := b.until("Any key goes back.")
+	for _, want := range []string{" Ctrl-U Ctrl-W          remove the line, the word\n", "Ctrl-K ↑ Ctrl-P"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the keys lack %q:\n%s", want, page)
+		}
+	}
+	for _, not := range []string{"the rest", "forget the result", "…"} {
+		if strings.Contains(page, not) {
+			t.Errorf("the keys have %q:\n%s", not, page)
+		}
+	}
+}
+
 // TestKeysChanged: a key of the setting does what it says, no longer what it did, and is
 // named on the screen; the others stay.
 func TestKeysChanged(t *testing.T) {
@@ -323,7 +350,7 @@ func TestKeysChanged(t *testing.T) {
 	b.press(tcell.KeyUp)
 	b.until("▌ 0.97")
 	b.press(tcell.KeyF8)
-	b.until("Forget l-4f2a9c00aa for good?")
+	b.until("y: forget l-4f2a9c00aa for good?")
 	b.press(tcell.KeyEscape)
 	b.until("Nothing was forgotten.")
 	b.press(tcell.KeyF1) // nothing; the next key has the next paint
@@ -412,7 +439,7 @@ func TestForgetsWhatItAskedAbout(t *testing.T) {
 		m.receive(answered{rows: rows})
 		draw(screen, m)
 		screen.Show()
-		if shown := contents(screen); !strings.Contains(shown, "Forget l-first for good?") {
+		if shown := contents(screen); !strings.Contains(shown, "y: forget l-first for good?") {
 			t.Errorf("%s: the question became\n%s", name, shown)
 		}
 		if did := m.key(yes); did != actForget || m.forgetting != "l-first" {

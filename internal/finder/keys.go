@@ -66,6 +66,17 @@ func (m keymap) labels(actions string, most int) string {
 	return strings.Join(all, " ")
 }
 
+// edits writes the keys that still remove a part of the query, and the parts.
+func (m keymap) edits() (keys, parts string) {
+	var names, removed []string
+	for _, edit := range [][2]string{{"ctrl-u", "the line"}, {"ctrl-w", "the word"}, {"ctrl-k", "the rest"}} {
+		if !slices.ContainsFunc(m, func(b binding) bool { return b.key == edit[0] }) {
+			names, removed = append(names, label(edit[0])), append(removed, edit[1])
+		}
+	}
+	return strings.Join(names, " "), strings.Join(removed, ", ")
+}
+
 // label writes a key's name as it stands on keys: Ctrl-T, PgUp.
 func label(key string) string {
 	if name := map[string]string{"up": "↑", "down": "↓", "pgup": "PgUp", "pgdn": "PgDn"}[key]; name != "" {

@@ -327,7 +327,8 @@ func (x *Indexer) Selected(id string, sel memory.Selection) bool {
 }
 
 // ChunksByPrefix returns the chunks and previews of a selection whose ids begin with a
-// prefix. Ids of code are computed, not stored, so all files of the selection are read.
+// prefix, and one chunk of each text whose memory.TextID does. Ids of code are computed, not
+// stored, so all files of the selection are read.
 func (x *Indexer) ChunksByPrefix(ctx context.Context, prefix string, sel memory.Selection) ([]memory.ChunkRef, error) {
 	var files []memory.FileKey
 	x.mu.RLock()
@@ -348,7 +349,10 @@ func (x *Indexer) ChunksByPrefix(ctx context.Context, prefix string, sel memory.
 			continue // removed meanwhile
 		}
 		add := func(id string, head bool, chunk memory.FileChunk) {
-			if !strings.HasPrefix(id, prefix) || slices.ContainsFunc(out, func(p memory.ChunkRef) bool { return p.ID == id }) {
+			byText := !head && strings.HasPrefix(memory.TextID(chunk.Doc), prefix)
+			if !byText && !strings.HasPrefix(id, prefix) || slices.ContainsFunc(out, func(p memory.ChunkRef) bool {
+				return p.ID == id || byText && p.Location.Chunk.Doc == chunk.Doc
+			}) {
 				return // a text that occurs twice is shown once
 			}
 			if at, err := x.location(&f); err == nil {

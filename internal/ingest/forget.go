@@ -156,7 +156,7 @@ func (s *Service) forgetProject(ctx context.Context, name string, have Holdings,
 		return err
 	}
 	if !known {
-		return memory.Errorf(memory.CodeNotFound, "project %s is unknown", memory.Quote(name))
+		return &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "nothing is remembered of project " + p.Name}
 	}
 	// Receipts are listed while new ones may be written. Therefore most are removed first,
 	// and receipts of questions asked meanwhile at the end.

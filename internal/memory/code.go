@@ -129,6 +129,10 @@ func ChunkID(sandbox, path string, c FileChunk) string {
 	return "c-" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
+// TextID names code by its text alone, where its place is not read: what an answer withholds. It
+// stands for a chunk with this text.
+func TextID(doc DocID) string { return "c-" + doc.String()[:16] }
+
 // Location is where the text of a chunk is to be read.
 type Location struct {
 	Project string    `json:"project"`

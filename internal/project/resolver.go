@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -177,10 +179,13 @@ func isPath(name string) bool {
 	return name == "." || name == ".." || strings.ContainsAny(name, `/\`)
 }
 
+// named returns the project with a name, however its accents are composed: systems do that
+// differently in names of folders.
 func named(known []memory.Project, name string) (memory.Project, error) {
+	same := func(own string) bool { return norm.NFC.String(own) == norm.NFC.String(name) }
 	var found []memory.Project
 	for _, p := range known {
-		if p.Name == name || slices.Contains(p.Names, name) {
+		if same(p.Name) || slices.ContainsFunc(p.Names, same) {
 			found = append(found, p)
 		}
 	}

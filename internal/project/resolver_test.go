@@ -48,7 +48,7 @@ func TestResolve(t *testing.T) {
 	}
 	alpha, beta := id("alpha"), id("beta")
 	twins := []memory.Project{{ID: "p-1", Name: "twin", Names: []string{"twin"}, Roots: []string{"/a/twin", "/b"}}, {ID: "p-2", Name: "other", Names: []string{"other", "twin"}, Remote: "example.org/other"}}
-	r := NewResolver(directory{projects: append(twins, alpha)})
+	r := NewResolver(directory{projects: append(twins, alpha, memory.Project{ID: "p-3", Name: "cafe\u0301"})})
 	in := func(parts ...string) memory.Caller {
 		return memory.Caller{Dir: filepath.Join(append([]string{dir}, parts...)...)}
 	}
@@ -66,6 +66,7 @@ func TestResolve(t *testing.T) {
 		"not known yet":             {caller: in("beta"), want: beta.ID},
 		"without git":               {caller: in("plain"), want: id("plain").ID},
 		"by name":                   {project: "alpha", caller: in("beta"), want: alpha.ID, known: true},
+		"by name, accents composed": {project: "caf\u00e9", caller: in("beta"), want: "p-3", known: true},
 		"by id":                     {project: alpha.ID, want: alpha.ID, known: true},
 		"by an id among twins":      {project: "p-2", want: "p-2", known: true},
 		"by an absolute folder":     {project: filepath.Join(dir, "beta"), want: beta.ID},

@@ -245,7 +245,7 @@ func withheld(c *candidate, reason memory.Reason) memory.Withheld {
 	case c.Head:
 		id = memory.ChunkID(c.File.Sandbox, c.File.Path, memory.FileChunk{})
 	case c.Kind == memory.Chunk:
-		id = "c-" + c.Doc.String()[:16]
+		id = memory.TextID(c.Doc)
 	}
 	return memory.Withheld{ID: id, Kind: c.Kind, Reason: reason, NearestScore: round(c.relevance), Path: c.File.Path}
 }

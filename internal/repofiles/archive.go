@@ -86,7 +86,13 @@ func (i *importer) path(ctx context.Context, path string) (found bool, err error
 		return false, err
 	}
 	for _, name := range logs {
-		if err := i.log(ctx, filepath.Join(path, name)); err != nil {
+		file := filepath.Join(path, name)
+		err := i.log(ctx, file)
+		if memory.CodeOf(err) == memory.CodeForbidden || errors.Is(err, fs.ErrPermission) { // the others can be read
+			i.problems([]memory.ImportProblem{{File: file, Message: err.Error()}})
+			err = nil
+		}
+		if err != nil {
 			return true, err
 		}
 	}

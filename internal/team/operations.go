@@ -234,6 +234,9 @@ func (s *Service) State(context.Context, service.None) (*memory.TeamState, error
 	}
 	for _, p := range s.member.Projects {
 		x := s.exchanged[p.ID]
+		if p.Leaving {
+			x.problem = "no longer shared: it is taken back when the server answers"
+		}
 		out.Projects = append(out.Projects, memory.TeamProject{
 			Project: p.ID, ProjectName: names[p.ID], TeamName: p.Name, Shared: x.own, Received: x.received, Summaries: x.summaries, Problem: x.problem,
 		})

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/team/teamtest"
 )
 
@@ -96,6 +98,9 @@ func TestSharedAgainMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.member = &membership{URL: "postgres://anna@localhost/team", Projects: []project{{ID: "p-1", Name: "shop", Leaving: true}}}
+	if state, err := s.State(t.Context(), service.None{}); err != nil || len(state.Projects) != 1 || !strings.Contains(state.Projects[0].Problem, "no longer shared") {
+		t.Errorf("until the server has been told the state is %+v, %v; want that the project is taken back", state, err)
+	}
 	leaving := s.projects()[0] // as an exchange has it
 	s.mu.Lock()
 	err = s.change(memory.Project{ID: "p-1", Remote: "shop"}, memory.TeamShareRequest{})

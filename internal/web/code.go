@@ -42,25 +42,26 @@ func (q *request) repo(v *view) (err error) {
 
 // skipped shows which files of a folder the rules leave out, by a walk over it now.
 func (q *request) skipped(v *view) error {
-	root, err := q.folder()
+	folder, err := q.folder()
 	if err == nil {
-		v.Data, err = ask(q, service.Skipped, memory.SkippedRequest{Path: root, Caller: q.caller()})
+		v.Project = folder.Project
+		v.Data, err = ask(q, service.Skipped, memory.SkippedRequest{Path: folder.Root, Caller: q.caller()})
 	}
 	return err
 }
 
-// folder returns the path of the indexed folder that the address names.
-func (q *request) folder() (string, error) {
+// folder returns the indexed folder that the address names.
+func (q *request) folder() (memory.Sandbox, error) {
 	repos, err := ask(q, service.Repos, service.None{})
 	if err != nil {
-		return "", err
+		return memory.Sandbox{}, err
 	}
 	id := q.r.PathValue("id")
 	i := slices.IndexFunc(repos.Repos, func(r memory.SandboxState) bool { return r.ID == id })
 	if i < 0 {
-		return "", memory.Errorf(memory.CodeNotFound, "no indexed folder has the id %s", memory.Quote(id))
+		return memory.Sandbox{}, memory.Errorf(memory.CodeNotFound, "no indexed folder has the id %s", memory.Quote(id))
 	}
-	return repos.Repos[i].Root, nil
+	return repos.Repos[i].Sandbox, nil
 }
 
 // chunk shows a chunk as it is on disk now, through the gate.
@@ -85,9 +86,9 @@ func (q *request) item(id, project string) (*memory.Item, error) {
 
 // indexNow has a folder indexed again.
 func (q *request) indexNow(string) (string, url.Values, error) {
-	root, err := q.folder()
+	folder, err := q.folder()
 	if err == nil {
-		_, err = ask(q, service.IndexRepo, memory.IndexRequest{Path: root, Caller: q.caller()})
+		_, err = ask(q, service.IndexRepo, memory.IndexRequest{Path: folder.Root, Caller: q.caller()})
 	}
 	return "code", url.Values{"done": {"indexing"}}, err
 }

@@ -230,6 +230,11 @@ func (s *Site) serve(w http.ResponseWriter, r *http.Request, answer func(*reques
 			s.show(w, http.StatusBadRequest, "error", view{Title: "Not done", Error: refused, Visit: v})
 			return
 		}
+		for _, texts := range r.PostForm { // browsers send ends of lines as CR LF
+			for i := range texts {
+				texts[i] = strings.ReplaceAll(texts[i], "\r\n", "\n")
+			}
+		}
 		if subtle.ConstantTimeCompare([]byte(r.PostForm.Get("token")), []byte(v.Token)) != 1 {
 			s.show(w, http.StatusForbidden, "error", view{Title: "Not done", Error: &memory.Error{Message: "The form is not of this visit.", Hint: "go back, load the page again and repeat it"}, Visit: v})
 			return

@@ -206,6 +206,38 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestFolderKeepsItsProject: the pages of a folder lead on in its project.
+func TestFolderKeepsItsProject(t *testing.T) {
+	b := newBrowser(t)
+	box := memory.Sandbox{ID: "s-2", Project: "p-2", Root: "/src/other"}
+	b.svc.Answers[service.Repos.Name] = &memory.RepoList{Repos: []memory.SandboxState{{Sandbox: box}}}
+	b.svc.Answers[service.RepoFiles.Name] = &memory.RepoFiles{Sandbox: memory.SandboxState{Sandbox: box}}
+	b.get(b.site.Link("p-1"))
+	for _, page := range []string{"", "/skipped"} {
+		if _, text := b.get(Root + "code/s-2" + page); !strings.Contains(text, Root+"lessons?project=p-2") {
+			t.Errorf("code/s-2%s leads to another project", page)
+		}
+	}
+}
+
+// TestLinesOfForms: browsers send the ends of lines as CR LF; a command with them does not run.
+func TestLinesOfForms(t *testing.T) {
+	b := newBrowser(t)
+	b.svc.Answers[service.Lesson.Name] = &memory.LessonHistory{Lesson: memory.Item{ID: "l-1", Kind: memory.Lesson, Lesson: "old"}}
+	b.svc.Answers[service.Remember.Name] = &memory.Remembered{ID: "l-2"}
+	b.get(b.site.Link("p-1"))
+	b.post(Root+"lessons/l-1/supersede", url.Values{"token": {b.token()}, "lesson": {"a\r\nb"}, "context": {"c\r\nd"}, "command": {"make a\r\nmake b"}})
+	for _, call := range b.svc.Calls() {
+		if r, ok := call.Request.(memory.RememberRequest); ok {
+			if r.Lesson != "a\nb" || r.Context != "c\nd" || r.Command != "make a\nmake b" {
+				t.Errorf("it stores %q, %q, %q", r.Lesson, r.Context, r.Command)
+			}
+			return
+		}
+	}
+	t.Error("nothing was stored")
+}
+
 // TestNothingThere: empty pages say what to do, and errors say what is wrong.
 func TestNothingThere(t *testing.T) {
 	b := newBrowser(t)

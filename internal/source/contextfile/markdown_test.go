@@ -52,6 +52,29 @@ func TestLongRules(t *testing.T) {
 	}
 }
 
+// TestOwnPartsAreNoEntries: what recalld connect writes into a repository's files is not of the
+// repository. What stands beside it is, and problems have the lines of the file.
+func TestOwnPartsAreNoEntries(t *testing.T) {
+	const block = "<!-- recalld:begin -->\n## Memory: recalld\n<!-- recalld:end -->\n"
+	r := newRepo(t, map[string]string{
+		"CLAUDE.md": block, ".cursor/rules/recalld.mdc": "---\nalwaysApply: true\n---\n\n" + block, ".mcp.json": `{"mcpServers": {"recalld": {}}}`,
+	})
+	if found := r.look(); len(found.Files)+len(found.Problems) > 0 {
+		t.Errorf("found %s, problems %+v; want nothing", listing(found), found.Problems)
+	}
+	r = newRepo(t, map[string]string{
+		"AGENTS.md": "Use tabs.\n\n" + block, "CLAUDE.md": block + "# One\nshort\n# Two\n" + strings.Repeat("x", memory.MaxContent+1) + "\n",
+		".mcp.json": `{"mcpServers": {"recalld": {}, "shop": {}}}`,
+	})
+	found := r.look()
+	if got := listing(found); got != "rule AGENTS.md, rule CLAUDE.md: One, server shop" || found.Files[0].Entries[0].Content != "Use tabs." {
+		t.Errorf("found %s: %+v", got, found.Files)
+	}
+	if p := found.Problems; len(p) != 1 || p[0].Line != 6 {
+		t.Errorf("problems %+v, want one at line 6", p)
+	}
+}
+
 // TestProblemsHaveTheLineOfTheFile: blank lines before a rule count.
 func TestProblemsHaveTheLineOfTheFile(t *testing.T) {
 	long := "\n \n# One\nshort\n# Two\n" + strings.Repeat("x", memory.MaxContent+1) + "\n"

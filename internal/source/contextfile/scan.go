@@ -11,9 +11,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -23,7 +25,7 @@ import (
 
 // rules is the version of how files are read. It is part of the hash, so that files read
 // by older rules are read again.
-const rules = "1"
+const rules = "2"
 
 // scanned is the result of one scan.
 type scanned struct {
@@ -220,8 +222,18 @@ func (l *scan) readListed(p string) (text string, ok bool) {
 	if err != nil && !errors.Is(err, errNotThere) {
 		l.problem(p, 0, "%v", err)
 	}
-	return text, err == nil
+	return ownBlock().ReplaceAllStringFunc(text, func(block string) string {
+		return strings.Repeat("\n", strings.Count(block, "\n")) // problems name lines
+	}), err == nil
 }
+
+// ownBlock are the instructions that recalld connect keeps in a file, and own the server that it
+// adds: an agent has both, and neither is of the repository.
+var ownBlock = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)<!-- recalld:begin -->.*?<!-- recalld:end -->`)
+})
+
+const own = "recalld"
 
 // count reports whether one more file or folder beyond the list may be read.
 func (l *scan) count() bool {

@@ -27,7 +27,7 @@ func serversIn(under string) func(l *scan, p, text string) memory.FileEntries {
 				l.problem(p, 0, "has a server whose name is not one line of 1–200 characters")
 				continue
 			}
-			if !seen[server.Name] {
+			if !seen[server.Name] && server.Name != own {
 				seen[server.Name] = true
 				f.Servers = append(f.Servers, server)
 			}
