@@ -110,6 +110,13 @@ func Sees(ctx context.Context, project string) bool {
 	return p == nil || len(p.Projects) == 0 || p.has(project)
 }
 
+// ReadOnly says whether the client of a call may change nothing. The guard refuses it what
+// changes something by itself; a search for tools only makes none active.
+func ReadOnly(ctx context.Context) bool {
+	p := policyOf(ctx)
+	return p != nil && p.ReadOnly
+}
+
 func (p *Policy) permits(op *service.Spec) error {
 	switch {
 	case p == nil || op == service.Hello.Spec:

@@ -202,6 +202,8 @@ type SearchToolsRequest struct {
 	Own bool `json:"own,omitempty" mcp:"-"`
 	// Hidden are names of recalld's own tools that are not found. The daemon fills them in.
 	Hidden []string `json:"-"`
+	// ReadOnly makes nothing active: who searches may change nothing. It is filled in, too.
+	ReadOnly bool `json:"-"`
 	SessionRef
 }
 

@@ -475,4 +475,16 @@ func checkTime(field string, t time.Time) error {
 	return nil
 }
 
+// MaxAhead is how far the time of something that happened may lie ahead: clocks differ a
+// little, and what has a later time would stay the newest until then.
+const MaxAhead = 5 * time.Minute
+
+// NotAhead refuses a time that is over MaxAhead ahead of now.
+func NotAhead(field string, t, now time.Time) error {
+	if t.After(now.Add(MaxAhead)) {
+		return Invalid(field, "at most 5 minutes ahead of the daemon's clock", "%s is in the future", t.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
 func validTime(t time.Time) bool { return t.Unix() >= 0 && t.UTC().Year() <= 9999 }
