@@ -190,6 +190,28 @@ func TestSearchWithoutSession(t *testing.T) {
 	}
 }
 
+// Of tools whose names have the same words, the one comes first that a query names exactly.
+func TestSearchByName(t *testing.T) {
+	r := newRig(t)
+	var names []string
+	for _, server := range []string{"chat", "mail"} {
+		for _, name := range []string{"send_message", "sendMessage", "send-message", "SendMessage"} {
+			r.register(tool(server, name, "Send a message by "+server))
+			names = append(names, server+":"+name)
+		}
+	}
+	for _, name := range names {
+		found := r.search("", name)
+		if got := found.Tools[0].ServerName + ":" + found.Tools[0].Name; got != name {
+			t.Errorf("%s finds %s first", name, got)
+		}
+		_, short, _ := strings.Cut(name, ":")
+		if got := r.search("", short).Tools[0].Name; got != short {
+			t.Errorf("%s finds %s first", short, got)
+		}
+	}
+}
+
 // A client that may only read finds tools, and changes no session by that.
 func TestSearchOnlyReads(t *testing.T) {
 	r := newRig(t)
