@@ -126,7 +126,7 @@ func (p *Policy) permits(op *service.Spec) error {
 	case p.ReadOnly && !op.ReadOnly:
 		return p.forbidden("", "read-only", op.Name+" changes the memory")
 	case len(p.Tools) > 0 && !slices.Contains(p.Tools, op.Name):
-		return p.forbidden("", "its tools", op.Name+" is not among the tools of the client")
+		return p.forbidden("", "the tools "+strings.Join(p.Tools, ", "), op.Name+" is not among the tools of the client")
 	case len(p.Projects) > 0 && !within(op):
 		return p.forbidden("", "its projects", op.Name+" is not about a single project")
 	}

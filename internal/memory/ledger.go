@@ -107,6 +107,12 @@ type PastText struct {
 // receipts one in 1,700 shares them with another.
 const ReceiptDigits = 6
 
+// NoReceipt is the error for an id, in a field of a request, that no receipt has.
+func NoReceipt(field, id string, cause error) error {
+	return &Error{Code: CodeNotFound, Field: field, Message: "no receipt is called " + Quote(id),
+		Hint: "answers name theirs; the list of receipts has those that are kept", Cause: cause}
+}
+
 const scopeForms = "current, all or {sessionId}"
 
 // Purpose says what a receipt is of.
