@@ -60,7 +60,7 @@ func (e *CatalogueEntry) relations(at string) error {
 		return Invalid(at+"inputSchema", "tools only", "a %s has none", e.Type)
 	case e.Core:
 		return Invalid(at+"core", "tools only", "a %s is not called", e.Type)
-	case e.Content == "" && e.Description == "":
+	case isBlank(e.Content) && isBlank(e.Description):
 		return Invalid(at+"content", fmt.Sprintf("1–%d characters, or a description", MaxContent), "is empty")
 	}
 	return nil

@@ -226,6 +226,9 @@ func (f *field) checkText(text, path string, limit *Range) error {
 		if err := Text(path, text, int(limit.Min), int(limit.Max)); err != nil {
 			return err
 		}
+		if limit.Min > 0 && isBlank(text) {
+			return Invalid(path, limit.Of("characters"), "has no visible character")
+		}
 	}
 	switch f.text {
 	case "id":
@@ -441,6 +444,14 @@ func Text(field, text string, min, max int) error {
 		return Invalid(field, "text without NUL", "contains a NUL character")
 	}
 	return nil
+}
+
+// isBlank says that a text has nothing to see: neither a reader nor a search could tell it from
+// an empty one.
+func isBlank(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsSpace(r) && !unicode.IsControl(r) && !unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	})
 }
 
 // ValidSessionID checks an id of a session. It names a folder, so it holds

@@ -68,7 +68,7 @@ func TestRefused(t *testing.T) {
 		`{"name":"a","name":"b"}`: {"name", "twice"}, `{"deep":{"n":1,"\u006e":2}}`: {"deep.n", "twice"},
 		`{"words":{"k":"v","k":"w"}}`: {"words.k", "twice"},
 
-		`{"name":7}`:        {"name", "must be a string, is an integer"}, `{"n":"1"}`: {"n", "must be an integer, is a string"},
+		`{"name":7}`: {"name", "must be a string, is an integer"}, `{"n":"1"}`: {"n", "must be an integer, is a string"},
 		`{"n":1.5}`: {"n", "must be an integer, is a number"}, `{"n":1e2}`: {"n", "must be an integer"},
 		`{"n":99999999999999999999}`: {"n", "must be an integer"}, `{"seq":-1}`: {"seq", "must be an integer from 0, is -1"}, `{"rate":1e999}`: {"rate", "must be a number"},
 		`{"on":1}`: {"on", "must be a boolean"}, `{"tags":"a"}`: {"tags", "must be an array"}, `{"tags":[1]}`: {"tags[0]", "must be a string"},
