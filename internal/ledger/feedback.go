@@ -20,7 +20,7 @@ func (l *Ledger) Feedback(ctx context.Context, req memory.FeedbackRequest) (*mem
 	note, _ := l.opts.Writer.Clean(req.Note, memory.MaxNote)
 	l.judging.Lock()
 	defer l.judging.Unlock()
-	receipt, err := l.receipt(req.Receipt)
+	receipt, err := l.receipt("receipt", req.Receipt)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (l *Ledger) Feedback(ctx context.Context, req memory.FeedbackRequest) (*mem
 	var w *weighing
 	done, err := l.opts.Writer.WriteWith(ctx, memory.Project{ID: receipt.Project}, func() (memory.Batch, error) {
 		// Again, as it may have been forgotten since; from here on it cannot be.
-		if receipt, err = l.receipt(req.Receipt); err != nil {
+		if receipt, err = l.receipt("receipt", req.Receipt); err != nil {
 			return memory.Batch{}, err
 		}
 		w, err = l.weigh(receipt, verdict)
@@ -68,11 +68,11 @@ func itemCalled(items []memory.ReceiptItem, part string) string {
 	return id
 }
 
-// receipt returns a receipt that a verdict is on.
-func (l *Ledger) receipt(id string) (memory.Receipt, error) {
+// receipt returns the receipt that a field of a request names.
+func (l *Ledger) receipt(field, id string) (memory.Receipt, error) {
 	r, err := l.opts.Store.Receipt(id)
 	if memory.CodeOf(err) == memory.CodeNotFound {
-		err = memory.NoReceipt("receipt", id, err)
+		err = memory.NoReceipt(field, id, err)
 	}
 	return r, err
 }
