@@ -110,6 +110,13 @@ func Sees(ctx context.Context, project string) bool {
 	return p == nil || len(p.Projects) == 0 || p.has(project)
 }
 
+// ReadOnly says whether the client of a call may change nothing. The guard refuses it what
+// changes something by itself; a search for tools only makes none active.
+func ReadOnly(ctx context.Context) bool {
+	p := policyOf(ctx)
+	return p != nil && p.ReadOnly
+}
+
 func (p *Policy) permits(op *service.Spec) error {
 	switch {
 	case p == nil || op == service.Hello.Spec:
@@ -119,7 +126,7 @@ func (p *Policy) permits(op *service.Spec) error {
 	case p.ReadOnly && !op.ReadOnly:
 		return p.forbidden("", "read-only", op.Name+" changes the memory")
 	case len(p.Tools) > 0 && !slices.Contains(p.Tools, op.Name):
-		return p.forbidden("", "its tools", op.Name+" is not among the tools of the client")
+		return p.forbidden("", "the tools "+strings.Join(p.Tools, ", "), op.Name+" is not among the tools of the client")
 	case len(p.Projects) > 0 && !within(op):
 		return p.forbidden("", "its projects", op.Name+" is not about a single project")
 	}

@@ -208,6 +208,9 @@ func TestGuardLetsPass(t *testing.T) {
 			t.Errorf("%s: %v after %d calls, want %q", name, err, len(next.Calls()), c.code)
 			continue
 		}
+		if p := c.client; err != nil && p.Policy.Tools != nil && !strings.Contains(memory.AsError(err).Limit, p.Policy.Tools[0]) {
+			t.Errorf("%s: %v does not name its tools", name, err)
+		}
 		if s, ok := answer.(*memory.Status); ok && (len(s.Projects) != c.shown || s.ProjectsTotal != c.shown ||
 			(c.shown == 1) != (s.Errors == nil && s.Notes == nil && s.Waiting == nil && s.Savings == nil && len(s.Records) == 0)) {
 			t.Errorf("%s: it is told %+v", name, s)

@@ -27,9 +27,12 @@ func (s *Contexts) SearchTools(ctx context.Context, req memory.SearchToolsReques
 	if err != nil {
 		return nil, err
 	}
-	open, several, err := s.openSession(project.ID, req.SessionRef)
+	open, idle, err := s.openSession(project.ID, req.SessionRef)
 	if err != nil {
 		return nil, err
+	}
+	if req.ReadOnly {
+		open, idle = "", "What was found does not become active, since this client may only read."
 	}
 	found, err := s.findTools(ctx, project.ID, req)
 	if err != nil {
@@ -49,7 +52,7 @@ func (s *Contexts) SearchTools(ctx context.Context, req memory.SearchToolsReques
 			return nil, err
 		}
 		s.opts.Receipts.EnqueueReceipt(receipt)
-		writeTools(out, several)
+		writeTools(out, idle)
 		return out, nil
 	}
 	tokens := receipt.Tokens
@@ -72,23 +75,24 @@ func (s *Contexts) SearchTools(ctx context.Context, req memory.SearchToolsReques
 		s.opts.Receipts.EnqueueReceipt(receipt)
 	}
 	out.Version = w.context.Version
-	writeTools(out, several)
+	writeTools(out, idle)
 	return out, nil
 }
 
 // openSession returns the id of the session that a search is for. It is empty if no session
-// is open or several could be session; then several is a sentence with their ids. A session
-// that the request names must exist.
-func (s *Contexts) openSession(project string, which memory.SessionRef) (id, several string, err error) {
+// is open or several could be session; then idle says why nothing becomes active, and what to
+// do. A session that the request names must exist.
+func (s *Contexts) openSession(project string, which memory.SessionRef) (id, idle string, err error) {
 	session, err := s.opts.Sessions.FindSession(project, which.SessionID, which.Caller)
 	code := memory.CodeOf(err)
 	switch {
 	case err == nil:
 		return session.ID, "", nil
 	case errors.Is(err, memory.ErrSeveralSessions):
-		return "", fmt.Sprintf("Several sessions are open: %s.", memory.AsError(err).Limit), nil
+		return "", fmt.Sprintf("Several sessions are open: %s. What was found does not stay active: search again with the sessionId that is yours.", memory.AsError(err).Limit), nil
 	case which.SessionID == "" && (code == memory.CodeInvalidInput || code == memory.CodeNotFound):
-		return "", "", nil // the caller has none, or has it in another project
+		// The caller has none, or has it in another project.
+		return "", "No session is open, so what was found does not stay active. Open one with session_start and search again.", nil
 	}
 	return "", "", err
 }
@@ -304,8 +308,9 @@ func (s *Contexts) clean(texts ...*string) {
 	}
 }
 
-// writeTools writes the answer for an agent.
-func writeTools(m *memory.ToolMatches, several string) {
+// writeTools writes the answer for an agent. idle says why nothing becomes active without a
+// session.
+func writeTools(m *memory.ToolMatches, idle string) {
 	incomplete := ""
 	if m.Incomplete {
 		incomplete = "Not all tools could be searched: " + m.Why + "."
@@ -320,14 +325,14 @@ func writeTools(m *memory.ToolMatches, several string) {
 	}
 	var list, b strings.Builder
 	fmt.Fprintf(&list, "**Tools (%d):**\n\n", len(m.Tools))
-	idle := 0
+	inactive := false
 	var named []string
 	for i, t := range m.Tools {
 		fmt.Fprintf(&list, "%d. %s\n", i+1, toolLine(t))
 		switch {
 		case t.Active:
 		case m.SessionID == "":
-			idle++
+			inactive = true
 		default:
 			named = append(named, strconv.Itoa(i+1))
 		}
@@ -338,10 +343,8 @@ func writeTools(m *memory.ToolMatches, several string) {
 		fmt.Fprintf(&b, "\nNumber %s is only named: search for it by its name to make it active.\n", named[0])
 	case len(named) > 1:
 		fmt.Fprintf(&b, "\nNumbers %s are only named: search for one by its name to make it active.\n", strings.Join(named, ", "))
-	case idle > 0 && several != "":
-		b.WriteString("\n" + several + " What was found does not stay active: search again with the sessionId that is yours.\n")
-	case idle > 0:
-		b.WriteString("\nNo session is open, so what was found does not stay active. Open one with session_start and search again.\n")
+	case inactive:
+		b.WriteString("\n" + idle + "\n")
 	}
 	if incomplete != "" {
 		b.WriteString("\n" + incomplete)

@@ -190,6 +190,47 @@ func TestSearchWithoutSession(t *testing.T) {
 	}
 }
 
+// Of tools whose names have the same words, the one comes first that a query names exactly.
+func TestSearchByName(t *testing.T) {
+	r := newRig(t)
+	var names []string
+	for _, server := range []string{"chat", "mail"} {
+		for _, name := range []string{"send_message", "sendMessage", "send-message", "SendMessage"} {
+			r.register(tool(server, name, "Send a message by "+server))
+			names = append(names, server+":"+name)
+		}
+	}
+	for _, name := range names {
+		found := r.search("", name)
+		if got := found.Tools[0].ServerName + ":" + found.Tools[0].Name; got != name {
+			t.Errorf("%s finds %s first", name, got)
+		}
+		_, short, _ := strings.Cut(name, ":")
+		if got := r.search("", short).Tools[0].Name; got != short {
+			t.Errorf("%s finds %s first", short, got)
+		}
+	}
+}
+
+// A client that may only read finds tools, and changes no session by that.
+func TestSearchOnlyReads(t *testing.T) {
+	r := newRig(t)
+	r.register(toolbox()...)
+	id := r.start("g")
+	m, err := r.SearchTools(t.Context(), memory.SearchToolsRequest{
+		Query: "open an issue in the repository", RequestID: "once", ReadOnly: true, SessionRef: memory.SessionRef{SessionID: id, Caller: r.caller},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := one(t, m, "create_issue"); f.Active || f.New || m.Guidance != "" || !strings.Contains(m.Text, "may only read") {
+		t.Errorf("found %+v, told\n%s", f, m.Text)
+	}
+	if wc := r.working(id); wc.Version != 0 || len(wc.DiscoveredTools) > 0 {
+		t.Errorf("the session has become %+v", wc)
+	}
+}
+
 // A search that is asked again has lost its answer: it is told all of it once more, and
 // changes nothing.
 func TestSearchIsRepeated(t *testing.T) {
@@ -236,9 +277,9 @@ func TestWriteTools(t *testing.T) {
 		},
 		Guidance: "[TOOL GUIDANCE] …\n",
 	}
-	writeTools(m, "")
+	writeTools(m, "Nothing stays active.")
 	want := render.Fence("**Tools (3):**\n\n1. fs:read: Reads a file. …\n2. db:query\n3. x:y: "+strings.Repeat("ü", 200)+"…\n") + "\n" +
-		"No session is open, so what was found does not stay active. Open one with session_start and search again.\n\n[TOOL GUIDANCE] …\n"
+		"Nothing stays active.\n\n[TOOL GUIDANCE] …\n"
 	if m.Text != want {
 		t.Errorf("written as\n%s, want\n%s", m.Text, want)
 	}

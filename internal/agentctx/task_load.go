@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -61,6 +62,11 @@ func (l *taskLoading) prepare(p memory.Project, old legacyState) error {
 			return within(fmt.Sprintf("completed_tasks[%d]", i), err)
 		}
 		redacted += n + more
+		// One from the future would be the newest until then. A blocker keeps its time: by that
+		// it is known when it was resolved.
+		if now := l.s.opts.now(); t.CompletedAt.After(now.Add(memory.MaxAhead)) {
+			t.CompletedAt = now.UTC().Truncate(time.Millisecond)
+		}
 		l.tasks = append(l.tasks, fromState(taskRecord(p, t.CompletedTask, extra)))
 	}
 	for i, b := range old.blockers {

@@ -112,7 +112,7 @@ func (st *taskState) size(records []memory.Record) (n int) {
 
 // checkBlockers returns CodeConflict if the state has too many blockers.
 func (st *taskState) checkBlockers() error {
-	e := &memory.Error{Code: memory.CodeConflict, Field: "task_id", Hint: "resolve some with task unblock: a blocker never gives way by itself"}
+	e := &memory.Error{Code: memory.CodeConflict, Field: "task_id", Hint: "resolve some with unblock_task: a blocker never gives way by itself"}
 	switch n := st.size(st.blockers); {
 	case len(st.blockers) > memory.MaxBlockers:
 		e.Limit, e.Message = fmt.Sprintf("at most %d active blockers", memory.MaxBlockers), "the project has as many active blockers as it may have"

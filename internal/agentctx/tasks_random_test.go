@@ -56,7 +56,7 @@ func TestRandomTaskOperations(t *testing.T) {
 	m := taskModel{tasks: map[string]time.Time{}, blockers: map[string]time.Time{}, resolved: map[string]bool{}}
 	mark := func(id string, at time.Time) string { return fmt.Sprint(id, at.UnixMilli()) }
 	// Whole minutes of few hours, so that times meet.
-	someTime := func() time.Time { return taskTime.Add(time.Duration(random.IntN(300)) * time.Minute) }
+	someTime := func() time.Time { return taskTime.Add(-time.Duration(random.IntN(300)) * time.Minute) }
 	for op := range underrace.Steps(testlong.Steps(200, 600), 100) {
 		at := someTime()
 		id := fmt.Sprintf("t%d", random.IntN(160))

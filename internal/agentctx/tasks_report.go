@@ -18,6 +18,9 @@ func (s *Tasks) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest
 	if err != nil {
 		return nil, err
 	}
+	if err := memory.NotAhead("completed_at", req.CompletedAt, s.opts.now()); err != nil {
+		return nil, err
+	}
 	t := req.Task()
 	if req.RequiresContext == nil {
 		t.RequiresContext = s.Settings(p, t.TaskType).RequiresContext
@@ -50,6 +53,9 @@ func (s *Tasks) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest
 func (s *Tasks) BlockTask(ctx context.Context, req memory.BlockTaskRequest) (*memory.TaskSaved, error) {
 	p, err := s.opts.project(ctx, &req, &req.Project, &req.Caller)
 	if err != nil {
+		return nil, err
+	}
+	if err := memory.NotAhead("blocked_at", req.BlockedAt, s.opts.now()); err != nil {
 		return nil, err
 	}
 	b := memory.BlockedTask{TaskID: req.TaskID, Reason: req.Reason, BlockedAt: req.BlockedAt}
@@ -136,7 +142,7 @@ func (s *Tasks) UnblockTask(ctx context.Context, req memory.UnblockTaskRequest) 
 		i := slices.IndexFunc(st.blockers, func(r memory.Record) bool { return r.ID == out.ID })
 		if i < 0 {
 			return memory.Batch{}, &memory.Error{Code: memory.CodeNotFound, Field: "task_id",
-				Message: "the task " + memory.Quote(req.TaskID) + " is not blocked", Hint: "the task summary lists the active blockers"}
+				Message: "the task " + memory.Quote(req.TaskID) + " is not blocked", Hint: "task_window lists the active blockers"}
 		}
 		r := st.blockers[i]
 		e.Blocker = jsonOf(r)

@@ -327,3 +327,24 @@ func TestManyWriters(t *testing.T) {
 		t.Errorf("the newest task is %s, want the last of a writer", last.TaskID)
 	}
 }
+
+// A task or blocker from the future would stay the newest until then. In a state that is
+// taken over, a task gets the time of now.
+func TestTasksAreNotAhead(t *testing.T) {
+	r := newTaskRig(t)
+	for ahead, refused := range map[time.Duration]bool{memory.MaxAhead - time.Minute: false, 24 * time.Hour: true} {
+		at := r.now.Add(ahead)
+		_, completed := r.tasks.CompleteTask(t.Context(), memory.CompleteTaskRequest{TaskID: "t", CompletedAt: at, ValidationReport: json.RawMessage(passed), Caller: r.caller})
+		_, blocked := r.tasks.BlockTask(t.Context(), memory.BlockTaskRequest{TaskID: "b", Reason: "waits", BlockedAt: at, Caller: r.caller})
+		for field, err := range map[string]error{"completed_at": completed, "blocked_at": blocked} {
+			if (err != nil) != refused || refused && (memory.CodeOf(err) != memory.CodeInvalidInput || memory.AsError(err).Field != field) {
+				t.Errorf("%s %s ahead: %v, refused: want %v", field, ahead, err, refused)
+			}
+		}
+	}
+	r.now = r.now.Add(time.Hour)
+	r.load(`[{"task_id": "loaded", "completed_at": "2999-01-01T00:00:00Z", "validation_report": {}}]`)
+	if w := r.window(0); !w.Tasks[len(w.Tasks)-1].CompletedAt.Equal(r.now) {
+		t.Errorf("it is %s, and the loaded task is of %s", r.now, w.Tasks[len(w.Tasks)-1].CompletedAt)
+	}
+}

@@ -70,9 +70,22 @@ func (s *Contexts) matchTools(ctx context.Context, query string, sel memory.Sele
 		}
 	}
 	slices.SortStableFunc(out.Items, func(a, b recall.Matched) int {
-		return cmp.Or(followedLast(entries[a.ID], entries[b.ID]), cmp.Compare(scores[b.ID], scores[a.ID]))
+		return cmp.Or(followedLast(entries[a.ID], entries[b.ID]), cmp.Compare(namedBy(query, entries[b.ID]), namedBy(query, entries[a.ID])),
+			cmp.Compare(scores[b.ID], scores[a.ID]))
 	})
 	return out, nil
+}
+
+// namedBy says how exactly a query is the name of a tool: 2 with its server, 1 without, else 0.
+// send_message and sendMessage have the same words.
+func namedBy(query string, e *memory.EntryState) int {
+	switch query {
+	case toolOf(e).String():
+		return 2
+	case e.Name:
+		return 1
+	}
+	return 0
 }
 
 // namedServers returns the servers that the words of a query name, across case and

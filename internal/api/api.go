@@ -118,7 +118,7 @@ func (h *handler) unrouted(r *http.Request) error {
 			return e
 		}
 	}
-	return memory.Errorf(memory.CodeNotFound, "no route %s", r.URL.Path)
+	return &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: "no route " + memory.Quote(r.URL.Path), Hint: "GET " + DescriptionPath + " describes all"}
 }
 
 // checkProtocol refuses a client of another protocol, except for what every

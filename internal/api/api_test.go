@@ -272,7 +272,10 @@ func TestRouting(t *testing.T) {
 		{"GET", "/", 404, ""}, {"GET", "/v2/recall", 404, ""}, {"POST", "/v1/receipts/a/b", 404, ""}, {"GET", "/v1/receipts/", 404, ""},
 		{"GET", service.Recall.Path, 405, "POST"}, {"DELETE", service.Status.Path, 405, "GET"}, {"POST", service.Hello.Path, 405, "GET"},
 	} {
-		w, _ := do(t, h, request(tc.method, tc.path, "{}"))
+		w, e := do(t, h, request(tc.method, tc.path, "{}"))
+		if tc.status == 404 && (e.Field != "path" || e.Hint == "") {
+			t.Errorf("%s %s: field %q, hint %q, want both", tc.method, tc.path, e.Field, e.Hint)
+		}
 		if w.Code != tc.status || w.Header().Get("Allow") != tc.allow {
 			t.Errorf("%s %s: status %d, Allow %q, want %d, %q", tc.method, tc.path, w.Code, w.Header().Get("Allow"), tc.status, tc.allow)
 		}

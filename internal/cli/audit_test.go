@@ -38,13 +38,15 @@ func noted(t *testing.T, data string) (all []string) {
 func TestTokensAreNoted(t *testing.T) {
 	b, data := newBench(t, sample()), t.TempDir()
 	token := strings.Fields(b.ok("token", "add", "ci", "--read-only", "--data", data))
-	b.ok("token", "--data", data)
+	b.ok("token", "--keep", "30d", "--data", data)
 	b.ok("token", "remove", "ci", "--data", data)
 	if _, _, code := b.run("token", "remove", "ci", "--data", data); code != ExitNotFound {
 		t.Errorf("a client is removed twice: %d", code)
 	}
-	if _, errs, code := b.run("token", "--keep", "9999h", "--data", data); code != ExitUsage || !strings.Contains(errs, "--keep: 9999h0m0s is out of range (limit: 0 to 720h)") {
-		t.Errorf("a token is kept too long: %d, %s", code, errs)
+	for _, keep := range []string{"9999h", "31d", "-1h", "soon"} {
+		if _, errs, code := b.run("token", "--keep", keep, "--data", data); code != ExitUsage || !strings.Contains(errs, "--keep: ") || !strings.Contains(errs, "(limit: 0 to 30d, as 2d or 36h)") {
+			t.Errorf("--keep %q: %d, %q", keep, code, errs)
+		}
 	}
 	want := []string{"token add ci", "token", "token remove ci", "token remove ci not_found: name"}
 	if got := noted(t, data); !slices.Equal(got, want) {

@@ -111,7 +111,7 @@ func TestPauseFlags(t *testing.T) {
 	}
 	b.fake.Err = nil
 	b.fake.Answers[service.Pause.Name] = &memory.Paused{}
-	if out := b.ok("resume"); out != "Nothing is paused.\n" {
+	if out := b.ok("resume"); out != "Nothing is paused now.\n" {
 		t.Errorf("resume says %q", out)
 	}
 	if out := b.ok("resume", "--json"); strings.Contains(out, "null") {

@@ -52,7 +52,7 @@ func (a *App) pause(c *cobra.Command, args []string, resume bool) error {
 // writePaused lists what is paused.
 func writePaused(w io.Writer, p *memory.Paused) {
 	if !p.All && len(p.Sandboxes) == 0 {
-		fmt.Fprintln(w, "Nothing is paused.")
+		fmt.Fprintln(w, "Nothing is paused now.")
 		return
 	}
 	if p.All {

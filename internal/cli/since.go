@@ -31,7 +31,7 @@ func parseSince(field, text string, now time.Time) (time.Time, error) {
 	return time.Time{}, memory.Invalid(field, "2026-01-31, 2026-01-31T15:04:05Z, 2d or 36h", "%s is not a time", memory.Quote(text))
 }
 
-// parseAgo reads how long ago something was: days (2d), weeks (3w), or what Go
+// parseAgo reads how long ago something was, or how long it lasts: days (2d), weeks (3w), or what Go
 // writes for shorter ones.
 func parseAgo(text string) (time.Duration, bool) {
 	const day = 24 * time.Hour

@@ -18,7 +18,7 @@ const maxKeptToken = 30 * 24 * time.Hour
 
 // tokenCommand makes a new token for TCP.
 func tokenCommand(a *App) *cobra.Command {
-	keep := 24 * time.Hour
+	var kept string
 	c := &cobra.Command{
 		Use:   "token",
 		Short: "Make tokens for clients, and say what each may do",
@@ -31,8 +31,9 @@ add, list and remove are about clients that may do less: each has a token of its
 		Example: "  recalld token\n  recalld token --keep 0\n  recalld token add ci --read-only --projects shop",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if keep < 0 || keep > maxKeptToken {
-				return memory.Invalid("keep", "0 to 720h", "%s is out of range", keep)
+			keep, ok := parseAgo(kept)
+			if !ok || keep > maxKeptToken {
+				return memory.Invalid("keep", "0 to 30d, as 2d or 36h", "%s is no such time", memory.Quote(kept))
 			}
 			cfg, err := a.Config()
 			if err != nil {
@@ -53,7 +54,7 @@ add, list and remove are about clients that may do less: each has a token of its
 		},
 	}
 	c.AddCommand(tokenAddCommand(a), tokenListCommand(a), tokenRemoveCommand(a))
-	c.Flags().DurationVar(&keep, "keep", keep, "how long the former token is accepted")
+	c.Flags().StringVar(&kept, "keep", "24h", "how long the former token is accepted, at most 30d")
 	completeFlag(c, "keep", cobra.NoFileCompletions)
 	return c
 }

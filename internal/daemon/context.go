@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/recalld/recalld/internal/access"
 	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -19,6 +20,7 @@ func (d *Daemon) SearchTools(ctx context.Context, req memory.SearchToolsRequest)
 	if req.Own {
 		d.ownTools.register(ctx, d)
 	}
+	req.ReadOnly = req.ReadOnly || access.ReadOnly(ctx)
 	return d.core.Session.SearchTools(ctx, req)
 }
 

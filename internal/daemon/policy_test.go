@@ -373,6 +373,36 @@ func TestStatusOfAPolicyIsBounded(t *testing.T) {
 	}
 }
 
+// TestReadOnlySearchMakesNoToolActive: a search for tools is the one reading operation that
+// changes a session, and a read-only client's does not.
+func TestReadOnlySearchMakesNoToolActive(t *testing.T) {
+	s := serve(t, newConfig(t))
+	dir := shop(t)
+	by := memory.Caller{Dir: dir, Client: "host"}
+	addClient(t, s, access.Policy{Name: "reads", ReadOnly: true})
+	_, err := service.Register.Do(t.Context(), s, memory.RegisterRequest{Caller: by, Source: "host", Entries: []memory.CatalogueEntry{{
+		Ref: memory.Ref{Type: memory.Tool, ServerName: "shop", Name: "refund_order"}, Description: "Refund an order", Include: memory.IncludeAgent}}})
+	must(t, err)
+	session, err := service.StartSession.Do(t.Context(), s, memory.StartSessionRequest{SessionID: "host-1", Caller: by})
+	must(t, err)
+	for active, client := range []string{"reads", ""} { // the second may change something
+		body := fmt.Sprintf(`{"query": "refund_order", "sessionId": %q, "caller": {"dir": %q}}`, session.ID, dir)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://recalld"+service.SearchTools.Path, strings.NewReader(body))
+		must(t, err)
+		if client != "" {
+			request.Header.Set(access.Header, client)
+		}
+		answer, err := s.HTTP().Do(request)
+		must(t, err)
+		must(t, answer.Body.Close())
+		wc, err := service.WorkingContext.Do(t.Context(), s, memory.WorkingContextRequest{SessionRef: memory.SessionRef{SessionID: session.ID, Caller: by}})
+		must(t, err)
+		if answer.StatusCode != http.StatusOK || len(wc.DiscoveredTools) != active {
+			t.Errorf("after a search by the client %q, answered with %d, %v are active, want %d", client, answer.StatusCode, wc.DiscoveredTools, active)
+		}
+	}
+}
+
 // count says what a project holds.
 func (s *served) count(t *testing.T, dir string) string {
 	t.Helper()

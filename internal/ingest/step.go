@@ -29,7 +29,7 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
-	if err := s.checkAhead(req.Timestamp); err != nil {
+	if err := memory.NotAhead("timestamp", req.Timestamp, s.now()); err != nil {
 		return nil, err
 	}
 	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
@@ -65,17 +65,6 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 		ID: r.ID, SessionID: r.Session, Project: r.Project, Timestamp: r.Created, Labels: labels, Redacted: c.n > 0, Seq: done.Seq,
 		Repeated: done.Repeated,
 	}, nil
-}
-
-// maxAhead is how far a step's time may lie ahead: clocks differ a little, and a step with
-// a later time would stay the newest one until then.
-const maxAhead = 5 * time.Minute
-
-func (s *Service) checkAhead(at time.Time) error {
-	if at.After(s.now().Add(maxAhead)) {
-		return memory.Invalid("timestamp", "at most 5 minutes ahead of the daemon's clock", "%s is in the future", at.UTC().Format(time.RFC3339))
-	}
-	return nil
 }
 
 // stepWrite is one call of RecordStep, cleaned.

@@ -195,7 +195,7 @@ func TestStepIsRecordedOnce(t *testing.T) {
 func TestStepsYetToComeAreRefused(t *testing.T) {
 	r := newRig(t)
 	r.start(memory.StartSessionRequest{})
-	for ahead, want := range map[time.Duration]bool{maxAhead: true, maxAhead + time.Millisecond: false, 365 * 24 * time.Hour: false} {
+	for ahead, want := range map[time.Duration]bool{memory.MaxAhead: true, memory.MaxAhead + time.Millisecond: false, 365 * 24 * time.Hour: false} {
 		_, err := r.ingest.RecordStep(t.Context(), memory.RecordStepRequest{
 			Tool: memory.StepTool{Name: "bash"}, Timestamp: r.now.Add(ahead), Caller: r.caller,
 		})

@@ -20,9 +20,9 @@ func (l *Ledger) Feedback(ctx context.Context, req memory.FeedbackRequest) (*mem
 	note, _ := l.opts.Writer.Clean(req.Note, memory.MaxNote)
 	l.judging.Lock()
 	defer l.judging.Unlock()
-	receipt, err := l.opts.Store.Receipt(req.Receipt)
+	receipt, err := l.receipt("receipt", req.Receipt)
 	if err != nil {
-		return nil, notFound(err, "receipt", "no receipt is called "+memory.Quote(req.Receipt), "answers name theirs; the list of receipts has those that are kept")
+		return nil, err
 	}
 	req.Receipt, req.Item = receipt.ID, itemCalled(receipt.Items, req.Item) // of which the request may have a part
 	verdict := memory.ItemVerdict{
@@ -33,8 +33,8 @@ func (l *Ledger) Feedback(ctx context.Context, req memory.FeedbackRequest) (*mem
 	var w *weighing
 	done, err := l.opts.Writer.WriteWith(ctx, memory.Project{ID: receipt.Project}, func() (memory.Batch, error) {
 		// Again, as it may have been forgotten since; from here on it cannot be.
-		if receipt, err = l.opts.Store.Receipt(req.Receipt); err != nil {
-			return memory.Batch{}, notFound(err, "receipt", "the receipt was forgotten", "")
+		if receipt, err = l.receipt("receipt", req.Receipt); err != nil {
+			return memory.Batch{}, err
 		}
 		w, err = l.weigh(receipt, verdict)
 		if err != nil {
@@ -68,12 +68,13 @@ func itemCalled(items []memory.ReceiptItem, part string) string {
 	return id
 }
 
-// notFound replaces CodeNotFound by an error in the words of the ledger.
-func notFound(err error, field, message, hint string) error {
-	if memory.CodeOf(err) != memory.CodeNotFound {
-		return err
+// receipt returns the receipt that a field of a request names.
+func (l *Ledger) receipt(field, id string) (memory.Receipt, error) {
+	r, err := l.opts.Store.Receipt(id)
+	if memory.CodeOf(err) == memory.CodeNotFound {
+		err = memory.NoReceipt(field, id, err)
 	}
-	return &memory.Error{Code: memory.CodeNotFound, Field: field, Message: message, Hint: hint, Cause: err}
+	return r, err
 }
 
 // weighing is a verdict with all that it changes.

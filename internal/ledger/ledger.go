@@ -109,6 +109,16 @@ func (l *Ledger) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*mem
 	if err != nil {
 		return nil, err
 	}
+	if req.Before != "" { // receipts are in the order of their ids, which a part of one has not
+		before, err := l.receipt("before", req.Before)
+		if err == nil && before.Project != project.ID {
+			err = memory.NoReceipt("before", req.Before, nil)
+		}
+		if err != nil {
+			return nil, err
+		}
+		req.Before = before.ID
+	}
 	found, more, err := l.opts.Store.Receipts(memory.ReceiptFilter{
 		Project: project.ID, Session: req.SessionID, Turn: req.Turn, Since: req.Since, Before: req.Before,
 	}, req.Limit)

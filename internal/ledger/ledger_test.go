@@ -104,6 +104,7 @@ func TestReceiptsAreListed(t *testing.T) {
 		"a turn's":    {memory.ReceiptsRequest{SessionID: "mm-one", Turn: new(2)}, []string{"rc-4", "rc-2"}, false},
 		"no turn's":   {memory.ReceiptsRequest{SessionID: "mm-one", Turn: new(0)}, []string{}, false},
 		"since":       {memory.ReceiptsRequest{Since: since}, []string{"rc-4", "rc-3"}, false},
+		"before":      {memory.ReceiptsRequest{Before: "rc-3"}, []string{"rc-2", "rc-1"}, false},
 	} {
 		test.req.Project = "demo"
 		got, err := r.ledger.Receipts(t.Context(), test.req)
@@ -117,6 +118,12 @@ func TestReceiptsAreListed(t *testing.T) {
 		}
 		if !slices.Equal(ids, test.want) || got.More != test.more || got.Receipts == nil || got.Project != r.project.ID {
 			t.Errorf("%s: %v, more %v of %s; want %v, more %v", name, ids, got.More, got.Project, test.want, test.more)
+		}
+	}
+	for _, before := range []string{"rc-9", "rc-5"} { // of none, and of another project
+		_, err := r.ledger.Receipts(t.Context(), memory.ReceiptsRequest{Project: "demo", Before: before})
+		if e := memory.AsError(err); memory.CodeOf(err) != memory.CodeNotFound || e.Field != "before" {
+			t.Errorf("those before %s = %v, want it not found", before, err)
 		}
 	}
 	if _, err := r.ledger.Receipts(t.Context(), memory.ReceiptsRequest{Project: "demo", SessionID: "mm-none"}); memory.CodeOf(err) != memory.CodeNotFound {

@@ -33,7 +33,7 @@ func (f finder) Call(ctx context.Context, op *service.Spec, request any, progres
 }
 
 func (f finder) SearchTools(_ context.Context, req memory.SearchToolsRequest) (*memory.ToolMatches, error) {
-	found := &memory.ToolMatches{Project: "p1", Receipt: "r-1", Text: "found\n"}
+	found := &memory.ToolMatches{Project: "p1", Receipt: "r-1", Text: fmt.Sprintf("found, only reading: %v\n", req.ReadOnly)}
 	for name := range strings.FieldsSeq(req.Query) {
 		server, tool, other := strings.Cut(name, ":")
 		if !other {

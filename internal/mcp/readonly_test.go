@@ -52,6 +52,9 @@ func TestReadOnlySearch(t *testing.T) {
 	url := serve(t, newFinder(), Options{})
 	c := connect(t, overHTTP(t, url, transport.WithHTTPHeaders(map[string]string{HeaderReadOnly: "true"})))
 	r := callTool(t, c, "search_tools", `{"query":"session_start mm_knowledge_last"}`)
+	if text := textOf(r); !strings.Contains(text, "only reading: true") {
+		t.Errorf("the search may change its session: %q", text)
+	}
 	const want = "recalld lists these from now on: mm_knowledge_search, mm_knowledge_last, mm_knowledge_summarize, mm_knowledge_sessions."
 	if text := textOf(r); !strings.Contains(text, want) {
 		t.Errorf("it says %q, want %q", text, want)

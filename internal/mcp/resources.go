@@ -56,7 +56,7 @@ func (s *Server) addResources() {
 // where no resource is known by an address, so one that does not exist gets another.
 func (s *Server) onRead(ctx context.Context, _ any, request *mcpgo.ReadResourceRequest) {
 	w := writerOf(ctx)
-	if w == nil || !strings.HasPrefix(request.Params.URI, resourceScheme) {
+	if w == nil {
 		return
 	}
 	text, err := s.readResource(ctx, request.Params.URI, request.Header)
@@ -73,7 +73,11 @@ func (s *Server) onRead(ctx context.Context, _ any, request *mcpgo.ReadResourceR
 
 // readResource returns the text of a resource; stored text in it is fenced.
 func (s *Server) readResource(ctx context.Context, uri string, header http.Header) (string, error) {
-	parts := strings.Split(strings.TrimPrefix(uri, resourceScheme), "/")
+	path, own := strings.CutPrefix(uri, resourceScheme)
+	if !own {
+		return "", noResource(uri)
+	}
+	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		var err error
 		if parts[i], err = url.PathUnescape(part); err != nil {
@@ -118,7 +122,11 @@ func (s *Server) readResource(ctx context.Context, uri string, header http.Heade
 		}
 		return turnText(r), nil
 	}
-	return "", memory.Errorf(memory.CodeNotFound, "recalld has no resource %s", memory.Quote(uri))
+	return "", noResource(uri)
+}
+
+func noResource(uri string) error {
+	return memory.Errorf(memory.CodeNotFound, "recalld has no resource %s", memory.Quote(uri))
 }
 
 // completions completes the ids in the addresses of resources.

@@ -30,6 +30,8 @@ type call struct {
 	assumed assumed
 	// hidden are the tools that the client may not call.
 	hidden []string
+	// onlyReads says that the call may change nothing.
+	onlyReads bool
 	// report passes on how far the call is; nil if the client did not ask for that.
 	report func(any)
 }
@@ -37,9 +39,9 @@ type call struct {
 func (s *Server) call(ctx context.Context, header http.Header) call {
 	c := call{caller: s.caller(ctx, header), agent: s.agent(ctx, header), requestID: header.Get(HeaderRequestID)}
 	c.caller.Session = c.agent.ID
-	c.assumed = s.assume(header, c.caller.Dir)
+	c.assumed, c.onlyReads = s.assume(header, c.caller.Dir), onlyReads(header)
 	for _, t := range s.tools {
-		if access.Permits(ctx, t.op) != nil || onlyReads(header) && !t.op.ReadOnly {
+		if access.Permits(ctx, t.op) != nil || c.onlyReads && !t.op.ReadOnly {
 			c.hidden = append(c.hidden, t.name)
 		}
 	}

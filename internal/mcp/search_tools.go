@@ -20,7 +20,7 @@ const listThreshold = 0.5
 // alsoOwn lets a search find recalld's own tools beside the host's, but for those that the
 // client may not call.
 func alsoOwn(_ context.Context, c call, r *memory.SearchToolsRequest) error {
-	r.Own, r.Hidden = true, c.hidden
+	r.Own, r.Hidden, r.ReadOnly = true, c.hidden, c.onlyReads
 	return nil
 }
 

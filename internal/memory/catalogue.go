@@ -60,7 +60,7 @@ func (e *CatalogueEntry) relations(at string) error {
 		return Invalid(at+"inputSchema", "tools only", "a %s has none", e.Type)
 	case e.Core:
 		return Invalid(at+"core", "tools only", "a %s is not called", e.Type)
-	case e.Content == "" && e.Description == "":
+	case isBlank(e.Content) && isBlank(e.Description):
 		return Invalid(at+"content", fmt.Sprintf("1–%d characters, or a description", MaxContent), "is empty")
 	}
 	return nil
@@ -202,6 +202,8 @@ type SearchToolsRequest struct {
 	Own bool `json:"own,omitempty" mcp:"-"`
 	// Hidden are names of recalld's own tools that are not found. The daemon fills them in.
 	Hidden []string `json:"-"`
+	// ReadOnly makes nothing active: who searches may change nothing. It is filled in, too.
+	ReadOnly bool `json:"-"`
 	SessionRef
 }
 

@@ -301,6 +301,13 @@ type CompactRequest struct {
 	SessionRef
 }
 
+func (r *CompactRequest) relations(string) error {
+	if r.Summary != "" && isBlank(r.Summary) {
+		return Invalid("summary", Range{1, MaxSummary}.Of("characters"), "has no visible character")
+	}
+	return nil
+}
+
 // Compacted is the answer to a compaction.
 type Compacted struct {
 	Project     string `json:"project"`

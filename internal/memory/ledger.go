@@ -107,6 +107,12 @@ type PastText struct {
 // receipts one in 1,700 shares them with another.
 const ReceiptDigits = 6
 
+// NoReceipt is the error for an id, in a field of a request, that no receipt has.
+func NoReceipt(field, id string, cause error) error {
+	return &Error{Code: CodeNotFound, Field: field, Message: "no receipt is called " + Quote(id),
+		Hint: "answers name theirs; the list of receipts has those that are kept", Cause: cause}
+}
+
 const scopeForms = "current, all or {sessionId}"
 
 // Purpose says what a receipt is of.
@@ -191,7 +197,7 @@ type ReceiptsRequest struct {
 	SessionID string    `json:"sessionId,omitempty" limit:"4-200" text:"id" desc:"Only of this session."`
 	Turn      *int      `json:"turn,omitempty" limit:"0-1000000" desc:"Only of this turn of the session; 0 is before the first."`
 	Since     time.Time `json:"since,omitzero" desc:"Nothing older."`
-	Before    string    `json:"before,omitempty" limit:"0-200" text:"exact" desc:"Only what is older than this receipt, by its whole id." mcp:"-"`
+	Before    string    `json:"before,omitempty" limit:"0-200" text:"exact" desc:"Only what is older than this receipt." mcp:"-"`
 	Limit     int       `json:"limit,omitempty" limit:"1-200" default:"20" desc:"Most receipts."`
 	Project   string    `json:"project,omitempty" limit:"0-4096"`
 	Caller    Caller    `json:"caller,omitzero"`

@@ -226,6 +226,9 @@ func (f *field) checkText(text, path string, limit *Range) error {
 		if err := Text(path, text, int(limit.Min), int(limit.Max)); err != nil {
 			return err
 		}
+		if limit.Min > 0 && isBlank(text) {
+			return Invalid(path, limit.Of("characters"), "has no visible character")
+		}
 	}
 	switch f.text {
 	case "id":
@@ -443,6 +446,14 @@ func Text(field, text string, min, max int) error {
 	return nil
 }
 
+// isBlank says that a text has nothing to see: neither a reader nor a search could tell it from
+// an empty one.
+func isBlank(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsSpace(r) && !unicode.IsControl(r) && !unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	})
+}
+
 // ValidSessionID checks an id of a session. It names a folder, so it holds
 // nothing that a file system could take for something else.
 func ValidSessionID(field, id string) error {
@@ -471,6 +482,18 @@ const timeLimit = "a time from 1970 to 9999"
 func checkTime(field string, t time.Time) error {
 	if !t.IsZero() && !validTime(t) {
 		return Invalid(field, timeLimit, "is out of range")
+	}
+	return nil
+}
+
+// MaxAhead is how far the time of something that happened may lie ahead: clocks differ a
+// little, and what has a later time would stay the newest until then.
+const MaxAhead = 5 * time.Minute
+
+// NotAhead refuses a time that is over MaxAhead ahead of now.
+func NotAhead(field string, t, now time.Time) error {
+	if t.After(now.Add(MaxAhead)) {
+		return Invalid(field, "at most 5 minutes ahead of the daemon's clock", "%s is in the future", t.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

@@ -8,11 +8,11 @@ import (
 type (
 	// ReceiptRequest names a receipt.
 	ReceiptRequest struct {
-		ID string `json:"id" text:"exact"`
+		ID string `json:"id" limit:"1-200" text:"exact"`
 	}
 	// RequeueRequest names a dead job.
 	RequeueRequest struct {
-		ID string `json:"id" text:"exact"`
+		ID string `json:"id" limit:"1-200" text:"exact"`
 	}
 	// PullRequest names the model to download.
 	PullRequest struct {

@@ -66,6 +66,7 @@ func TestLimitsOfCatalogue(t *testing.T) {
 		"content":          {register(aRule, func(e *CatalogueEntry) { e.Content = chars(20000) }), register(aRule, func(e *CatalogueEntry) { e.Content = chars(20001) }), "entries[0].content"},
 		"content, NUL":     {register(aRule, func(e *CatalogueEntry) { e.Content = "a\nb" }), register(aRule, func(e *CatalogueEntry) { e.Content = "a\x00" }), "entries[0].content"},
 		"content, none":    {register(aRule, func(e *CatalogueEntry) { e.Content, e.Description = "", "d" }), register(aRule, func(e *CatalogueEntry) { e.Content = " \n" }), "entries[0].content"},
+		"content, seen":    {register(aRule, func(e *CatalogueEntry) { e.Content, e.Description = "\u200b", "d" }), register(aRule, func(e *CatalogueEntry) { e.Content = "\u200b" }), "entries[0].content"},
 		"content, tool":    {register(aTool, func(*CatalogueEntry) {}), register(aTool, func(e *CatalogueEntry) { e.Content = "c" }), "entries[0].content"},
 		"guidance":         {register(aTool, func(e *CatalogueEntry) { e.Guidance = chars(8000) }), register(aTool, func(e *CatalogueEntry) { e.Guidance = chars(8001) }), "entries[0].guidance"},
 		"guidance, rule":   {register(aRule, func(*CatalogueEntry) {}), register(aRule, func(e *CatalogueEntry) { e.Guidance = "g" }), "entries[0].guidance"},

@@ -67,6 +67,7 @@ func TestLimitsOfTasks(t *testing.T) {
 		"complete: caller":            {complete(func(r *memory.CompleteTaskRequest) { r.Caller.Client = long(200) }), complete(func(r *memory.CompleteTaskRequest) { r.Caller.Client = long(201) }), "caller.client"},
 		"block: task_id":              {block(func(r *memory.BlockTaskRequest) { r.TaskID = long(200) }), block(func(r *memory.BlockTaskRequest) { r.TaskID = "" }), "task_id"},
 		"block: reason, least":        {block(func(r *memory.BlockTaskRequest) { r.Reason = " x " }), block(func(r *memory.BlockTaskRequest) { r.Reason = "  " }), "reason"},
+		"block: reason, seen":         {block(func(r *memory.BlockTaskRequest) { r.Reason = "é" }), block(func(r *memory.BlockTaskRequest) { r.Reason = "\u2060" }), "reason"},
 		"block: reason, most":         {block(func(r *memory.BlockTaskRequest) { r.Reason = long(2000) }), block(func(r *memory.BlockTaskRequest) { r.Reason = long(2001) }), "reason"},
 		"block: time":                 {block(func(r *memory.BlockTaskRequest) { r.BlockedAt = first }), block(func(r *memory.BlockTaskRequest) { r.BlockedAt = last.Add(time.Second) }), "blocked_at"},
 		"block: caller":               {block(func(r *memory.BlockTaskRequest) { r.Caller.Dir = long(4096) }), block(func(r *memory.BlockTaskRequest) { r.Caller.Dir = long(4097) }), "caller.dir"},

@@ -59,6 +59,7 @@ func TestValidateWorking(t *testing.T) {
 		"no tool":       {used("s", "t"), used("s", ""), "usedTools[0].toolName"},
 		"server":        {used(text(200), "t"), used(text(201), "t"), "usedTools[0].serverName"},
 		"summary":       {&CompactRequest{Summary: text(MaxSummary)}, &CompactRequest{Summary: text(MaxSummary + 1)}, "summary"},
+		"summary, seen": {&CompactRequest{Summary: "é"}, &CompactRequest{Summary: "\u200b"}, "summary"},
 		"transcript":    {&CompactRequest{Transcript: text(MaxTranscript)}, &CompactRequest{Transcript: text(MaxTranscript + 1)}, "transcript"},
 		"turns":         {&CompactRequest{KeepTurns: 100}, &CompactRequest{KeepTurns: 101}, "keepTurns"},
 		"turns below":   {&CompactRequest{KeepTurns: 1}, &CompactRequest{KeepTurns: -1}, "keepTurns"},

@@ -87,7 +87,11 @@ func (r *Resolver) resolve(ctx context.Context, name string, caller memory.Calle
 			Hint: "name a project or a folder of it",
 		}
 	}
-	if !filepath.IsAbs(dir) { // the daemon's own folder must not count
+	switch { // the daemon's own folder must not count
+	case filepath.IsAbs(dir):
+	case name == "":
+		return Identity{}, false, memory.Invalid(callerDir, "an absolute folder", "the folder %q is relative", dir)
+	default:
 		return Identity{}, false, memory.Invalid("project", "a name, an id or an absolute folder",
 			"the folder %q is relative and the caller's is unknown", dir)
 	}
@@ -95,10 +99,11 @@ func (r *Resolver) resolve(ctx context.Context, name string, caller memory.Calle
 		return Identity{}, false, err
 	}
 	if id, err = r.ofFolder(dir, known); err != nil {
+		field := callerDir
 		if name != "" {
-			err = inProject(err)
+			field = "project"
 		}
-		return Identity{}, false, err
+		return Identity{}, false, inField(field, err)
 	}
 	if err := ctx.Err(); err != nil { // comparing histories may take long
 		return Identity{}, false, err
@@ -107,9 +112,12 @@ func (r *Resolver) resolve(ctx context.Context, name string, caller memory.Calle
 	return id, old, nil
 }
 
-// inProject is an error about a folder that a request named as its project: what it calls a path
-// is something else. An AboveError is known by its field, and stays as it is.
-func inProject(err error) error {
+// callerDir is the field with the caller's folder.
+const callerDir = "caller.dir"
+
+// inField is an error about the folder in a field of a request: what it calls a path is
+// something else. An AboveError is known by its field, and stays as it is.
+func inField(field string, err error) error {
 	if _, above := errors.AsType[*AboveError](err); above {
 		return err
 	}
@@ -118,7 +126,7 @@ func inProject(err error) error {
 		return err
 	}
 	named := *e
-	named.Field, named.Hint = "project", cmp.Or(e.Hint, "name a project, or a folder that exists")
+	named.Field, named.Hint = field, cmp.Or(e.Hint, "name a project, or a folder that exists")
 	return &named
 }
 

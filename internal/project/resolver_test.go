@@ -135,9 +135,11 @@ func TestFolderOfAProjectThatIsWrong(t *testing.T) {
 			t.Errorf("%s: %v (field %q, hint %q), want %s of %s with a hint", project, err, e.Field, e.Hint, want.code, want.field)
 		}
 	}
-	_, _, err := r.Resolve(t.Context(), "", memory.Caller{Dir: filepath.Join(dir, "gone")})
-	if e := memory.AsError(err); err == nil || e.Field != "path" {
-		t.Errorf("the caller's folder: %v (field %q), want the field path", err, e.Field)
+	for _, of := range []string{filepath.Join(dir, "gone"), filepath.Join(dir, "plain", "file"), "relative"} {
+		_, _, err := r.Resolve(t.Context(), "", memory.Caller{Dir: of})
+		if e := memory.AsError(err); err == nil || e.Field != "caller.dir" {
+			t.Errorf("the caller's folder %s: %v (field %q), want the field caller.dir", of, err, e.Field)
+		}
 	}
 }
 

@@ -183,8 +183,9 @@ func TestReceipt(t *testing.T) {
 	if diff := cmp.Diff(a.Withheld, r.Withheld); diff != "" {
 		t.Errorf("withheld in answer and receipt (-answer +receipt):\n%s", diff)
 	}
-	if _, err := s.service(t).Receipt(t.Context(), "rc-none"); memory.CodeOf(err) != memory.CodeNotFound {
-		t.Errorf("an unknown receipt = %v, want not found", err)
+	_, err = s.service(t).Receipt(t.Context(), "rc-none")
+	if e := memory.AsError(err); memory.CodeOf(err) != memory.CodeNotFound || e.Field != "id" || e.Hint == "" {
+		t.Errorf("an unknown receipt = %v, field %q, hint %q, want not found with both", err, e.Field, e.Hint)
 	}
 }
 

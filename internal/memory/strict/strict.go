@@ -171,7 +171,11 @@ func (c checker) check(value json.RawMessage, t reflect.Type, path, given string
 	}
 	zero := reflect.New(t)
 	if err := json.Unmarshal(value, zero.Interface()); err != nil {
-		return c.invalid(path, jsonType(t), "must be %s, is %.40s", jsonType(t), value)
+		want := jsonType(t)
+		if reflect.Zero(t).CanUint() {
+			want += " from 0"
+		}
+		return c.invalid(path, want, "must be %s, is %.40s", want, value)
 	}
 	if given != "" && zero.Elem().IsZero() {
 		if t.Kind() == reflect.String {
@@ -220,7 +224,7 @@ func (c checker) object(value json.RawMessage, t reflect.Type, path string) erro
 		if !ok {
 			name = cmp.Or(name, `""`) // an error must name something
 			names := slices.Sorted(maps.Keys(known))
-			return c.invalid(join(path, name), "known fields: "+strings.Join(names, ", "), "unknown field")
+			return c.invalid(join(path, name), "known fields: "+cmp.Or(strings.Join(names, ", "), "none"), "unknown field")
 		}
 		return c.check(v, field.Type, join(path, name), memory.LimitsOf(field).Given)
 	})

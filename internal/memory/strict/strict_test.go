@@ -31,6 +31,8 @@ type call struct {
 	Free  json.RawMessage   `json:"free,omitempty"`
 	Words map[string]string `json:"words,omitempty"`
 	Doc   memory.DocID      `json:"doc,omitzero"`
+	Seq   uint64            `json:"seq,omitempty"`
+	Empty struct{}          `json:"empty,omitzero"`
 	//lint:ignore U1000 it stands for fields that JSON must not reach
 	skip int
 }
@@ -68,7 +70,7 @@ func TestRefused(t *testing.T) {
 
 		`{"name":7}`: {"name", "must be a string, is an integer"}, `{"n":"1"}`: {"n", "must be an integer, is a string"},
 		`{"n":1.5}`: {"n", "must be an integer, is a number"}, `{"n":1e2}`: {"n", "must be an integer"},
-		`{"n":99999999999999999999}`: {"n", "must be an integer"}, `{"rate":1e999}`: {"rate", "must be a number"},
+		`{"n":99999999999999999999}`: {"n", "must be an integer"}, `{"seq":-1}`: {"seq", "must be an integer from 0, is -1"}, `{"rate":1e999}`: {"rate", "must be a number"},
 		`{"on":1}`: {"on", "must be a boolean"}, `{"tags":"a"}`: {"tags", "must be an array"}, `{"tags":[1]}`: {"tags[0]", "must be a string"},
 		`{"at":"soon"}`: {"at", "is not a time"}, `{"doc":"x"}`: {"doc", "is not a document id"},
 
@@ -92,6 +94,7 @@ func TestRefused(t *testing.T) {
 func TestLimitNamesFields(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"deep":"x"}`: "an object with the fields tags, n", `{"list":[1]}`: "an object with the fields tags, n", `{"words":1}`: "an object", `{"name":1}`: "a string",
+		`{"empty":{"x":1}}`: "known fields: none",
 	} {
 		var got call
 		e, ok := errors.AsType[*memory.Error](strict.Decode([]byte(text), &got, "body"))
