@@ -359,8 +359,8 @@ func (r *restored) forget() {
 }
 
 // setAttributes gives the restored documents their attributes, after all records and files.
-// Most lessons and steps of a project have the same attributes, which are set for all of them
-// at once.
+// Most lessons and steps of a project have the same attributes, and so have the chunks of a
+// file, which are set for all of them at once.
 func (r *restored) setAttributes() {
 	x := r.x
 	r.settled = make([]bool, len(r.ids))
@@ -372,7 +372,12 @@ func (r *restored) setAttributes() {
 		}
 		if key, few := x.attributesOf(&d); few {
 			alike[key] = append(alike[key], num)
-			r.settled[num] = d.paths == "" && d.indexed
+			path := key.path()
+			r.settled[num] = d.paths == path && d.indexed
+			if path != "" && d.paths == path {
+				d.paths = path // instead of a copy for each chunk
+				x.docs.Set(num, d)
+			}
 			continue
 		}
 		r.settled[num] = x.setAttributes(num, &d) == d.paths && d.indexed
@@ -386,15 +391,18 @@ func (r *restored) setAttributes() {
 	x.fillRecency()
 }
 
-// attributesOf returns an owner that has the attributes of a document and nothing else, to
-// compare documents by. few is false if the document has several references, a path, or a list
-// of attributes.
+// attributesOf returns an owner that has the attributes of a document and nothing else, or the
+// file that it is in, to compare documents by. few is false if the document has several
+// references, or a list of attributes.
 func (x *Indexer) attributesOf(d *document) (key owner, few bool) {
 	if d.set != nil || len(d.refs) != 1 {
 		return owner{}, false
 	}
 	e := &x.owners.all[d.refs[0].owner]
-	if e.file != nil || len(e.tags)+len(e.fingerprints) > 0 {
+	if e.file != nil {
+		return owner{file: e.file}, true
+	}
+	if len(e.tags)+len(e.fingerprints) > 0 {
 		return owner{}, false
 	}
 	return owner{kind: e.kind, project: e.project, repo: e.repo, screen: e.screen, followed: e.followed, withdrawn: e.withdrawn}, true

@@ -140,7 +140,7 @@ func (r *restored) savedRecords() *memory.SavedRecords {
 	if r == nil {
 		return nil
 	}
-	return &memory.SavedRecords{Since: r.saved.Since, Len: len(r.records), Others: r.others, Load: r.loadRecords}
+	return &memory.SavedRecords{Since: r.saved.Since, Documents: len(r.ids), Others: r.others, Load: r.loadRecords}
 }
 
 // loadRecords makes the restored records those of the indexer, which has none yet.

@@ -178,10 +178,10 @@ type SavedRecords struct {
 	// Since is a version of the store's database. The saved records are of that version or of
 	// a later one.
 	Since uint64
-	// Len is how many records are saved. Others are the ids of the records that were there and
-	// are not saved.
-	Len    int
-	Others []string
+	// Documents is how many documents are saved, also of files. Others are the ids of the
+	// records that were there and are not saved.
+	Documents int
+	Others    []string
 	// Load loads the saved records but those of which written reports true, and passes what
 	// the store counts of each. It is called once, before all records that are read.
 	Load func(written func(id string) bool, count func(RecordOutline))

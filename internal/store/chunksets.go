@@ -9,6 +9,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/worker"
 )
 
 // A chunk set is what the chunker made of the text of a file: its chunks, and its preview.
@@ -144,15 +145,16 @@ func (s *Store) loadChunkSets(v View) map[chunkSetID]chunkSet {
 		id chunkSetID
 		chunkSet
 	}
-	all := map[chunkSetID]chunkSet{}
-	for c := range sound(s, scan(v, prefixChunkSet, func(k, b []byte) (named, error) {
+	read := scan(v, prefixChunkSet, func(k, b []byte) (named, error) {
 		id, err := parseChunkSet(k)
 		if err != nil {
 			return named{}, err
 		}
 		c, err := decodeChunkSet(b)
 		return named{id, c}, err
-	})) {
+	})
+	all := map[chunkSetID]chunkSet{}
+	for c := range sound(s, worker.Ahead(read, loadedBatch, loadedBatches)) {
 		all[c.id] = c.chunkSet
 	}
 	return all

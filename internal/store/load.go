@@ -129,7 +129,7 @@ const loadedBatch, loadedBatches = 128, 4
 func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, error) {
 	saved := 0
 	if l.Saved != nil {
-		saved = l.Saved.Len
+		saved = l.Saved.Documents
 	}
 	c := &contents{
 		open: openSessions{}, refs: make(map[memory.DocID]int32, saved), chunkSets: map[chunkSetID]int32{}, unread: map[chunkSetID]bool{},
