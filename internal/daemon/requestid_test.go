@@ -190,9 +190,9 @@ func TestRequestIDNamesOneRequest(t *testing.T) {
 	check("after a restart")
 	// A search under the id of one whose session has ended since.
 	search := requests[service.SearchTools.Spec].done.(memory.SearchToolsRequest)
-	search.SessionID, search.Caller = "", current("host-6").Caller
-	do(service.StartSession.Spec, memory.StartSessionRequest{SessionID: "host-6"})
+	search.SessionRef = memory.SessionRef{Caller: memory.Caller{Dir: dir, Client: "other", Window: "v"}}
+	do(service.StartSession.Spec, memory.StartSessionRequest{Caller: search.Caller})
 	do(service.SearchTools.Spec, under("ended", service.SearchTools.Spec, search))
-	do(service.EndSession.Spec, memory.EndSessionRequest{SessionID: "host-6"})
+	do(service.EndSession.Spec, memory.EndSessionRequest{Caller: search.Caller})
 	do(service.SearchTools.Spec, under("ended", service.SearchTools.Spec, search))
 }
