@@ -47,9 +47,11 @@ func (s *Contexts) SearchTools(ctx context.Context, req memory.SearchToolsReques
 	receipt.ID, receipt.At, receipt.Session = out.Receipt, start.UTC(), open
 	receipt.Took = memory.Millis(s.opts.Clock().Sub(start))
 	if open == "" {
-		_, err := s.opts.Writer.Write(ctx, project, memory.Batch{RequestID: req.RequestID, Refused: errNoChange})
-		if memory.CodeOf(err) == memory.CodeConflict { // the id is another request's
-			return nil, err
+		if req.RequestID != "" { // others wait for no writer
+			_, err := s.opts.Writer.Write(ctx, project, memory.Batch{RequestID: req.RequestID, Refused: errNoChange})
+			if memory.CodeOf(err) == memory.CodeConflict { // the id is another request's
+				return nil, err
+			}
 		}
 		s.opts.Receipts.EnqueueReceipt(receipt)
 		writeTools(out, idle)

@@ -148,7 +148,7 @@ func TestDisabledTools(t *testing.T) {
 
 // Without a session nothing is made active, and the answer says how.
 func TestSearchWithoutSession(t *testing.T) {
-	r := newRig(t)
+	r := newRig(t, func(_ *rig, o *ContextOptions) { o.Writer = busyWriter{o.Writer, t} })
 	r.register(toolbox()...)
 	if err := r.catalogue.RegisterOwn(t.Context(), []memory.CatalogueEntry{tool("recalld", "session_start", "Start a session for this run of the agent.")}); err != nil {
 		t.Fatal(err)
@@ -188,6 +188,17 @@ func TestSearchWithoutSession(t *testing.T) {
 	if _, err := r.SearchTools(t.Context(), memory.SearchToolsRequest{Query: " ", SessionRef: memory.SessionRef{Caller: r.caller}}); memory.CodeOf(err) != memory.CodeInvalidInput {
 		t.Errorf("an empty query: %v", err)
 	}
+}
+
+// busyWriter is a write path on which a search that writes nothing must not wait.
+type busyWriter struct {
+	Writer
+	t *testing.T
+}
+
+func (w busyWriter) Write(context.Context, memory.Project, memory.Batch) (memory.Committed, error) {
+	w.t.Error("a search without a session and an id waits for the writer")
+	return memory.Committed{}, errNoChange
 }
 
 // Of tools whose names have the same words, the one comes first that a query names exactly.

@@ -188,4 +188,11 @@ func TestRequestIDNamesOneRequest(t *testing.T) {
 	s.close()
 	s = serve(t, s.cfg)
 	check("after a restart")
+	// A search under the id of one whose session has ended since.
+	search := requests[service.SearchTools.Spec].done.(memory.SearchToolsRequest)
+	search.SessionRef = memory.SessionRef{Caller: memory.Caller{Dir: dir, Client: "other", Window: "v"}}
+	do(service.StartSession.Spec, memory.StartSessionRequest{Caller: search.Caller})
+	do(service.SearchTools.Spec, under("ended", service.SearchTools.Spec, search))
+	do(service.EndSession.Spec, memory.EndSessionRequest{Caller: search.Caller})
+	do(service.SearchTools.Spec, under("ended", service.SearchTools.Spec, search))
 }

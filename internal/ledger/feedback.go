@@ -71,10 +71,7 @@ func itemCalled(items []memory.ReceiptItem, part string) string {
 // receipt returns the receipt that a field of a request names.
 func (l *Ledger) receipt(field, id string) (memory.Receipt, error) {
 	r, err := l.opts.Store.Receipt(id)
-	if memory.CodeOf(err) == memory.CodeNotFound {
-		err = memory.NoReceipt(field, id, err)
-	}
-	return r, err
+	return r, memory.ReceiptError(field, id, err)
 }
 
 // weighing is a verdict with all that it changes.

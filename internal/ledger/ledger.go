@@ -19,6 +19,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -109,15 +110,10 @@ func (l *Ledger) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*mem
 	if err != nil {
 		return nil, err
 	}
-	if req.Before != "" { // receipts are in the order of their ids, which a part of one has not
-		before, err := l.receipt("before", req.Before)
-		if err == nil && before.Project != project.ID {
-			err = memory.NoReceipt("before", req.Before, nil)
-		}
-		if err != nil {
+	if req.Before != "" {
+		if req.Before, err = l.before(project.ID, req.Before); err != nil {
 			return nil, err
 		}
-		req.Before = before.ID
 	}
 	found, more, err := l.opts.Store.Receipts(memory.ReceiptFilter{
 		Project: project.ID, Session: req.SessionID, Turn: req.Turn, Since: req.Since, Before: req.Before,
@@ -130,6 +126,22 @@ func (l *Ledger) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*mem
 		list.Receipts = []memory.Receipt{}
 	}
 	return list, nil
+}
+
+// before returns the whole id of a project's receipt: receipts are in the order of their ids,
+// which a part of one has not. A whole id stands for its time, also when its receipt is no
+// longer kept, for who reads a list on.
+func (l *Ledger) before(project, id string) (string, error) {
+	r, err := l.receipt("before", id)
+	switch code := memory.CodeOf(err); {
+	case code == memory.CodeNotFound && len(id) == memory.ReceiptLength && strings.HasPrefix(id, "rc-"):
+		return id, nil
+	case code == memory.CodeInvalidInput: // the ids of others are not the client's to see
+		return "", memory.Invalid("before", "a part that one receipt has", "several receipts are called %s", memory.Quote(id))
+	case err == nil && r.Project != project:
+		err = memory.NoReceipt("before", id, nil)
+	}
+	return r.ID, err
 }
 
 // project returns the project of a request. CodeNotFound if the request names a session that

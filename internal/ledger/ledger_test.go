@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,6 +126,20 @@ func TestReceiptsAreListed(t *testing.T) {
 		if e := memory.AsError(err); memory.CodeOf(err) != memory.CodeNotFound || e.Field != "before" {
 			t.Errorf("those before %s = %v, want it not found", before, err)
 		}
+	}
+	// A whole id is a time, also when its receipt is not kept any more. Of a part that several
+	// have, a client is not told which: they may be of projects that it does not see.
+	newer, older := "rc-ffffffffffff00000000", "rc-00000000000000000000"
+	for before, want := range map[string]int{newer: 4, older: 0} {
+		got, err := r.ledger.Receipts(t.Context(), memory.ReceiptsRequest{Project: "demo", Before: before})
+		if err != nil || len(got.Receipts) != want {
+			t.Errorf("those before %s, which is gone = %+v, %v; want %d", before, got, err, want)
+		}
+	}
+	r.write(memory.Batch{Receipts: []memory.Receipt{{ID: newer + "1", At: r.now, Project: "p-other"}, {ID: newer + "2", At: r.now, Project: "p-other"}}})
+	_, err := r.ledger.Receipts(t.Context(), memory.ReceiptsRequest{Project: "demo", Before: "rc-ffff"})
+	if e := memory.AsError(err); memory.CodeOf(err) != memory.CodeInvalidInput || e.Field != "before" || strings.Contains(e.Error(), newer) {
+		t.Errorf("those before a part of two ids = %v (field %s)", err, e.Field)
 	}
 	if _, err := r.ledger.Receipts(t.Context(), memory.ReceiptsRequest{Project: "demo", SessionID: "mm-none"}); memory.CodeOf(err) != memory.CodeNotFound {
 		t.Errorf("those of an unknown session = %v, want it not found", err)

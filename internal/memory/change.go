@@ -43,7 +43,8 @@ type Batch struct {
 	// The request. RequestID is made by the client: a batch whose id was committed within
 	// the last day changes nothing and returns the first result, or OtherRequest if that was
 	// of another request: of one with another sum (WithRequestSum) or another Subject, which is
-	// the project or session that a request turned out to be about.
+	// the project, or project/session, that a request turned out to be about. A Subject without
+	// a session is that of one with it, too: the session may have ended since.
 	RequestID, Subject string
 	// Partial batches are followed by others of their request: only the last keeps the id.
 	Partial bool

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -106,6 +107,23 @@ type PastText struct {
 // ReceiptDigits is how many digits at the end of a receipt's id name it in texts. Of 10,000
 // receipts one in 1,700 shares them with another.
 const ReceiptDigits = 6
+
+// ReceiptLength is the length of a whole id: rc-, the time in 12 digits and 8 digits by chance.
+const ReceiptLength = 23
+
+// ReceiptError is the error of looking for a receipt by an id in a field of a request, which a
+// store does not know.
+func ReceiptError(field, id string, err error) error {
+	if CodeOf(err) == CodeNotFound {
+		return NoReceipt(field, id, err)
+	}
+	if e, ok := errors.AsType[*Error](err); ok && e.Code == CodeInvalidInput { // several have it
+		named := *e
+		named.Field = field
+		return &named
+	}
+	return err
+}
 
 // NoReceipt is the error for an id, in a field of a request, that no receipt has.
 func NoReceipt(field, id string, cause error) error {

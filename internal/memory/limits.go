@@ -449,8 +449,9 @@ func Text(field, text string, min, max int) error {
 // isBlank says that a text has nothing to see: neither a reader nor a search could tell it from
 // an empty one.
 func isBlank(text string) bool {
+	const noDots = '\u2800' // of Braille: the only blank one among its symbols
 	return !strings.ContainsFunc(text, func(r rune) bool {
-		return !unicode.IsSpace(r) && !unicode.IsControl(r) && !unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+		return r != noDots && !unicode.IsSpace(r) && !unicode.IsControl(r) && !unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 	})
 }
 

@@ -48,7 +48,7 @@ func TestLimits(t *testing.T) {
 		"query, NUL":     {recall(func(r *memory.RecallRequest) { r.Query = "a\tb" }), recall(func(r *memory.RecallRequest) { r.Query = "a\x00b" }), "query"},
 		"query, UTF-8":   {recall(func(r *memory.RecallRequest) { r.Query = "\ufffd" }), recall(func(r *memory.RecallRequest) { r.Query = "a\xff" }), "query"},
 		"query, seen":    {recall(func(r *memory.RecallRequest) { r.Query = "\u200b?" }), recall(func(r *memory.RecallRequest) { r.Query = "\u200b\ufeff" }), "query"},
-		"lesson, seen":   {remember(func(r *memory.RememberRequest) { r.Lesson = "👩\u200d👧" }), remember(func(r *memory.RememberRequest) { r.Lesson = "\u00ad \u3164\ufe0f\x01" }), "lesson"},
+		"lesson, seen":   {remember(func(r *memory.RememberRequest) { r.Lesson = "👩\u200d👧" }), remember(func(r *memory.RememberRequest) { r.Lesson = "\u00ad \u3164\ufe0f\u2800\x01" }), "lesson"},
 		"tags, seen":     {remember(func(r *memory.RememberRequest) { r.Tags = []string{"\ue000"} }), remember(func(r *memory.RememberRequest) { r.Tags = []string{"\u202e"} }), "tags[0]"},
 		"kinds":          {recall(func(r *memory.RecallRequest) { r.Kinds = []memory.Kind{memory.Task} }), recall(func(r *memory.RecallRequest) { r.Kinds = []memory.Kind{"blocker"} }), "kinds[0]"},
 		"limit, least":   {recall(func(r *memory.RecallRequest) { r.Limit = 1 }), recall(func(r *memory.RecallRequest) { r.Limit = -1 }), "limit"},

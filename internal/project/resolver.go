@@ -187,15 +187,13 @@ func isPath(name string) bool {
 	return name == "." || name == ".." || strings.ContainsAny(name, `/\`)
 }
 
-// named returns the project with a name, however its accents are composed: systems do that
-// differently in names of folders.
+// named returns the project with a name, else with one whose accents are composed in another
+// way: systems do that differently in names of folders.
 func named(known []memory.Project, name string) (memory.Project, error) {
-	same := func(own string) bool { return norm.NFC.String(own) == norm.NFC.String(name) }
-	var found []memory.Project
-	for _, p := range known {
-		if same(p.Name) || slices.ContainsFunc(p.Names, same) {
-			found = append(found, p)
-		}
+	found := slices.DeleteFunc(slices.Clone(known), func(p memory.Project) bool { return p.Name != name && !slices.Contains(p.Names, name) })
+	if len(found) == 0 {
+		same := func(own string) bool { return norm.NFC.String(own) == norm.NFC.String(name) }
+		found = slices.DeleteFunc(slices.Clone(known), func(p memory.Project) bool { return !same(p.Name) && !slices.ContainsFunc(p.Names, same) })
 	}
 	switch len(found) {
 	case 1:

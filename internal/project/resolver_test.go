@@ -48,7 +48,8 @@ func TestResolve(t *testing.T) {
 	}
 	alpha, beta := id("alpha"), id("beta")
 	twins := []memory.Project{{ID: "p-1", Name: "twin", Names: []string{"twin"}, Roots: []string{"/a/twin", "/b"}}, {ID: "p-2", Name: "other", Names: []string{"other", "twin"}, Remote: "example.org/other"}}
-	r := NewResolver(directory{projects: append(twins, alpha, memory.Project{ID: "p-3", Name: "cafe\u0301"})})
+	r := NewResolver(directory{projects: append(twins, alpha, memory.Project{ID: "p-3", Name: "cafe\u0301"},
+		memory.Project{ID: "p-4", Name: "r\u00f4le"}, memory.Project{ID: "p-5", Name: "ro\u0302le"})})
 	in := func(parts ...string) memory.Caller {
 		return memory.Caller{Dir: filepath.Join(append([]string{dir}, parts...)...)}
 	}
@@ -67,6 +68,7 @@ func TestResolve(t *testing.T) {
 		"without git":               {caller: in("plain"), want: id("plain").ID},
 		"by name":                   {project: "alpha", caller: in("beta"), want: alpha.ID, known: true},
 		"by name, accents composed": {project: "caf\u00e9", caller: in("beta"), want: "p-3", known: true},
+		"by its very name":          {project: "ro\u0302le", want: "p-5", known: true},
 		"by id":                     {project: alpha.ID, want: alpha.ID, known: true},
 		"by an id among twins":      {project: "p-2", want: "p-2", known: true},
 		"by an absolute folder":     {project: filepath.Join(dir, "beta"), want: beta.ID},

@@ -254,11 +254,8 @@ func New(opts Options) (*Service, error) {
 // Receipt returns the receipt of an answer.
 func (s *Service) Receipt(_ context.Context, id string) (*memory.Receipt, error) {
 	r, err := s.opts.Ledger.Receipt(id)
-	if memory.CodeOf(err) == memory.CodeNotFound {
-		return nil, memory.NoReceipt("id", id, err)
-	}
 	if err != nil {
-		return nil, err
+		return nil, memory.ReceiptError("id", id, err)
 	}
 	return &r, nil
 }

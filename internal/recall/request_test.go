@@ -224,7 +224,7 @@ func TestReceiptHoldsNoSecret(t *testing.T) {
 
 func TestReceiptsSortByTime(t *testing.T) {
 	early, again, late := ReceiptID(now), ReceiptID(now), ReceiptID(now.Add(time.Millisecond))
-	if early >= late || early == again {
+	if early >= late || early == again || len(early) != memory.ReceiptLength {
 		t.Errorf("receipts %s, %s and %s: want them in order and none twice", early, again, late)
 	}
 }

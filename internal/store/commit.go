@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -35,7 +36,7 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 			var first answer
 			err := tx.Answer(b.RequestID, &first)
 			if err == nil {
-				if sum != nil && first.Sum != nil && !bytes.Equal(sum, first.Sum) {
+				if sum != nil && first.Sum != nil && !bytes.HasPrefix(first.Sum, sum) {
 					return memory.OtherRequest()
 				}
 				out = first.Committed
@@ -78,14 +79,20 @@ type answer struct {
 	Sum []byte `cbor:",omitempty"`
 }
 
-// subjectSum returns the sum of a request and its subject, nil without a request.
+// subjectSum returns the sum of a request and its subject, nil without a request. That of a
+// session begins with that of its project.
 func subjectSum(ctx context.Context, b memory.Batch) []byte {
 	sum := memory.RequestSum(ctx)
 	if b.RequestID == "" || sum == nil {
 		return nil
 	}
-	all := sha256.Sum256(append(slices.Clone(sum), b.Subject...))
-	return all[:16]
+	project, session, of := strings.Cut(b.Subject, "/")
+	all := sha256.Sum256(append(slices.Clone(sum), project...))
+	if !of {
+		return all[:16]
+	}
+	id := sha256.Sum256([]byte(session))
+	return append(all[:16], id[:8]...)
 }
 
 // forgets says that a batch removes what must not be found anywhere.

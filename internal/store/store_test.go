@@ -231,6 +231,18 @@ func TestRequestIDOfAnother(t *testing.T) {
 				}
 			}
 		}
+		_, err := commit("a", "p/s", "a session's")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := commit("a", "p", "a session's"); err != nil || !again.Repeated {
+			t.Errorf("that of a session, which has ended: %+v, %v", again, err)
+		}
+		for _, other := range []string{"p/t", "q", "q/s"} {
+			if _, err := commit("a", other, "a session's"); memory.CodeOf(err) != memory.CodeConflict {
+				t.Errorf("that of a session about %s: %v, want a conflict", other, err)
+			}
+		}
 		if again, err := commit("any", "p", "former"); err != nil || !again.Repeated || again.Seq != 7 {
 			t.Errorf("a request of a former version: %+v, %v", again, err)
 		}
