@@ -52,6 +52,9 @@ func (d *Daemon) backUp(ctx context.Context, now time.Time, req memory.BackupReq
 	}
 	b, err := backup.Create(ctx, x, opts, func(done int64) { progress(memory.BackupProgress{Done: done, Total: total}) })
 	if err == nil {
+		if opts.Dir == cfg.Paths().Backups {
+			d.backupError.Store("")
+		}
 		d.log.Info("backup made", attrPart, "backup", "path", b.Path, "name", b.Name, "size", b.Size, "written", b.Written)
 	}
 	return b, err
@@ -87,6 +90,7 @@ func (d *Daemon) backUpDaily(ctx context.Context) {
 				continue
 			}
 			if _, err := d.backUp(ctx, now, memory.BackupRequest{}, func(memory.BackupProgress) {}); err != nil && ctx.Err() == nil {
+				d.backupError.Store(err.Error())
 				d.log.Error("the daily backup was not made", attrPart, "backup", attrError, err)
 			}
 		}
