@@ -46,6 +46,10 @@ func (d *Daemon) backUp(ctx context.Context, now time.Time, req memory.BackupReq
 	if !filepath.IsAbs(opts.Dir) {
 		return nil, memory.Invalid("path", "an absolute path", "%s is relative", memory.Quote(opts.Dir))
 	}
+	if rel, err := filepath.Rel(cfg.Paths().Store, opts.Dir); err == nil && filepath.IsLocal(rel) {
+		return nil, &memory.Error{Code: memory.CodeInvalidInput, Field: "path", Limit: "a folder outside the store",
+			Message: opts.Dir + " is in the store, which a restore moves away", Hint: "name another folder"}
+	}
 	var total int64
 	if last, err := backup.Find(opts.Dir, backup.StoreName(x.Store), ""); err == nil {
 		total = last.Size

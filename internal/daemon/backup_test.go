@@ -147,7 +147,7 @@ func TestDailyBackupFails(t *testing.T) {
 
 func errorOf[T any](_ T, err error) error { return err }
 
-// TestBackupToFile: a backup into a file, or below one, and an archive in a folder that is
+// TestBackupToFile: a backup into a file, or below one, or into the store, and an archive in a folder that is
 // none are refused with the field, the limit and the next step, and nothing is left.
 func TestBackupToFile(t *testing.T) {
 	s := serve(t, newConfig(t))
@@ -157,6 +157,7 @@ func TestBackupToFile(t *testing.T) {
 	for name, err := range map[string]error{
 		"backup to a file":          errorOf(service.Backup.Do(t.Context(), s, memory.BackupRequest{Path: file}, nil)),
 		"backup below a file":       errorOf(service.Backup.Do(t.Context(), s, memory.BackupRequest{Path: filepath.Join(file, "x")}, nil)),
+		"backup into the store":     errorOf(service.Backup.Do(t.Context(), s, memory.BackupRequest{Path: filepath.Join(s.cfg.Paths().Store, "backups")}, nil)),
 		"archive in no folder":      errorOf(service.ExportAll.Do(t.Context(), s, memory.ArchiveRequest{Path: none}, nil)),
 		"archive in what is a file": errorOf(service.ExportAll.Do(t.Context(), s, memory.ArchiveRequest{Path: filepath.Join(file, "x", "y")}, nil)),
 	} {
