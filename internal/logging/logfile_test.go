@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -130,6 +131,9 @@ func TestLogOfRefusedLines(t *testing.T) {
 // A log whose file or folder was removed or moved away goes on where it belongs. Where the
 // folder around it is gone, a drive is away, nothing is made in its place.
 func TestLogIsMadeAgain(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file cannot be removed there")
+	}
 	data := t.TempDir()
 	folder := filepath.Join(data, "log")
 	path := filepath.Join(folder, "recalld.log")
