@@ -28,24 +28,28 @@ func TestE2EPrivate(t *testing.T) {
 		t.Fatalf("remember: %v\n%s", err, out)
 	}
 	m.run(dir, "index", "--wait")
-	files := 0
-	err := filepath.WalkDir(data, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	private := func(after string) {
+		t.Helper()
+		files := 0
+		err := filepath.WalkDir(data, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := entry.Info()
+			if err != nil {
+				return err
+			}
+			if info.Mode().Perm()&0o077 != 0 {
+				t.Errorf("after %s %s has mode %v, want none for others", after, path, info.Mode())
+			}
+			files++
+			return nil
+		})
+		if err != nil || files < 5 {
+			t.Fatalf("after %s the data folder holds %d files, %v", after, files, err)
 		}
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		if info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s has mode %v, want none for others", path, info.Mode())
-		}
-		files++
-		return nil
-	})
-	if err != nil || files < 5 {
-		t.Fatalf("the data folder holds %d files, %v", files, err)
 	}
+	private("index")
 	log, err := os.Stat(filepath.Join(dir, "agent-knowledge", "logs", "shop.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -54,8 +58,15 @@ func TestE2EPrivate(t *testing.T) {
 		t.Errorf("the log in a repository of mode 755 has mode %o, want 644", mode)
 	}
 
-	// A data folder that others may write to is refused, with the way out.
+	// Commands that open the store themselves.
+	m.run(dir, "backup")
 	m.run(dir, "stop")
+	m.run(dir, "doctor")
+	private("doctor")
+	m.run(dir, "restore", "--yes")
+	private("restore")
+
+	// A data folder that others may write to is refused, with the way out.
 	if err := os.Chmod(data, 0o777); err != nil {
 		t.Fatal(err)
 	}

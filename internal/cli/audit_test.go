@@ -58,6 +58,26 @@ func TestTokensAreNoted(t *testing.T) {
 	}
 }
 
+// TestTokenWithoutAFormer: where there was no token, or its file was removed, nothing is said
+// to be accepted for a while.
+func TestTokenWithoutAFormer(t *testing.T) {
+	b, data := newBench(t, sample()), t.TempDir()
+	for _, step := range []struct {
+		removed, former bool
+	}{{false, false}, {false, true}, {true, false}} {
+		if step.removed {
+			if err := os.Remove(filepath.Join(data, "token")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out := b.ok("token", "--data", data)
+		_, err := os.Stat(filepath.Join(data, "token.former"))
+		if said := strings.Contains(out, "The former one is accepted"); said != step.former || (err == nil) != step.former {
+			t.Errorf("%+v: it says %q, and token.former: %v", step, out, err)
+		}
+	}
+}
+
 // TestAuditTable: a line says when it was, in UTC, whose it is, and that no daemon did it.
 func TestAuditTable(t *testing.T) {
 	b := newBench(t, map[string]any{service.Audit.Name: &memory.AuditList{Changes: []memory.AuditLine{

@@ -126,6 +126,8 @@ func checkFolders(d *diagnosis, paths config.Paths) {
 			d.add(folder.check, render.FindingFailed, "", "%v", err)
 		case !info.IsDir():
 			d.add(folder.check, render.FindingFailed, "move it away", "%s is not a folder", folder.path)
+		case info.Mode()&os.ModeSticky != 0: // as /tmp, which all users need
+			d.add(folder.check, render.FindingFailed, "name a folder in it", "%s is for all users (mode %04o)", folder.path, info.Mode().Perm())
 		case fsx.OpenToOthers(info):
 			d.add(folder.check, render.FindingFailed, "chmod 700 "+folder.path, "%s can be entered by others (mode %04o)", folder.path, info.Mode().Perm())
 		default:

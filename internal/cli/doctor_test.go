@@ -208,6 +208,13 @@ func TestDoctorFolders(t *testing.T) {
 	if f := found["data folder"]; code != ExitFailure || f.Level != render.FindingFailed || !strings.HasPrefix(f.Hint, "chmod 700 ") {
 		t.Errorf("exit %d, a data folder open to others: %+v", code, f)
 	}
+	if err := os.Chmod(data, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	found, _, code = diagnose(t, b, "--data", data)
+	if f := found["data folder"]; code != ExitFailure || f.Level != render.FindingFailed || strings.Contains(f.Hint, "chmod") {
+		t.Errorf("exit %d, a data folder for all users: %+v", code, f)
+	}
 }
 
 func TestDoctorIncompatible(t *testing.T) {

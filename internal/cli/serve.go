@@ -44,7 +44,6 @@ yourself under a service manager or to watch it start. With --json it logs JSON.
 // serve runs the daemon. One that a client started has the log file as its
 // output already.
 func (a *App) serve(ctx context.Context, cfg config.Config, autostarted bool) error {
-	config.PrivateFiles()
 	sources := a.sources
 	opts := daemon.Options{Config: cfg, Version: buildinfo.Version(), Autostarted: autostarted, Reload: func() (config.Config, error) { return config.Load(sources) }}
 	if !autostarted {

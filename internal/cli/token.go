@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,6 +43,9 @@ add, list and remove are about clients that may do less: each has a token of its
 				return err
 			}
 			path := cfg.Paths().Token
+			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+				keep = 0 // there is none to keep
+			}
 			until := a.opts.Now().Add(keep)
 			if err := a.noted(logging.ChangeToken, nil, httpserver.RotateToken(path, a.opts.Now(), keep)); err != nil {
 				return err

@@ -123,6 +123,17 @@ func TestPrepare(t *testing.T) {
 	if err := cfg.Paths().Prepare(); err == nil || !strings.Contains(err.Error(), "chmod 700") {
 		t.Errorf("a socket in a folder open to others: error %v, want one that says chmod 700", err)
 	}
+	// One for all users, as /tmp, is not to be closed to them.
+	if err := os.Chmod(open, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	shared := cfg
+	shared.Data, shared.Socket = open, ""
+	for _, cfg := range []Config{cfg, shared} {
+		if err := cfg.Paths().Prepare(); err == nil || strings.Contains(err.Error(), "chmod") || !strings.Contains(err.Error(), "for all users") {
+			t.Errorf("data %q, socket %q in a folder for all users: error %v, want one that names no chmod", cfg.Data, cfg.Socket, err)
+		}
+	}
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(filepath.Dir(paths.Socket), link); err != nil {
 		t.Fatal(err)

@@ -24,6 +24,9 @@ func checkOwned(dir string, info fs.FileInfo) error {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
 		return fmt.Errorf("%s belongs to another user (number %d); run as that user, or name another folder with --data", dir, st.Uid)
 	}
+	if info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky != 0 { // as /tmp, which all users need
+		return fmt.Errorf("%s is for all users; name a folder in it with --data", dir)
+	}
 	if info.Mode().Perm()&0o022 != 0 {
 		return fmt.Errorf("other users can write to %s (mode %04o); run: chmod go-w %s", dir, info.Mode().Perm(), quoted(dir))
 	}
@@ -41,6 +44,9 @@ func checkPrivate(info fs.FileInfo) error {
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
 		return errors.New("belongs to another user; name another place with the setting socket")
+	}
+	if info.Mode()&fs.ModeSticky != 0 {
+		return errors.New("is for all users; name a folder of your own in it with the setting socket")
 	}
 	if info.Mode().Perm()&0o077 != 0 {
 		return errors.New("is open to other users; close it with chmod 700, or name another place with the setting socket")

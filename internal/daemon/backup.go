@@ -46,12 +46,19 @@ func (d *Daemon) backUp(ctx context.Context, now time.Time, req memory.BackupReq
 	if !filepath.IsAbs(opts.Dir) {
 		return nil, memory.Invalid("path", "an absolute path", "%s is relative", memory.Quote(opts.Dir))
 	}
+	if rel, err := filepath.Rel(cfg.Paths().Store, opts.Dir); err == nil && filepath.IsLocal(rel) {
+		return nil, &memory.Error{Code: memory.CodeInvalidInput, Field: "path", Limit: "a folder outside the store",
+			Message: opts.Dir + " is in the store, which a restore moves away", Hint: "name another folder"}
+	}
 	var total int64
 	if last, err := backup.Find(opts.Dir, backup.StoreName(x.Store), ""); err == nil {
 		total = last.Size
 	}
 	b, err := backup.Create(ctx, x, opts, func(done int64) { progress(memory.BackupProgress{Done: done, Total: total}) })
 	if err == nil {
+		if opts.Dir == cfg.Paths().Backups {
+			d.backupError.Store("")
+		}
 		d.log.Info("backup made", attrPart, "backup", "path", b.Path, "name", b.Name, "size", b.Size, "written", b.Written)
 	}
 	return b, err
@@ -87,6 +94,7 @@ func (d *Daemon) backUpDaily(ctx context.Context) {
 				continue
 			}
 			if _, err := d.backUp(ctx, now, memory.BackupRequest{}, func(memory.BackupProgress) {}); err != nil && ctx.Err() == nil {
+				d.backupError.Store(err.Error())
 				d.log.Error("the daily backup was not made", attrPart, "backup", attrError, err)
 			}
 		}

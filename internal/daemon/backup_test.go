@@ -3,12 +3,14 @@ package daemon
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/recalld/recalld/internal/backup"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -113,9 +115,39 @@ func TestDailyBackup(t *testing.T) {
 	tick(back.Add(25*time.Hour), 4)
 }
 
+// TestDailyBackupFails: doctor says that no backup is made, until one is.
+func TestDailyBackupFails(t *testing.T) {
+	ticks := make(chan time.Time) // as above
+	s := serve(t, newConfig(t), func(o *Options) { o.pauses.backup = ticks })
+	folder := s.cfg.Paths().Backups
+	found := func() (all []render.Finding) {
+		t.Helper()
+		for range 2 {
+			ticks <- time.Now()
+		}
+		status, err := service.Status.Do(t.Context(), s, service.None{})
+		must(t, err)
+		for _, f := range render.Findings(status, nil) {
+			if f.Check == "backup" {
+				all = append(all, f)
+			}
+		}
+		return all
+	}
+	s.keep(t.TempDir(), "Freeze the clock before the coupon expires")
+	must(t, os.WriteFile(folder, nil, 0o600))
+	if all := found(); len(all) != 1 || all[0].Level != render.FindingFailed || !strings.Contains(all[0].Detail, folder) || all[0].Hint == "" {
+		t.Errorf("with a file in the place of the folder it finds %+v", all)
+	}
+	must(t, os.Remove(folder))
+	if all := found(); len(all) != 0 {
+		t.Errorf("after a backup it finds %+v", all)
+	}
+}
+
 func errorOf[T any](_ T, err error) error { return err }
 
-// TestBackupToFile: a backup into a file, or below one, and an archive in a folder that is
+// TestBackupToFile: a backup into a file, or below one, or into the store, and an archive in a folder that is
 // none are refused with the field, the limit and the next step, and nothing is left.
 func TestBackupToFile(t *testing.T) {
 	s := serve(t, newConfig(t))
@@ -125,6 +157,7 @@ func TestBackupToFile(t *testing.T) {
 	for name, err := range map[string]error{
 		"backup to a file":          errorOf(service.Backup.Do(t.Context(), s, memory.BackupRequest{Path: file}, nil)),
 		"backup below a file":       errorOf(service.Backup.Do(t.Context(), s, memory.BackupRequest{Path: filepath.Join(file, "x")}, nil)),
+		"backup into the store":     errorOf(service.Backup.Do(t.Context(), s, memory.BackupRequest{Path: filepath.Join(s.cfg.Paths().Store, "backups")}, nil)),
 		"archive in no folder":      errorOf(service.ExportAll.Do(t.Context(), s, memory.ArchiveRequest{Path: none}, nil)),
 		"archive in what is a file": errorOf(service.ExportAll.Do(t.Context(), s, memory.ArchiveRequest{Path: filepath.Join(file, "x", "y")}, nil)),
 	} {

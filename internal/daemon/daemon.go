@@ -160,8 +160,9 @@ type Daemon struct {
 	codeQueries metrics.CodeQueries
 	savings     metrics.Savings
 	garbage     garbage
-	pausing     sync.Mutex // keeps the pauses of sandboxes and of backfills in step
-	backups     sync.Mutex // held while a backup is made
+	pausing     sync.Mutex   // keeps the pauses of sandboxes and of backfills in step
+	backups     sync.Mutex   // held while a backup is made
+	backupError atomic.Value // a string: why the last daily backup was not made
 	ownTools    ownTools
 	mcp         *mcp.Server
 	server      *httpserver.Server

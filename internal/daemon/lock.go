@@ -62,8 +62,10 @@ type lockOptions struct {
 // about to let the data folder go.
 const lockPatience = time.Second
 
-// lockFolder takes a data folder for this process; see acquireLock.
+// lockFolder takes a data folder for this process; see acquireLock. What the process creates
+// from then on is private: it may open the store, a command as well as the daemon.
 func lockFolder(ctx context.Context, paths config.Paths, version string, wait time.Duration) (*folderLock, error) {
+	config.PrivateFiles()
 	owner := Owner{PID: os.Getpid(), Version: version, Since: time.Now().UTC()}
 	return acquireLock(ctx, lockOptions{Path: paths.Lock, Owner: owner, Wait: wait})
 }

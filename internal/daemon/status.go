@@ -48,6 +48,7 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 	if trouble := d.core.Store.Trouble(); trouble != nil {
 		s.ReadOnly = trouble.Error()
 	}
+	s.BackupError, _ = d.backupError.Load().(string)
 	if note := d.memoryNote(); note != "" {
 		s.Notes = append(s.Notes, note)
 	}

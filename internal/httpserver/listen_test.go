@@ -230,6 +230,16 @@ func TestRotateToken(t *testing.T) {
 			t.Errorf("a file with %q: it accepts %v", text, got)
 		}
 	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if got := file.Tokens(); len(got) != 0 {
+		t.Errorf("without its file it accepts %v", got)
+	}
+	rotate(0)
+	if got := file.Tokens(); len(got) != 1 || got[0] == third {
+		t.Errorf("with a new file it accepts %v", got)
+	}
 	if err := os.WriteFile(path+formerSuffix, []byte("x 9999-01-01T00:00:00Z\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -87,14 +87,18 @@ func OpenToken(path string) (*TokenFile, error) {
 	return &TokenFile{path: path, now: time.Now, token: token}, nil
 }
 
-// Tokens returns the tokens that are accepted now. That of a file that others can reach is
-// not. A file that cannot be read, or holds no token, changes nothing.
+// Tokens returns the tokens that are accepted now. That of a file that others can reach, or
+// that was removed, is not. A file that cannot be read, or holds no token, changes nothing.
 func (f *TokenFile) Tokens() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if stamp := [2]string{fsx.Stamp(f.path), fsx.Stamp(f.path + formerSuffix)}; stamp != f.stamp {
+	if stamp := [2]string{fsx.Stamp(f.path), fsx.Stamp(f.path + formerSuffix)}; stamp != f.stamp || stamp[0] == "" {
 		f.stamp = stamp
-		if info, err := os.Stat(f.path); err == nil { // loadToken would make one
+		info, err := os.Stat(f.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			f.token = ""
+		}
+		if err == nil { // else loadToken would make one
 			token, err := loadToken(f.path)
 			switch {
 			case err == nil:

@@ -24,7 +24,7 @@ type Holdings interface {
 const dropBatch = 1000
 
 // forgetNote is part of every result: text outside the store stays.
-const forgetNote = "backups and exports made before, and the logs and session files of the repository, may still hold the text"
+const forgetNote = "backups and exports made before, the logs and session files of the repository, and for a while the files of the store may still hold the text"
 
 // Forget removes records for good, and sessions with their steps: with the last
 // record or file that holds a text its terms and vectors go as well, and what the audit

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"math"
 	"os"
@@ -85,9 +86,10 @@ func openLogFile(path string, max int64) (*logFile, error) {
 	return l, nil
 }
 
+// open makes the log's folder, but none around it: that may be on a drive that is away.
 func (l *logFile) open() error {
 	l.tried = time.Now()
-	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Dir(l.path), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
@@ -110,6 +112,7 @@ func (l *logFile) Write(line []byte) (int, error) {
 	if l.closed {
 		return 0, os.ErrClosed
 	}
+	l.follow()
 	if l.file != nil && l.size > 0 && l.size+int64(len(line)) > l.max {
 		if err := l.rotate(); err == nil {
 			l.size = 0
@@ -140,6 +143,23 @@ func (l *logFile) Write(line []byte) (int, error) {
 		l.missed, l.torn = 0, false
 	}
 	return len(line), err
+}
+
+// follow opens the log anew if its file was removed or moved away: nobody would find what is
+// written to that one. The caller holds mu.
+func (l *logFile) follow() {
+	if l.file == nil {
+		return
+	}
+	own, err := l.file.Stat()
+	if err != nil {
+		return
+	}
+	if at, err := os.Stat(l.path); errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(own, at) {
+		if former := l.file; l.open() == nil {
+			_ = former.Close() // what is in it was written
+		}
+	}
 }
 
 // rotate copies the file aside and empties it. The caller holds mu.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -124,5 +125,48 @@ func TestLogOfRefusedLines(t *testing.T) {
 		if first, rest, _ := strings.Cut(string(text), "\n"); err != nil || !strings.HasSuffix(first, want) || strings.Count(rest, "again") != 1 {
 			t.Errorf("%s: %q, %v; want first %q", format, text, err, want)
 		}
+	}
+}
+
+// A log whose file or folder was removed or moved away goes on where it belongs. Where the
+// folder around it is gone, a drive is away, nothing is made in its place.
+func TestLogIsMadeAgain(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file cannot be removed there")
+	}
+	data := t.TempDir()
+	folder := filepath.Join(data, "log")
+	path := filepath.Join(folder, "recalld.log")
+	l, err := openLogFile(path, 1e6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	write := func(line string) {
+		t.Helper()
+		if _, err := l.Write([]byte(line + "\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("first")
+	for _, away := range []func() error{
+		func() error { return os.Remove(path) },
+		func() error { return os.Rename(path, path+".moved") },
+		func() error { return os.RemoveAll(folder) },
+	} {
+		if err := away(); err != nil {
+			t.Fatal(err)
+		}
+		write("next")
+		if text, err := os.ReadFile(path); err != nil || string(text) != "next\n" {
+			t.Errorf("the log has %q (%v), want the line written since its file was gone", text, err)
+		}
+	}
+	if err := os.RemoveAll(data); err != nil {
+		t.Fatal(err)
+	}
+	write("away")
+	if _, err := os.Stat(data); err == nil {
+		t.Errorf("the log made the folder %s around its own", data)
 	}
 }

@@ -136,6 +136,8 @@ type Status struct {
 	Hooks *HookEvents `json:"hook_events,omitempty" desc:"Events of hooks that wait or were lost."`
 	// ReadOnly says why nothing can be stored for now; empty when it can.
 	ReadOnly string `json:"read_only,omitempty" mcp:"-"`
+	// BackupError says why the last daily backup was not made; empty when it was.
+	BackupError string `json:"backup_error,omitempty" mcp:"-"`
 	// Notes say what was ignored in the settings or the environment.
 	Notes []string `json:"notes,omitempty" desc:"What the settings, or the environment, have left aside."`
 	// Waiting are the files of repositories that are not read before the user agrees,

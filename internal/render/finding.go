@@ -64,6 +64,9 @@ func Findings(s *memory.Status, repos []memory.SandboxState) []Finding {
 	if s.ReadOnly != "" {
 		all = append(all, Finding{"disk", FindingFailed, s.ReadOnly, "make room or make the disk writable; writing goes on by itself"})
 	}
+	if s.BackupError != "" {
+		all = append(all, Finding{"backup", FindingFailed, "the daily backup was not made: " + s.BackupError, "make its folder writable, or name another with backup.dir; 'recalld backup' tries again"})
+	}
 	return all
 }
 
