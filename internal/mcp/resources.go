@@ -56,7 +56,7 @@ func (s *Server) addResources() {
 // where no resource is known by an address, so one that does not exist gets another.
 func (s *Server) onRead(ctx context.Context, _ any, request *mcpgo.ReadResourceRequest) {
 	w := writerOf(ctx)
-	if w == nil {
+	if w == nil || !strings.HasPrefix(request.Params.URI, resourceScheme) {
 		return
 	}
 	text, err := s.readResource(ctx, request.Params.URI, request.Header)
@@ -73,11 +73,7 @@ func (s *Server) onRead(ctx context.Context, _ any, request *mcpgo.ReadResourceR
 
 // readResource returns the text of a resource; stored text in it is fenced.
 func (s *Server) readResource(ctx context.Context, uri string, header http.Header) (string, error) {
-	path, own := strings.CutPrefix(uri, resourceScheme)
-	if !own {
-		return "", noResource(uri)
-	}
-	parts := strings.Split(path, "/")
+	parts := strings.Split(strings.TrimPrefix(uri, resourceScheme), "/")
 	for i, part := range parts {
 		var err error
 		if parts[i], err = url.PathUnescape(part); err != nil {
@@ -122,11 +118,7 @@ func (s *Server) readResource(ctx context.Context, uri string, header http.Heade
 		}
 		return turnText(r), nil
 	}
-	return "", noResource(uri)
-}
-
-func noResource(uri string) error {
-	return memory.Errorf(memory.CodeNotFound, "recalld has no resource %s", memory.Quote(uri))
+	return "", memory.Errorf(memory.CodeNotFound, "recalld has no resource %s", memory.Quote(uri))
 }
 
 // completions completes the ids in the addresses of resources.
