@@ -41,30 +41,31 @@ type owner struct {
 type ownedFile struct {
 	memory.FileKey
 	lang name
-	// symbols are what its chunks declare, in their order, with symbolEnd between them: every
+	// symbols are what its chunks declare, in their order, with symbolSeparator between them: every
 	// question about code asks for those of a hundred chunks.
 	symbols string
 	// next and former are files with the same last component of their path, in a circle.
 	next, former uint32
 }
 
-const symbolEnd = "\x00"
+// symbolSeparator is in no symbol: a file with a NUL is not indexed, because it is no text.
+const symbolSeparator = "\x00"
 
 func joinSymbols(chunks []memory.FileChunk) string {
 	symbols := make([]string, len(chunks))
 	for i, c := range chunks {
 		symbols[i] = c.Symbol
 	}
-	return strings.Join(symbols, symbolEnd)
+	return strings.Join(symbols, symbolSeparator)
 }
 
 // symbol is what a chunk declares, empty if there is no such chunk.
 func (f *ownedFile) symbol(ord int) string {
 	rest := f.symbols
 	for ; ord > 0; ord-- {
-		_, rest, _ = strings.Cut(rest, symbolEnd)
+		_, rest, _ = strings.Cut(rest, symbolSeparator)
 	}
-	symbol, _, _ := strings.Cut(rest, symbolEnd)
+	symbol, _, _ := strings.Cut(rest, symbolSeparator)
 	return symbol
 }
 

@@ -23,7 +23,7 @@ type Holdings interface {
 // dropBatch is how many records or files are removed in one commit.
 const dropBatch = 1000
 
-// forgetNote is part of every result: text outside the store stays.
+// forgetNote is part of every result: what forgetting does not reach, or not at once.
 const forgetNote = "backups and exports made before, the logs and session files of the repository, and for a while the files of the store may still hold the text"
 
 // Forget removes records for good, and sessions with their steps: with the last

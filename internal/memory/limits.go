@@ -494,7 +494,7 @@ const MaxAhead = 5 * time.Minute
 // NotAhead refuses a time that is over MaxAhead ahead of now.
 func NotAhead(field string, t, now time.Time) error {
 	if t.After(now.Add(MaxAhead)) {
-		return Invalid(field, "at most 5 minutes ahead of the daemon's clock", "%s is in the future", t.UTC().Format(time.RFC3339))
+		return Invalid(field, fmt.Sprintf("at most %d minutes ahead of the daemon's clock", int(MaxAhead.Minutes())), "%s is in the future", t.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
