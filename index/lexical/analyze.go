@@ -9,6 +9,7 @@ import (
 
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/english"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/recalld/recalld/index"
 )
@@ -36,7 +37,8 @@ const (
 // letters are stemmed (English Snowball, also called Porter2). All other characters
 // separate, including the dots and slashes of paths. Scripts without spaces give
 // overlapping pairs of characters. Terms longer than 64 characters and runs longer than 512
-// bytes are left out. Bytes that are not UTF-8 separate.
+// bytes are left out. Bytes that are not UTF-8 separate. Characters are composed first (NFC),
+// so that "é" is found however it was typed; file names of macOS are decomposed.
 //
 // The terms' strings are shared with other results.
 func Analyze(text string) index.Terms {
@@ -74,7 +76,7 @@ func newAnalyzer() *analyzer {
 }
 
 func (a *analyzer) analyze(text string) index.Terms {
-	a.gather(text)
+	a.gather(norm.NFC.String(text)) // no copy where it is composed already
 	terms := make(index.Terms, len(a.seen))
 	for i, id := range a.seen {
 		terms[i] = index.Term{Text: a.terms[id], Count: a.counts[id]}
@@ -84,7 +86,7 @@ func (a *analyzer) analyze(text string) index.Terms {
 	return terms
 }
 
-// gather counts the terms of a text. The caller must call forget afterwards.
+// gather counts the terms of a text of composed characters. The caller must call forget afterwards.
 func (a *analyzer) gather(text string) {
 	if len(a.terms) > maxMemory || len(a.runs) > maxMemory {
 		*a = *newAnalyzer()

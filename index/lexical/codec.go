@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/recalld/recalld/index"
 )
@@ -113,7 +116,29 @@ func DecodeTerms(b []byte) (index.Terms, error) {
 	if len(r.b) != 0 || uint64(texts.Len()) != total {
 		return nil, fmt.Errorf("%w: sizes do not add up", ErrCorrupt)
 	}
+	if !norm.NFC.IsNormalString(texts.String()) {
+		terms = composed(terms)
+	}
 	return terms, nil
+}
+
+// composed returns terms as Analyze makes them now: it once left characters decomposed.
+func composed(terms index.Terms) index.Terms {
+	for i := range terms {
+		if !strings.HasPrefix(terms[i].Text, namePrefix) { // names are kept as written
+			terms[i].Text = norm.NFC.String(terms[i].Text)
+		}
+	}
+	slices.SortFunc(terms, func(a, b index.Term) int { return strings.Compare(a.Text, b.Text) })
+	distinct := terms[:0]
+	for _, t := range terms {
+		if last := len(distinct) - 1; last >= 0 && distinct[last].Text == t.Text {
+			distinct[last].Count = uint32(min(uint64(distinct[last].Count)+uint64(t.Count), math.MaxUint32))
+		} else {
+			distinct = append(distinct, t)
+		}
+	}
+	return distinct
 }
 
 // reader reads values from the front of bytes and remembers when they ran out.

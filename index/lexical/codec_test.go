@@ -40,6 +40,17 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
+// TestDecodeDecomposed: terms that were stored before Analyze composed characters are found by
+// the composed ones; declared names stay as they are written.
+func TestDecodeDecomposed(t *testing.T) {
+	stored := index.Terms{{Text: "#Zo\u0308llner", Count: 1}, {Text: "zo\u0308llner", Count: 2}, {Text: "zx", Count: 1}, {Text: "zöllner", Count: 3}}
+	want := index.Terms{{Text: "#Zo\u0308llner", Count: 1}, {Text: "zx", Count: 1}, {Text: "zöllner", Count: 5}}
+	got, err := DecodeTerms(EncodeTerms(stored))
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", format(got), err, format(want))
+	}
+}
+
 func TestDecodeTermsCorrupt(t *testing.T) {
 	good := EncodeTerms(Analyze("the reader reads what the writer has written down"))
 	for n := range good {

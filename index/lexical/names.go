@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/RoaringBitmap/roaring/v2"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/recalld/recalld/index"
 )
@@ -56,7 +57,7 @@ func appendFolded(b []byte, name string) []byte {
 	for i := range len(name) {
 		switch c := name[i]; {
 		case c >= utf8.RuneSelf:
-			return append(b[:start], strings.ReplaceAll(strings.ToLower(name), "_", "")...)
+			return append(b[:start], strings.ReplaceAll(strings.ToLower(norm.NFC.String(name)), "_", "")...)
 		case c >= 'A' && c <= 'Z':
 			b = append(b, c+'a'-'A')
 		case c != '_':

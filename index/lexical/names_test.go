@@ -18,7 +18,7 @@ func TestNamed(t *testing.T) {
 	x.Upsert(3, Analyze("read the transfer, readTransfer"))
 	x.UpsertFields(4, WithNames(Analyze("class Größe"), []string{"Größe", "READTRANSFER"}), Analyze("src/größe.py"))
 	for name, want := range map[string][]uint32{
-		"readTransfer": {1, 2, 4}, "READ_TRANSFER": {1, 2, 4}, "readtransfer": {1, 2, 4}, "transfer.READ": {1}, "größe": {4}, "GRÖSSE": nil,
+		"readTransfer": {1, 2, 4}, "READ_TRANSFER": {1, 2, 4}, "readtransfer": {1, 2, 4}, "transfer.READ": {1}, "größe": {4}, "gro\u0308ße": {4}, "GRÖSSE": nil,
 		"init": {2}, "_": {2}, "__": nil, "": nil, "read": nil, "transfer": nil, "#readTransfer": nil,
 	} {
 		if got := x.Named(name, nil); !slices.Equal(got, want) {

@@ -21,7 +21,7 @@ import (
 //
 // savedFormat is raised when what is saved changes, or what follows from the paths of files,
 // which are analysed when they are indexed.
-const savedFormat = 4
+const savedFormat = 5
 
 const (
 	// saveFrom is how many documents are worth saving: fewer are indexed in a tenth of a second.
