@@ -319,7 +319,7 @@ var homes = []home{
 	{"golang.org/x/sys", []string{"embedder/builtin/table", "index/vector", "internal/cli", "internal/client", "internal/config", "internal/daemon", "internal/fsx", "internal/httpserver", "internal/project", "internal/store", "internal/testkit/powerdisk"},
 		"what differs between systems sits beside what needs it, in files named after the system"},
 	{"golang.org/x/text", []string{"index/files", "index/lexical", "internal/project"},
-		"how accents are composed differs between systems in names of files and folders, and between keyboards in words"},
+		"accents are composed in some names of files and folders and in some texts, and not in others"},
 	{"golang.org/x/time", []string{"internal/access"},
 		"how often a client may call is held in one place"},
 	{"github.com/zricethezav/gitleaks/v8", []string{"internal/redact"},

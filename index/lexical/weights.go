@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/RoaringBitmap/roaring/v2"
-	"golang.org/x/text/unicode/norm"
 
 	"github.com/recalld/recalld/index"
 )
@@ -69,9 +68,6 @@ func (w Weights) Of(word []byte) float64 {
 }
 
 func (w Weights) of(a *analyzer, word []byte) float64 {
-	if !norm.NFC.IsNormal(word) {
-		word = norm.NFC.Bytes(word)
-	}
 	a.gather(string(word))
 	defer a.forget()
 	weight, known := 0.0, false

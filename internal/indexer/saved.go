@@ -19,8 +19,7 @@ import (
 // the records that were written since and those that are not saved, and walks all files. A
 // store that drops a saved record drops the saved indexes.
 //
-// savedFormat is raised when what is saved changes, or what follows from the paths of files,
-// which are analysed when they are indexed.
+// savedFormat is raised when what is saved changes, or how texts and paths become terms.
 const savedFormat = 5
 
 const (
