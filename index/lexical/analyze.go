@@ -76,7 +76,7 @@ func newAnalyzer() *analyzer {
 }
 
 func (a *analyzer) analyze(text string) index.Terms {
-	a.gather(text)
+	a.gather(norm.NFC.String(text)) // no copy where it is composed already
 	terms := make(index.Terms, len(a.seen))
 	for i, id := range a.seen {
 		terms[i] = index.Term{Text: a.terms[id], Count: a.counts[id]}
@@ -86,9 +86,8 @@ func (a *analyzer) analyze(text string) index.Terms {
 	return terms
 }
 
-// gather counts the terms of a text. The caller must call forget afterwards.
+// gather counts the terms of a text of composed characters. The caller must call forget afterwards.
 func (a *analyzer) gather(text string) {
-	text = norm.NFC.String(text) // no copy where it is composed already
 	if len(a.terms) > maxMemory || len(a.runs) > maxMemory {
 		*a = *newAnalyzer()
 	}

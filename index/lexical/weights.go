@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/RoaringBitmap/roaring/v2"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/recalld/recalld/index"
 )
@@ -68,6 +69,9 @@ func (w Weights) Of(word []byte) float64 {
 }
 
 func (w Weights) of(a *analyzer, word []byte) float64 {
+	if !norm.NFC.IsNormal(word) { // not in gather: a word that is composed must not be copied
+		word = norm.NFC.Bytes(word)
+	}
 	a.gather(string(word))
 	defer a.forget()
 	weight, known := 0.0, false
