@@ -50,7 +50,8 @@ type Options struct {
 type Service struct {
 	opts Options
 	// mu is held by an import: two would read the same logs.
-	mu sync.Mutex
+	mu     sync.Mutex
+	unread string // why the state could not be read, when that was last logged; guarded by mu
 }
 
 // New returns a service.
@@ -127,7 +128,7 @@ func (s *Service) run(ctx context.Context, st *state, req memory.AgentImportRequ
 	logs = slices.DeleteFunc(logs, func(l agentlog.Log) bool {
 		return req.Client != "" && l.Client != req.Client || l.Changed.Before(req.Since)
 	})
-	i := &importer{s: s, ctx: ctx, dry: req.DryRun, seen: map[string]bool{}, sources: map[[2]string]*memory.AgentSource{},
+	i := &importer{s: s, ctx: ctx, dry: req.DryRun, seen: map[string]bool{}, counted: map[[3]string]bool{}, sources: map[[2]string]*memory.AgentSource{},
 		projects: map[string]located{}, out: memory.AgentImported{DryRun: req.DryRun, Consented: !st.Consent.IsZero(), Logs: len(logs)}}
 	unsaved := 0
 	if !req.DryRun {
@@ -168,7 +169,8 @@ type importer struct {
 	s        *Service
 	ctx      context.Context
 	dry      bool
-	seen     map[string]bool // ids of steps, in a dry run
+	seen     map[string]bool    // ids of steps, in a dry run
+	counted  map[[3]string]bool // sessions: client, folder and id
 	sources  map[[2]string]*memory.AgentSource
 	projects map[string]located
 	out      memory.AgentImported

@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -181,6 +184,24 @@ func TestFolderThatComesBack(t *testing.T) {
 	}
 	run("with its folder", 2, 0)
 	run("once more", 2, 1)
+}
+
+// TestDamagedStateIsTold: it is no consent, and an error in status, once.
+func TestDamagedStateIsTold(t *testing.T) {
+	s, r, _ := oneLog(t)
+	handler, kept := logging.KeepErrors(slog.NewTextHandler(io.Discard, nil))
+	s.opts.Logger = slog.New(handler)
+	if err := os.WriteFile(s.opts.State, []byte(`{"consent":"2026-01-`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := s.again(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if told := kept.Latest(); r.asked != 0 || len(told) != 1 || !strings.Contains(told[0].Message, "recalld import agents") {
+		t.Errorf("the folder was looked for %d times, and the errors are %+v; want none and one", r.asked, told)
+	}
 }
 
 // TestLargeStateKeepsTheConsent: also where there are very many logs.

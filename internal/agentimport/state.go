@@ -59,7 +59,8 @@ func (st *state) dropGone() (dropped int) {
 	return dropped
 }
 
-// load reads the state. One that cannot be read is no consent.
+// load reads the state. One that cannot be read is no consent, which status tells as an error,
+// once: Follow would repeat it. The caller holds mu.
 func (s *Service) load() *state {
 	st := &state{}
 	text, err := fsx.ReadFile(s.opts.State, maxState)
@@ -67,8 +68,9 @@ func (s *Service) load() *state {
 		err = json.Unmarshal(text, st)
 	}
 	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			s.opts.Logger.Warn("what was imported of agents is not known", "part", "agentimport", "error", err)
+		if !errors.Is(err, fs.ErrNotExist) && s.unread != err.Error() {
+			s.unread = err.Error()
+			s.opts.Logger.Error("logs of agents are not followed until 'recalld import agents' asks again", "part", "agentimport", "error", err)
 		}
 		st = &state{}
 	}

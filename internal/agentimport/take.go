@@ -119,7 +119,10 @@ func (t *taking) begin(s agentlog.Session) error {
 		t.sources[key] = &memory.AgentSource{Client: t.log.Client, Dir: s.Dir, Project: p.Name, Oldest: s.Started, Newest: s.Started}
 	}
 	t.source = t.sources[key]
-	t.source.Sessions++
+	if session := [3]string{t.log.Client, s.Dir, s.ID}; !t.counted[session] { // its sub-agents have logs, too
+		t.counted[session] = true
+		t.source.Sessions++
+	}
 	return nil
 }
 
