@@ -50,7 +50,8 @@ type Options struct {
 type Service struct {
 	opts Options
 	// mu is held by an import: two would read the same logs.
-	mu sync.Mutex
+	mu     sync.Mutex
+	unread string // why the state could not be read, when that was last logged; guarded by mu
 }
 
 // New returns a service.
@@ -127,7 +128,7 @@ func (s *Service) run(ctx context.Context, st *state, req memory.AgentImportRequ
 	logs = slices.DeleteFunc(logs, func(l agentlog.Log) bool {
 		return req.Client != "" && l.Client != req.Client || l.Changed.Before(req.Since)
 	})
-	i := &importer{s: s, ctx: ctx, dry: req.DryRun, seen: map[string]bool{}, sources: map[[2]string]*memory.AgentSource{},
+	i := &importer{s: s, ctx: ctx, dry: req.DryRun, seen: map[string]bool{}, counted: map[[3]string]bool{}, sources: map[[2]string]*memory.AgentSource{},
 		projects: map[string]located{}, out: memory.AgentImported{DryRun: req.DryRun, Consented: !st.Consent.IsZero(), Logs: len(logs)}}
 	unsaved := 0
 	if !req.DryRun {
@@ -138,18 +139,18 @@ func (s *Service) run(ctx context.Context, st *state, req memory.AgentImportRequ
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if !req.DryRun && st.Logs[l.Path()] == stamp(l) {
+		if !req.DryRun && st.known(l) {
 			i.out.Unchanged++
 			continue
 		}
-		opened, err := i.log(l)
+		read, err := i.log(l)
 		if err != nil {
 			return nil, err
 		}
-		if req.DryRun || !opened { // the next import tries again
+		if req.DryRun || read == "" { // the next import tries again
 			continue
 		}
-		st.Logs[l.Path()] = stamp(l)
+		st.Logs[l.Path()] = read
 		if unsaved++; unsaved >= saveEvery && s.save(st) == nil {
 			unsaved = 0 // else the end tells it
 		}
@@ -168,7 +169,8 @@ type importer struct {
 	s        *Service
 	ctx      context.Context
 	dry      bool
-	seen     map[string]bool // ids of steps, in a dry run
+	seen     map[string]bool    // ids of steps, in a dry run
+	counted  map[[3]string]bool // sessions: client, folder and id
 	sources  map[[2]string]*memory.AgentSource
 	projects map[string]located
 	out      memory.AgentImported
@@ -197,9 +199,9 @@ func (i *importer) problem(l agentlog.Log, line int, message string) {
 	}
 }
 
-// log reads one log, and says whether it could be opened. The error ends the import: the store
-// cannot be written, or ctx ended.
-func (i *importer) log(l agentlog.Log) (opened bool, err error) {
+// log reads one log and returns its stamp, none if it could not be opened. The error ends the
+// import: the store cannot be written, or ctx ended.
+func (i *importer) log(l agentlog.Log) (read string, err error) {
 	t := &taking{importer: i, log: l}
 	contents, err := agentlog.Read(l, t.call)
 	if err == nil {
@@ -213,16 +215,18 @@ func (i *importer) log(l agentlog.Log) (opened bool, err error) {
 	switch {
 	case errors.As(err, &left):
 		i.problem(l, 0, left.Error())
+		return stamp(l, left.dir), nil
 	case errors.Is(err, errLive):
 		i.out.Live++
 	case t.failed:
-		return true, err
+		return "", err
 	case err != nil:
 		i.problem(l, 0, err.Error())
-		_, unopened := errors.AsType[*agentlog.OpenError](err)
-		return !unopened, nil
+		if _, unopened := errors.AsType[*agentlog.OpenError](err); unopened {
+			return "", nil
+		}
 	}
-	return true, nil
+	return stamp(l, ""), nil
 }
 
 // result is what was found, with the sources in order.

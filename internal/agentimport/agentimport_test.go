@@ -1,15 +1,20 @@
 package agentimport
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -146,5 +151,70 @@ func TestStateThatCannotBeWrittenIsTold(t *testing.T) {
 	})
 	if err == nil {
 		t.Errorf("an import of %d logs whose state was not written says %+v, want an error", saveEvery, got)
+	}
+}
+
+// TestFolderThatComesBack: a log that was left out because its folder is gone is read when the
+// folder is there again, and is not opened before.
+func TestFolderThatComesBack(t *testing.T) {
+	s, r, log := oneLog(t)
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "my shop")
+	quoted, err := json.Marshal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(log, bytes.ReplaceAll(text, []byte(`"/src/shop"`), quoted), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(when string, asked, unchanged int) {
+		t.Helper()
+		got, err := s.Import(t.Context(), memory.AgentImportRequest{Consent: true}, func(memory.AgentImportProgress) {})
+		if err != nil || r.asked != asked || got.Unchanged != unchanged {
+			t.Errorf("%s: %+v, %v, and the folder was looked for %d times; want %d unchanged and %d times", when, got, err, r.asked, unchanged, asked)
+		}
+	}
+	run("without its folder", 1, 0)
+	run("still without it", 1, 1)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run("with its folder", 2, 0)
+	run("once more", 2, 1)
+}
+
+// TestDamagedStateIsTold: it is no consent, and an error in status, once.
+func TestDamagedStateIsTold(t *testing.T) {
+	s, r, _ := oneLog(t)
+	handler, kept := logging.KeepErrors(slog.NewTextHandler(io.Discard, nil))
+	s.opts.Logger = slog.New(handler)
+	if err := os.WriteFile(s.opts.State, []byte(`{"consent":"2026-01-`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := s.again(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if told := kept.Latest(); r.asked != 0 || len(told) != 1 || !strings.Contains(told[0].Message, "recalld import agents") {
+		t.Errorf("the folder was looked for %d times, and the errors are %+v; want none and one", r.asked, told)
+	}
+}
+
+// TestLargeStateKeepsTheConsent: also where there are very many logs.
+func TestLargeStateKeepsTheConsent(t *testing.T) {
+	s, _, _ := oneLog(t)
+	st := &state{Consent: time.Now(), Logs: map[string]string{}}
+	for n := range 100_000 {
+		st.Logs[fmt.Sprintf("/home/somebody/.claude/projects/-home-somebody-src-%0100d.jsonl", n)] = "1234567 1768478400000000000"
+	}
+	if err := s.save(st); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.load(); got.Consent.IsZero() || len(got.Logs) != len(st.Logs) {
+		t.Errorf("read again it has the consent %v and %d logs, want all %d", got.Consent, len(got.Logs), len(st.Logs))
 	}
 }

@@ -14,26 +14,38 @@ import (
 	"github.com/recalld/recalld/internal/source/agentlog"
 )
 
-// maxState bounds the file of the state, in bytes.
-const maxState = 16 << 20
+// maxState bounds the file of the state, in bytes: of 200,000 logs it has some 40 MB.
+const maxState = 128 << 20
 
 // state is what the next import needs to know.
 type state struct {
 	// Consent is when the user agreed; zero if not.
 	Consent time.Time `json:"consent,omitzero"`
-	// Logs are the stamps of logs that were read, by path.
+	// Logs are the stamps of logs that were read or left out, by path.
 	Logs map[string]string `json:"logs,omitempty"`
 }
 
-// stamp changes when a log does.
-func stamp(l agentlog.Log) string { return fmt.Sprintf("%d %d", l.Size, l.Changed.UnixNano()) }
+// stamp changes when a log does. It ends with the folder of a log that was left out because
+// its folder is gone.
+func stamp(l agentlog.Log, dir string) string {
+	return strings.TrimSuffix(fmt.Sprintf("%d %d %s", l.Size, l.Changed.UnixNano(), dir), " ")
+}
+
+// known says that a log has not changed, nor come its folder back.
+func (st *state) known(l agentlog.Log) bool {
+	was := st.Logs[l.Path()]
+	dir, away := strings.CutPrefix(was, stamp(l, "")+" ")
+	return was == stamp(l, "") || away && missing(dir)
+}
+
+// missing says that there is nothing at a path.
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
 
 // dropGone drops the stamps of logs that are gone, which would add up, and says how many.
 func (st *state) dropGone() (dropped int) {
-	missing := func(path string) bool {
-		_, err := os.Lstat(path)
-		return errors.Is(err, fs.ErrNotExist)
-	}
 	for path := range st.Logs {
 		file := path
 		if i := strings.LastIndexByte(path, '#'); i >= 0 { // a session in a database
@@ -47,7 +59,8 @@ func (st *state) dropGone() (dropped int) {
 	return dropped
 }
 
-// load reads the state. One that cannot be read is no consent.
+// load reads the state. One that cannot be read is no consent, which status tells as an error,
+// once: Follow would repeat it. The caller holds mu.
 func (s *Service) load() *state {
 	st := &state{}
 	text, err := fsx.ReadFile(s.opts.State, maxState)
@@ -55,8 +68,9 @@ func (s *Service) load() *state {
 		err = json.Unmarshal(text, st)
 	}
 	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			s.opts.Logger.Warn("what was imported of agents is not known", "part", "agentimport", "error", err)
+		if !errors.Is(err, fs.ErrNotExist) && s.unread != err.Error() {
+			s.unread = err.Error()
+			s.opts.Logger.Error("logs of agents are not followed until 'recalld import agents' asks again", "part", "agentimport", "error", err)
 		}
 		st = &state{}
 	}

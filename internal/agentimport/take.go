@@ -18,8 +18,11 @@ const batchSteps = 500
 // errLive ends the reading of a session that hooks recorded while it ran.
 var errLive = errors.New("the session was recorded while it ran")
 
-// leftOut says why a whole log is left out.
-type leftOut struct{ error }
+// leftOut says why a whole log is left out. dir is its folder, if that is gone.
+type leftOut struct {
+	error
+	dir string
+}
 
 // taking takes one log in.
 type taking struct {
@@ -38,6 +41,7 @@ type taking struct {
 // call takes one call in.
 func (t *taking) call(s agentlog.Session, c agentlog.Call) error {
 	if t.source == nil {
+		s.Started = t.past(s.Started, c.At)
 		if err := t.begin(s); err != nil {
 			return err
 		}
@@ -60,20 +64,36 @@ func (t *taking) call(s agentlog.Session, c agentlog.Call) error {
 	return t.flush()
 }
 
+// past returns the first of the times that is known and not in the future, where only a wrong
+// clock puts it.
+func (t *taking) past(times ...time.Time) time.Time {
+	now := t.s.opts.Clock()
+	for _, at := range times {
+		if !at.IsZero() && !at.After(now) {
+			return at.UTC()
+		}
+	}
+	return now.UTC()
+}
+
 // begin finds the project of a session.
 func (t *taking) begin(s agentlog.Session) error {
 	if err := memory.ValidSessionID("session", s.ID); err != nil {
-		return &leftOut{err}
+		return &leftOut{error: err}
 	}
 	if s.Dir == "" {
-		return &leftOut{errors.New("the log does not say in which folder the agent worked")}
+		return &leftOut{error: errors.New("the log does not say in which folder the agent worked")}
 	}
 	p, err := t.importer.project(s.Dir)
 	if gone := t.ctx.Err(); gone != nil { // it says nothing of the folder
 		return t.fail(gone)
 	}
 	if err != nil {
-		return &leftOut{err}
+		left := &leftOut{error: err}
+		if missing(s.Dir) {
+			left.dir = s.Dir
+		}
+		return left
 	}
 	if old, err := t.s.opts.Session(p.ID, s.ID); err == nil && !old.Imported && !old.Bare {
 		return errLive
@@ -84,7 +104,7 @@ func (t *taking) begin(s agentlog.Session) error {
 		return t.fail(err)
 	}
 	if forgotten {
-		return &leftOut{errors.New("the session was forgotten")}
+		return &leftOut{error: errors.New("the session was forgotten")}
 	}
 	t.project = p
 	t.session = memory.Session{
@@ -99,7 +119,10 @@ func (t *taking) begin(s agentlog.Session) error {
 		t.sources[key] = &memory.AgentSource{Client: t.log.Client, Dir: s.Dir, Project: p.Name, Oldest: s.Started, Newest: s.Started}
 	}
 	t.source = t.sources[key]
-	t.source.Sessions++
+	if session := [3]string{t.log.Client, s.Dir, s.ID}; !t.counted[session] { // its sub-agents have logs, too
+		t.counted[session] = true
+		t.source.Sessions++
+	}
 	return nil
 }
 
@@ -108,6 +131,7 @@ func (t *taking) begin(s agentlog.Session) error {
 func (t *taking) step(c agentlog.Call, content memory.StepContent) {
 	at := c.At.UTC().Truncate(time.Millisecond)
 	id := memory.RecordID("s", t.project.ID, t.log.Client, c.ID, strconv.FormatInt(at.UnixMilli(), 10), content.Tool.Name)
+	at = t.past(at, t.last, t.session.CreatedAt)
 	if !at.After(t.last) { // two steps of a session do not share a time
 		at = t.last.Add(time.Millisecond)
 	}
@@ -169,7 +193,7 @@ func (t *taking) flush() error {
 // fail tells what is wrong with a session from what is wrong with the store.
 func (t *taking) fail(err error) error {
 	if memory.CodeOf(err) == memory.CodeInvalidInput {
-		return &leftOut{err}
+		return &leftOut{error: err}
 	}
 	t.failed = true
 	return err

@@ -151,6 +151,64 @@ func TestForgottenSessionIsNotImported(t *testing.T) {
 	}
 }
 
+// TestSubAgentLog: the log of a sub-agent is read, and is of the session that it names.
+func TestSubAgentLog(t *testing.T) {
+	const session = "0f3a2c1e-1111-2222-3333-444455556666"
+	repo := t.TempDir()
+	home := agentHome(t, repo)
+	folder := filepath.Join(home, ".claude", "projects", "shop")
+	text, err := os.ReadFile(filepath.Join(folder, "one.jsonl"))
+	must(t, err)
+	below := strings.NewReplacer(`"cwd"`, `"isSidechain":true,"cwd"`, "toolu_", "toolu_9", "12:00:0", "12:01:0", `"isSidechain":false,`, "").Replace(string(text))
+	putLog(t, filepath.Join(folder, session, "subagents", "agent-1.jsonl"), below)
+	s := serve(t, newConfig(t), func(o *Options) { o.home = home })
+	done, err := importLogs(t, s, memory.AgentImportRequest{Consent: true, Client: "claude-code"})
+	must(t, err)
+	if len(done.Sources) != 1 || done.Sources[0].Sessions != 1 || done.Added != 6 {
+		t.Errorf("the import says %+v, want one session with 6 steps", done)
+	}
+	sessions, err := service.Sessions.Do(t.Context(), s, memory.SessionsRequest{Caller: memory.Caller{Dir: repo}})
+	must(t, err)
+	if len(sessions.Sessions) != 1 || sessions.Sessions[0].SessionID != session || sessions.Sessions[0].Goal != "install the packages" {
+		t.Errorf("the sessions are %+v, want %s with its goal", sessions.Sessions, session)
+	}
+}
+
+// TestFutureTimeOfALog: a time that only a wrong clock can write does not move the session or its
+// other steps there.
+func TestFutureTimeOfALog(t *testing.T) {
+	const session = "0f3a2c1e-1111-2222-3333-444455556666"
+	for written, want := range map[string]string{
+		`"2026-01-15T12:00:00.000Z"`: "12:00:02 12:00:04 12:00:06", // where it begins
+		`"2026-01-15T12:00:02.000Z"`: "12:00:00 12:00:04 12:00:06",
+		`"2026-01-15T12:00:04.000Z"`: "12:00:02 12:00:02 12:00:06",
+	} {
+		repo := t.TempDir()
+		home := agentHome(t, repo)
+		log := filepath.Join(home, ".claude", "projects", "shop", "one.jsonl")
+		text, err := os.ReadFile(log)
+		must(t, err)
+		putLog(t, log, strings.Replace(string(text), written, `"2987-01-15T12:00:00Z"`, 1))
+		s := serve(t, newConfig(t), func(o *Options) { o.home = home })
+		_, err = importLogs(t, s, memory.AgentImportRequest{Consent: true, Client: "claude-code"})
+		must(t, err)
+		list, err := service.LastSteps.Do(t.Context(), s, memory.LastStepsRequest{N: 20, Scope: &memory.Scope{Session: session}, Caller: memory.Caller{Dir: repo}})
+		must(t, err)
+		var got []string
+		for _, step := range slices.Backward(list.Steps) {
+			got = append(got, step.Timestamp.Format(time.TimeOnly))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("where %s is far in the future, the steps are at %v, want %s", written, got, want)
+		}
+		sessions, err := service.Sessions.Do(t.Context(), s, memory.SessionsRequest{Caller: memory.Caller{Dir: repo}})
+		must(t, err)
+		if at := sessions.Sessions[0].CreatedAt; at.Year() != 2026 {
+			t.Errorf("where %s is far in the future, the session is of %v", written, at)
+		}
+	}
+}
+
 // TestFollowAgentLogs: once the user has agreed, what a log has more is imported: also when
 // its last line was torn, or another log took its place.
 func TestFollowAgentLogs(t *testing.T) {

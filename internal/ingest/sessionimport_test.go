@@ -84,6 +84,24 @@ func TestImportSession(t *testing.T) {
 	}
 }
 
+// TestLogsOfOneSession: an agent below an agent has a log of its own, which does not change the
+// goal, begin and end of the session that it shares.
+func TestLogsOfOneSession(t *testing.T) {
+	r := newRig(t)
+	from := memory.Provenance{Agent: "claude-code"}
+	whole := memory.Session{ID: "mm-20260115-abc", CreatedAt: testTime, EndedAt: testTime.Add(time.Hour), Goal: "mend it", Provenance: from}
+	below := memory.Session{ID: whole.ID, CreatedAt: testTime.Add(time.Minute), EndedAt: testTime.Add(2 * time.Minute), Provenance: from}
+	for _, logs := range [][]memory.Session{{whole, below}, {below, whole}} {
+		for _, log := range logs {
+			r.importSession(log)
+		}
+		got := r.session(whole.ID)
+		if got.Goal != whole.Goal || !got.CreatedAt.Equal(whole.CreatedAt) || !got.EndedAt.Equal(whole.EndedAt) {
+			t.Errorf("the session is %q from %v to %v, want that of its own log", got.Goal, got.CreatedAt, got.EndedAt)
+		}
+	}
+}
+
 // TestMetadataComesLater: a session whose steps come first is bare until then.
 func TestMetadataComesLater(t *testing.T) {
 	r := newRig(t)

@@ -32,6 +32,8 @@ const (
 	maxText     = 512 << 10 // bytes of one result that are looked at
 )
 
+const byteOrderMark = "\uFEFF"
+
 // Log is one file.
 type Log struct {
 	Client string
@@ -89,7 +91,8 @@ type reader struct {
 	pending map[string]Call
 	waiting int // bytes of the inputs in pending
 	line    int
-	err     error // of call
+	last    time.Time // that the log said
+	err     error     // of call
 }
 
 // OpenError is returned for a log that cannot be opened now. It may be later.
@@ -135,9 +138,15 @@ func readFrom(f io.Reader, client, dir string, call func(Session, Call) error) (
 	if !ok {
 		return r.Contents, fmt.Errorf("logs of %q cannot be read", client)
 	}
-	in := bufio.NewReaderSize(f, 64<<10)
+	size := 64 << 10
 	if client == Gemini {
-		in = bufio.NewReaderSize(f, maxLine) // document looks at the first line
+		size = maxLine // document looks at the first line
+	}
+	in := bufio.NewReaderSize(f, size)
+	if start, _ := in.Peek(len(byteOrderMark)); string(start) == byteOrderMark { // as some editors put it
+		_, _ = in.Discard(len(start))
+	}
+	if client == Gemini {
 		if whole, err := r.document(in); whole || err != nil {
 			return r.Contents, err
 		}
@@ -232,10 +241,38 @@ func (r *reader) answer(id string, complete func(*Call)) {
 	if c.At.IsZero() {
 		c.At = r.Session.Started
 	}
+	if r.Session.Started.IsZero() {
+		r.Session.Started = c.At
+	}
 	if r.Session.ID == "" || c.At.IsZero() {
 		return
 	}
 	r.err = r.call(r.Session, c)
+}
+
+// stamp is a time as clients write it. One that cannot be read is zero.
+type stamp struct{ time.Time }
+
+// UnmarshalJSON reads a time, or a number of seconds or milliseconds since 1970.
+func (s *stamp) UnmarshalJSON(raw []byte) error {
+	var text string
+	var since float64
+	switch {
+	case json.Unmarshal(raw, &text) == nil:
+		s.Time, _ = fsx.ParseTime(text)
+	case json.Unmarshal(raw, &since) == nil && since > 0 && since < 1e14:
+		if since < 1e11 {
+			since *= 1000
+		}
+		s.Time = time.UnixMilli(int64(since)).UTC()
+	}
+	return nil
+}
+
+// at is the time of a line: that of an earlier line if it has none that can be read.
+func (r *reader) at(s stamp) time.Time {
+	r.last = cmp.Or(s.Time, r.last)
+	return r.last
 }
 
 // begin keeps the first that is said of the session.

@@ -132,6 +132,54 @@ func TestCodexLongResult(t *testing.T) {
 	}
 }
 
+// TestReadByteOrderMark: a log that an editor has written is read as any other.
+func TestReadByteOrderMark(t *testing.T) {
+	chat := "{\n" + `"sessionId":"chat","startTime":"2026-01-15T12:00:00Z","messages":[{"type":"gemini","toolCalls":[{"id":"1","name":"ls","args":{},"status":"success"}]}]}`
+	for client, text := range map[string]string{Claude: fixture(t, Claude), Codex: fixture(t, Codex), Qwen: fixture(t, Qwen), Copilot: fixture(t, Copilot), Gemini: chat} {
+		was, calls := read(t, client, text)
+		got, marked := read(t, client, "\uFEFF"+text)
+		if fmt.Sprint(got, marked) != fmt.Sprint(was, calls) || len(calls) == 0 {
+			t.Errorf("%s: after a byte order mark it is read as %v with the calls %q, want %v with %q", client, got, marked, was, calls)
+		}
+	}
+}
+
+// TestReadTimes: a time may be written in another way; one that cannot be read is that of the
+// line before it, and keeps no call out.
+func TestReadTimes(t *testing.T) {
+	const written = `"2026-01-15T12:00:04.000Z"`
+	before, said := time.Date(2026, 1, 15, 12, 0, 3, 0, time.UTC), time.Date(2026, 1, 15, 12, 0, 4, 0, time.UTC)
+	for in, want := range map[string]time.Time{
+		written: said, `"2026-01-15T12:00:04"`: said, `"2026-01-15 13:00:04+01:00"`: said, `1768478404`: said, `1768478404000`: said, `1768478404000.4`: said,
+		`""`: before, `"noon"`: before, `null`: before, `{}`: before, `-1`: before, `1e300`: before, `"0001-01-01T00:00:00Z"`: before,
+	} {
+		var at []time.Time
+		got, err := readFrom(strings.NewReader(strings.Replace(fixture(t, Claude), written, in, 1)), Claude, "", func(_ Session, c Call) error {
+			at = append(at, c.At)
+			return nil
+		})
+		if err != nil || len(got.Problems) > 0 || len(at) != 3 || !at[1].Equal(want) {
+			t.Errorf("with the time %s the calls are at %v, with problems %v, %v; want 3, the second at %v", in, at, got.Problems, err, want)
+		}
+	}
+	for _, client := range []string{Claude, Codex, Gemini, Qwen, Copilot} { // the head of a log
+		was, calls := read(t, client, fixture(t, client))
+		got, without := read(t, client, strings.ReplaceAll(fixture(t, client), `"2026-01-15T12:00:00.000Z"`, `""`))
+		if len(without) != len(calls) || got.Session.Started.IsZero() || got.Session.ID != was.Session.ID || len(got.Problems) > 0 {
+			t.Errorf("%s: a log that does not say when it began is read as %+v with the calls %q, want %q", client, got, without, calls)
+		}
+	}
+}
+
+// TestCodexArguments: the arguments of a call are an object in a string, or the object itself.
+func TestCodexArguments(t *testing.T) {
+	_, want := read(t, Codex, fixture(t, Codex))
+	got, calls := read(t, Codex, strings.Replace(fixture(t, Codex), `"{\"cmd\":\"pip install pyyaml\"}"`, `{"cmd":"pip install pyyaml"}`, 1))
+	if len(got.Problems) > 0 || !slices.Equal(calls, want) {
+		t.Errorf("with an object the calls are %q with problems %v, want %q", calls, got.Problems, want)
+	}
+}
+
 // TestReadDamaged: what cannot be read is named by its line, and the rest is read.
 func TestReadDamaged(t *testing.T) {
 	lines := strings.SplitAfter(fixture(t, Claude), "\n")
@@ -197,7 +245,7 @@ func TestGeminiLongFirstLine(t *testing.T) {
 // TestGeminiDocumentDamaged: a message that cannot be read is named, and the others are read.
 func TestGeminiDocumentDamaged(t *testing.T) {
 	const call = `{"type":"gemini","toolCalls":[{"id":"%d","name":"ls","args":{},"status":"success","timestamp":"2026-01-15T12:00:01Z"}]}`
-	text := "{\n" + `"sessionId":"gemini-old","messages":[` + fmt.Sprintf(call, 1) + `,{"type":"gemini","timestamp":"noon"},` + fmt.Sprintf(call, 2) + "]}"
+	text := "{\n" + `"sessionId":"gemini-old","messages":[` + fmt.Sprintf(call, 1) + `,{"type":7},` + fmt.Sprintf(call, 2) + "]}"
 	got, calls := read(t, Gemini, text)
 	if len(calls) != 2 || len(got.Problems) != 1 || !strings.HasPrefix(got.Problems[0].Message, "message 2: ") {
 		t.Errorf("there are the calls %q and problems %v, want two and one of message 2", calls, got.Problems)
@@ -220,12 +268,13 @@ func TestFind(t *testing.T) {
 		}
 		return path
 	}
-	want := []string{".claude/projects/p/a.jsonl", ".codex/sessions/2026/01/15/rollout-a.jsonl", ".copilot/session-state/s/events.jsonl",
+	want := []string{".claude/projects/p/a.jsonl", ".claude/projects/p/s/subagents/agent-1.jsonl", ".codex/sessions/2026/01/15/rollout-a.jsonl", ".copilot/session-state/s/events.jsonl",
 		".gemini/tmp/p/chats/session-1.json", ".qwen/projects/p/chats/s.jsonl"}
 	for _, name := range want {
 		put(name)
 	}
 	put(".claude/projects/p/memory/notes.jsonl")
+	put(".claude/projects/p/s/tool-results/1.jsonl")
 	put(".codex/sessions/2026/01/15/other.jsonl")
 	outside := put("outside.jsonl")
 	if err := os.Symlink(outside, filepath.Join(home, ".claude", "projects", "p", "link.jsonl")); err != nil {

@@ -3,20 +3,19 @@ package agentlog
 import (
 	"encoding/json"
 	"strings"
-	"time"
 
 	"github.com/recalld/recalld/internal/steptext"
 )
 
 // claudeLine is a line of Claude Code's log.
 type claudeLine struct {
-	Type      string    `json:"type"`
-	SessionID string    `json:"sessionId"`
-	Cwd       string    `json:"cwd"`
-	Branch    string    `json:"gitBranch"`
-	Timestamp time.Time `json:"timestamp"`
-	IsMeta    bool      `json:"isMeta"`
-	Sidechain bool      `json:"isSidechain"`
+	Type      string `json:"type"`
+	SessionID string `json:"sessionId"`
+	Cwd       string `json:"cwd"`
+	Branch    string `json:"gitBranch"`
+	Timestamp stamp  `json:"timestamp"`
+	IsMeta    bool   `json:"isMeta"`
+	Sidechain bool   `json:"isSidechain"`
 	Message   struct {
 		Content json.RawMessage `json:"content"`
 	} `json:"message"`
@@ -50,7 +49,8 @@ func (r *reader) claude(text []byte) error {
 	if err := json.Unmarshal(text, &l); err != nil {
 		return err
 	}
-	r.begin(Session{ID: l.SessionID, Dir: l.Cwd, Branch: l.Branch, Started: l.Timestamp})
+	at := r.at(l.Timestamp)
+	r.begin(Session{ID: l.SessionID, Dir: l.Cwd, Branch: l.Branch, Started: at})
 	blocks, prompt := claudeBlocks(l.Message.Content)
 	fromUser := l.Type == "user" && !l.IsMeta && !l.Sidechain
 	if fromUser {
@@ -63,7 +63,7 @@ func (r *reader) claude(text []byte) error {
 		case b.Type == "tool_use":
 			r.asks(Call{ID: b.ID, Tool: b.Name, Input: b.Input})
 		case b.Type == "tool_result":
-			r.answer(b.ToolUseID, func(c *Call) { c.claudeResult(l, b) })
+			r.answer(b.ToolUseID, func(c *Call) { c.At = at; c.claudeResult(l, b) })
 		}
 	}
 	return nil
@@ -71,7 +71,6 @@ func (r *reader) claude(text []byte) error {
 
 // claudeResult fills in a result as the hooks PostToolUse and PostToolUseFailure have it.
 func (c *Call) claudeResult(l claudeLine, b claudeBlock) {
-	c.At = l.Timestamp
 	if !b.IsError {
 		c.Response = l.Result
 		if len(c.Response) == 0 {

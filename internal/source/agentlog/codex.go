@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/recalld/recalld/internal/steptext"
 )
@@ -14,9 +13,9 @@ import (
 type codexPayload struct {
 	Type string `json:"type"`
 	// Of session_meta.
-	ID        string    `json:"id"`
-	Cwd       string    `json:"cwd"`
-	Timestamp time.Time `json:"timestamp"`
+	ID        string `json:"id"`
+	Cwd       string `json:"cwd"`
+	Timestamp stamp  `json:"timestamp"`
 	Git       struct {
 		Branch string `json:"branch"`
 	} `json:"git"`
@@ -24,7 +23,7 @@ type codexPayload struct {
 	Name      string          `json:"name"`
 	Namespace string          `json:"namespace"` // of a tool of an MCP server: mcp__SERVER
 	CallID    string          `json:"call_id"`
-	Arguments string          `json:"arguments"`
+	Arguments json.RawMessage `json:"arguments"` // an object, or one in a string
 	Input     json.RawMessage `json:"input"`
 	Output    json.RawMessage `json:"output"`
 	Action    struct {
@@ -36,7 +35,7 @@ type codexPayload struct {
 func (r *reader) codex(text []byte) error {
 	var l struct {
 		Type      string       `json:"type"`
-		Timestamp time.Time    `json:"timestamp"`
+		Timestamp stamp        `json:"timestamp"`
 		Payload   codexPayload `json:"payload"`
 	}
 	var kind struct {
@@ -51,23 +50,24 @@ func (r *reader) codex(text []byte) error {
 	if err := json.Unmarshal(text, &l); err != nil {
 		return err
 	}
-	p := l.Payload
+	p, at := l.Payload, r.at(l.Timestamp)
 	switch {
 	case l.Type == "session_meta":
-		if p.Timestamp.IsZero() {
-			p.Timestamp = l.Timestamp
-		}
-		r.begin(Session{ID: p.ID, Dir: p.Cwd, Branch: p.Git.Branch, Started: p.Timestamp})
+		r.begin(Session{ID: p.ID, Dir: p.Cwd, Branch: p.Git.Branch, Started: cmp.Or(p.Timestamp.Time, at)})
 	case p.Type == "user_message":
 		r.begin(Session{Title: titleOf(textOf(p.Message))})
 	case p.Type == "function_call":
-		r.asks(codexCall(p.CallID, strings.TrimPrefix(p.Namespace+"__"+p.Name, "__"), json.RawMessage(p.Arguments)))
+		var inside string
+		if json.Unmarshal(p.Arguments, &inside) == nil {
+			p.Arguments = json.RawMessage(inside)
+		}
+		r.asks(codexCall(p.CallID, strings.TrimPrefix(p.Namespace+"__"+p.Name, "__"), p.Arguments))
 	case p.Type == "local_shell_call":
 		r.asks(codexCall(p.CallID, "shell", steptext.Encode(map[string]any{"command": p.Action.Command})))
 	case p.Type == "custom_tool_call":
 		r.asks(Call{ID: p.CallID, Tool: p.Name, Input: steptext.Encode(map[string]any{"input": p.Input})})
 	case p.Type == "function_call_output", p.Type == "custom_tool_call_output", p.Type == "local_shell_call_output":
-		r.answer(p.CallID, func(c *Call) { c.At = l.Timestamp; c.codexResult(p.Output) })
+		r.answer(p.CallID, func(c *Call) { c.At = at; c.codexResult(p.Output) })
 	}
 	return nil
 }

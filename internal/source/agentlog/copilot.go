@@ -3,7 +3,6 @@ package agentlog
 import (
 	"cmp"
 	"encoding/json"
-	"time"
 
 	"github.com/recalld/recalld/internal/steptext"
 )
@@ -11,7 +10,7 @@ import (
 func (r *reader) copilot(text []byte) error {
 	var l struct {
 		Type      string          `json:"type"`
-		Timestamp time.Time       `json:"timestamp"`
+		Timestamp stamp           `json:"timestamp"`
 		Data      json.RawMessage `json:"data"`
 	}
 	if err := json.Unmarshal(text, &l); err != nil {
@@ -23,8 +22,8 @@ func (r *reader) copilot(text []byte) error {
 		return nil
 	}
 	var d struct {
-		SessionID string    `json:"sessionId"`
-		StartTime time.Time `json:"startTime"`
+		SessionID string `json:"sessionId"`
+		StartTime stamp  `json:"startTime"`
 		Context   struct {
 			Cwd    string `json:"cwd"`
 			Branch string `json:"branch"`
@@ -48,19 +47,17 @@ func (r *reader) copilot(text []byte) error {
 	if err := json.Unmarshal(l.Data, &d); err != nil {
 		return err
 	}
+	at := r.at(l.Timestamp)
 	switch l.Type {
 	case "session.start":
-		if d.StartTime.IsZero() {
-			d.StartTime = l.Timestamp
-		}
-		r.begin(Session{ID: d.SessionID, Dir: d.Context.Cwd, Branch: d.Context.Branch, Started: d.StartTime})
+		r.begin(Session{ID: d.SessionID, Dir: d.Context.Cwd, Branch: d.Context.Branch, Started: cmp.Or(d.StartTime.Time, at)})
 	case "user.message":
 		r.begin(Session{Title: titleOf(d.Content)})
 	case "tool.execution_start":
 		r.asks(Call{ID: d.ToolCallID, Tool: d.ToolName, Input: d.Arguments})
 	case "tool.execution_complete":
 		r.answer(d.ToolCallID, func(c *Call) {
-			c.At = l.Timestamp
+			c.At = at
 			output, code := steptext.MarkedResult(head(d.Result.Content))
 			switch {
 			case !d.Success:

@@ -54,7 +54,9 @@ func places(home string, getenv func(string) string) []place {
 		return n == 3 && parts[1] == "chats" && (jsonl(parts[2]) || strings.HasSuffix(parts[2], ".json"))
 	}
 	return []place{
-		{Claude, in("CLAUDE_CONFIG_DIR", ".claude", "projects"), func(p []string) bool { return len(p) == 2 && jsonl(p[1]) }},
+		{Claude, in("CLAUDE_CONFIG_DIR", ".claude", "projects"), func(p []string) bool {
+			return (len(p) == 2 || len(p) == 4 && p[2] == "subagents") && jsonl(p[len(p)-1])
+		}},
 		{Codex, in("CODEX_HOME", ".codex", "sessions"), func(p []string) bool {
 			return jsonl(p[len(p)-1]) && strings.HasPrefix(p[len(p)-1], "rollout-")
 		}},

@@ -3,10 +3,10 @@ package agentlog
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/recalld/recalld/internal/steptext"
 )
@@ -14,8 +14,8 @@ import (
 // geminiMessage is a message of a chat, or in a log of lines also its first line.
 type geminiMessage struct {
 	SessionID string          `json:"sessionId"`
-	StartTime time.Time       `json:"startTime"`
-	Timestamp time.Time       `json:"timestamp"`
+	StartTime stamp           `json:"startTime"`
+	Timestamp stamp           `json:"timestamp"`
 	Type      string          `json:"type"`
 	Content   json.RawMessage `json:"content"`
 	ToolCalls []struct {
@@ -23,7 +23,7 @@ type geminiMessage struct {
 		Name      string          `json:"name"`
 		Args      json.RawMessage `json:"args"`
 		Status    string          `json:"status"`
-		Timestamp time.Time       `json:"timestamp"`
+		Timestamp stamp           `json:"timestamp"`
 		Result    json.RawMessage `json:"result"`
 	} `json:"toolCalls"`
 	Messages []json.RawMessage `json:"messages"`
@@ -55,7 +55,7 @@ func (r *reader) gemini(text []byte) error {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return err
 	}
-	r.begin(Session{ID: m.SessionID, Started: m.StartTime})
+	r.begin(Session{ID: m.SessionID, Started: m.StartTime.Time})
 	for n, one := range m.Messages {
 		if why := r.geminiMessage(one); why != nil {
 			r.problem("message %d: %v", n+1, why)
@@ -72,8 +72,9 @@ func (r *reader) geminiMessage(text []byte) error {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return err
 	}
+	at := r.at(m.Timestamp)
 	if m.Type == "user" {
-		r.begin(Session{Title: titleOf(textOf(m.Content)), Started: m.Timestamp})
+		r.begin(Session{Title: titleOf(textOf(m.Content)), Started: at})
 	}
 	for _, t := range m.ToolCalls {
 		if t.Status != "success" && t.Status != "error" && t.Status != "cancelled" {
@@ -81,9 +82,7 @@ func (r *reader) geminiMessage(text []byte) error {
 		}
 		r.asks(Call{ID: t.ID, Tool: t.Name, Input: t.Args})
 		r.answer(t.ID, func(c *Call) {
-			if c.At = t.Timestamp; c.At.IsZero() {
-				c.At = m.Timestamp
-			}
+			c.At = cmp.Or(t.Timestamp.Time, at)
 			c.Interrupted = t.Status == "cancelled"
 			c.parts(t.Result, t.Status != "success")
 		})

@@ -2,18 +2,17 @@ package agentlog
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/recalld/recalld/internal/steptext"
 )
 
 func (r *reader) qwen(text []byte) error {
 	var l struct {
-		SessionID string    `json:"sessionId"`
-		Timestamp time.Time `json:"timestamp"`
-		Type      string    `json:"type"`
-		Cwd       string    `json:"cwd"`
-		Branch    string    `json:"gitBranch"`
+		SessionID string `json:"sessionId"`
+		Timestamp stamp  `json:"timestamp"`
+		Type      string `json:"type"`
+		Cwd       string `json:"cwd"`
+		Branch    string `json:"gitBranch"`
 		Message   struct {
 			Parts []json.RawMessage `json:"parts"`
 		} `json:"message"`
@@ -24,7 +23,8 @@ func (r *reader) qwen(text []byte) error {
 	if err := json.Unmarshal(text, &l); err != nil {
 		return err
 	}
-	r.begin(Session{ID: l.SessionID, Dir: l.Cwd, Branch: l.Branch, Started: l.Timestamp})
+	at := r.at(l.Timestamp)
+	r.begin(Session{ID: l.SessionID, Dir: l.Cwd, Branch: l.Branch, Started: at})
 	for _, raw := range l.Message.Parts {
 		var part struct {
 			Text         string `json:"text"`
@@ -47,7 +47,7 @@ func (r *reader) qwen(text []byte) error {
 			r.asks(Call{ID: f.ID, Tool: f.Name, Input: f.Args})
 		}
 		r.answer(part.FunctionResponse.ID, func(c *Call) {
-			c.At = l.Timestamp
+			c.At = at
 			c.Interrupted = l.Result.Status == "cancelled"
 			c.parts(steptext.Encode([]json.RawMessage{raw}), l.Result.Status == "error" || c.Interrupted)
 		})
