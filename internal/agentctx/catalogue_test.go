@@ -299,7 +299,7 @@ func TestSchemaIsKept(t *testing.T) {
 // A catalogue that would get too large is refused whole.
 func TestMaxEntries(t *testing.T) {
 	underrace.Skip(t, "a limit, met by one caller")
-	r := newCatalogueRig(t)
+	r := newLargeCatalogueRig(t, 16<<20) // that of users
 	many := func(prefix string, n int) []memory.CatalogueEntry {
 		list := make([]memory.CatalogueEntry, n)
 		for i := range list {
@@ -338,7 +338,7 @@ func TestMaxEntries(t *testing.T) {
 // What does not fit a transaction is written in parts, and all of it is there.
 func TestLargeRegistration(t *testing.T) {
 	underrace.Skip(t, "a limit, met by one caller")
-	r := newCatalogueRig(t)
+	r := newLargeCatalogueRig(t, 16<<20) // that of users
 	r.register(memory.RegisterRequest{Entries: []memory.CatalogueEntry{rule("old", "goes")}})
 	var all []memory.CatalogueEntry
 	for i := range 200 {

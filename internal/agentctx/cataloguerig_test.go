@@ -25,6 +25,7 @@ type catalogueRig struct {
 	store     *store.Store
 	index     *indexer.Indexer
 	dir       string // the store's
+	memTable  int64  // the store's; backend's if zero
 	caller    memory.Caller
 	project   memory.Project
 }
@@ -32,7 +33,13 @@ type catalogueRig struct {
 // newCatalogueRig opens a rig that is checked and closed at the end of the test.
 func newCatalogueRig(t testing.TB) *catalogueRig {
 	t.Helper()
-	r := &catalogueRig{t: t, dir: t.TempDir()}
+	return newLargeCatalogueRig(t, 0)
+}
+
+// newLargeCatalogueRig opens a rig whose store takes transactions of an eighth of memTable.
+func newLargeCatalogueRig(t testing.TB, memTable int64) *catalogueRig {
+	t.Helper()
+	r := &catalogueRig{t: t, dir: t.TempDir(), memTable: memTable}
 	r.caller = memory.Caller{Dir: backend.Repo(t), Client: "host"}
 	r.open()
 	t.Cleanup(r.close)
@@ -45,7 +52,7 @@ func newCatalogueRig(t testing.TB) *catalogueRig {
 
 func (r *catalogueRig) open() {
 	r.t.Helper()
-	r.parts = backend.Open(r.t, backend.Options{Dir: r.dir, MemTableSize: 16 << 20, Redact: redact.Redact, RedactValue: redact.Value})
+	r.parts = backend.Open(r.t, backend.Options{Dir: r.dir, MemTableSize: r.memTable, Redact: redact.Redact, RedactValue: redact.Value})
 	r.store, r.index, r.ingest = r.parts.Store, r.parts.Index, r.parts.Ingest
 	var err error
 	r.catalogue, err = NewCatalogue(Ports{

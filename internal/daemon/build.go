@@ -60,7 +60,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	}
 	var shared atomic.Pointer[team.Service] // made after the store, which calls it
 	d.core, err = OpenCore(ctx, CoreOptions{
-		Dir: paths.Store, ReadDamaged: true, Config: cfg, QueryDeadline: d.opts.pauses.query, KeepReceipts: d.opts.pauses.receipts, Builtin: d.opts.builtin, Background: models.Embedders(list), Version: d.opts.Version, AuditFile: audit, Summarizer: writer, Logger: d.log,
+		Dir: paths.Store, MemTableSize: d.opts.memTable, ReadDamaged: true, Config: cfg, QueryDeadline: d.opts.pauses.query, KeepReceipts: d.opts.pauses.receipts, Builtin: d.opts.builtin, Background: models.Embedders(list), Version: d.opts.Version, AuditFile: audit, Summarizer: writer, Logger: d.log,
 		Stale:   func(project string, seen bool) bool { return d.sandboxes.Stale(project, seen) },
 		Missing: func(project string) string { return d.sandboxes.Missing(project) },
 		Committed: func(changes []memory.Change) {

@@ -39,6 +39,8 @@ type CoreOptions struct {
 	ReadDamaged bool
 	// NoSync leaves out the sync of every commit, for a store that may be lost.
 	NoSync bool
+	// MemTableSize is as in store.Options.
+	MemTableSize int64
 	// Config holds the settings of the queue, of recall and of redaction.
 	Config config.Config
 	// Builtin embeds at ingest. Default builtin.New(). Where the store was written with
@@ -117,7 +119,7 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 		c.Indexer.Expect(name, e)
 	}
 	c.Store, err = store.Open(store.Options{
-		Dir: opts.Dir, NoSync: opts.NoSync, ReadDamaged: opts.ReadDamaged, Analyze: analyzeRecord, Logger: opts.Logger,
+		Dir: opts.Dir, NoSync: opts.NoSync, MemTableSize: opts.MemTableSize, ReadDamaged: opts.ReadDamaged, Analyze: analyzeRecord, Logger: opts.Logger,
 		Apply: func(changes []memory.Change) {
 			c.Indexer.Apply(changes)
 			opts.Committed(changes)

@@ -92,6 +92,9 @@ type Options struct {
 	// minPairs is how many pairs an adaptation needs; 0 is the default.
 	minPairs int
 	pauses   pauses
+	// memTable is the store's write buffer; 0 is its default. Tests have a smaller one, which is
+	// cleared sooner.
+	memTable int64
 	// held is how much memory is in use, in bytes; tests say what they like.
 	held func() uint64
 }

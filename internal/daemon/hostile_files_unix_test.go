@@ -44,53 +44,52 @@ func TestHostileArchives(t *testing.T) {
 func TestHostileFilesOfRepository(t *testing.T) {
 	underrace.Skip(t, "one repository after the other, and a bound on memory")
 	s := serve(t, newConfig(t))
-	for name, whole := range map[string]string{
+	files := map[string]string{
 		".gitignore": "*.log\n", ".recalldignore": "*.log\n", ".recalld/context.yaml": "rules:\n  - id: r1\n    text: Use npm ci\n",
 		"agent-knowledge/logs/x.jsonl": `{"timestamp":"2026-01-01T00:00:00Z","agent_id":"a","repo":"shop","event_type":"pattern","context":"c","lesson":"Use npm ci","tags":[]}` + "\n",
 		".git/info/exclude":            "*.log\n",
-	} {
-		for bad, put := range badfile.All {
-			dir := shop(t)
+	}
+	for bad, put := range badfile.All {
+		dir := shop(t)
+		for name, whole := range files {
 			path := filepath.Join(dir, filepath.FromSlash(name))
 			must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 			must(t, put(path, whole))
-			var box memory.SandboxState
-			took := badfile.Bounded(t, name+" is "+bad, func() {
-				if _, err := service.Trust.Do(t.Context(), s, memory.TrustRequest{Path: dir, Caller: memory.Caller{Dir: dir}}); err != nil {
-					t.Errorf("%s is %s: trust: %v", name, bad, err)
-				}
-				box = s.indexed(s.index(dir))
-			})
-			if took > 128<<20 {
-				t.Errorf("%s is %s: %d MB were allocated", name, bad, took>>20)
-			}
-			if box.Files < 2 {
-				t.Errorf("%s is %s: %d files are indexed, want cart.go and mail.go", name, bad, box.Files)
-			}
 		}
-	}
-}
-
-// TestHostileAgentLogs: a log of an agent that is none is left out, and the others are imported.
-func TestHostileAgentLogs(t *testing.T) {
-	underrace.Skip(t, "one import after the other, and a bound on memory")
-	for bad, put := range badfile.All {
-		repo := t.TempDir()
-		home := agentHome(t, repo)
-		good := filepath.Join(home, ".claude", "projects", "shop", "one.jsonl")
-		whole, err := os.ReadFile(good)
-		must(t, err)
-		must(t, put(filepath.Join(home, ".claude", "projects", "shop", "bad.jsonl"), string(whole)))
-		s := serve(t, newConfig(t), func(o *Options) { o.home = home })
+		var box memory.SandboxState
 		took := badfile.Bounded(t, bad, func() {
-			got, err := importLogs(t, s, memory.AgentImportRequest{Consent: true})
-			if err != nil || got.Added+got.Known == 0 {
-				t.Errorf("%s: %+v, %v", bad, got, err)
+			if _, err := service.Trust.Do(t.Context(), s, memory.TrustRequest{Path: dir, Caller: memory.Caller{Dir: dir}}); err != nil {
+				t.Errorf("%s: trust: %v", bad, err)
 			}
+			box = s.indexed(s.index(dir))
 		})
 		if took > 128<<20 {
 			t.Errorf("%s: %d MB were allocated", bad, took>>20)
 		}
-		s.close()
+		if box.Files < 2 {
+			t.Errorf("%s: %d files are indexed, want cart.go and mail.go", bad, box.Files)
+		}
+	}
+}
+
+// TestHostileAgentLogs: logs of an agent that are none are left out, and the others are imported.
+func TestHostileAgentLogs(t *testing.T) {
+	underrace.Skip(t, "a bound on memory")
+	home := agentHome(t, t.TempDir())
+	logs := filepath.Join(home, ".claude", "projects", "shop")
+	whole, err := os.ReadFile(filepath.Join(logs, "one.jsonl"))
+	must(t, err)
+	for bad, put := range badfile.All {
+		must(t, put(filepath.Join(logs, bad+".jsonl"), string(whole))) // all but two come before the good one
+	}
+	s := serve(t, newConfig(t), func(o *Options) { o.home = home })
+	took := badfile.Bounded(t, "the import", func() {
+		got, err := importLogs(t, s, memory.AgentImportRequest{Consent: true})
+		if err != nil || got.Added+got.Known == 0 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+	if took > 128<<20 {
+		t.Errorf("%d MB were allocated", took>>20)
 	}
 }

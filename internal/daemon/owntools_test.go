@@ -55,7 +55,7 @@ var ownPhrases = []struct{ phrase, tool string }{
 // description loses its words.
 func TestOwnToolsAreFound(t *testing.T) {
 	underrace.Skip(t, "ranks, of one question after the other")
-	s, address, token := serveTCP(t)
+	s, address, token := serveTCP(t, func(o *Options) { o.memTable = 0 }) // much is registered at once
 	dir := shop(t)
 	s.until("ready", func(st *memory.Status) bool { return st.State == "ready" })
 	for _, tt := range []struct {

@@ -47,7 +47,7 @@ func serve(t *testing.T, cfg config.Config, change ...func(*Options)) *served {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &served{t: t, cfg: cfg, log: newLines(), end: cancel, ended: make(chan error, 1)}
-	opts := Options{Config: cfg, Version: "test", Console: s.log}
+	opts := Options{Config: cfg, Version: "test", Console: s.log, memTable: 4 << 20}
 	opts.pauses.retry = worker.Backoff{Min: time.Millisecond, Max: 10 * time.Millisecond}
 	for _, f := range change {
 		f(&opts)

@@ -25,12 +25,12 @@ import (
 )
 
 // serveTCP runs a daemon that listens on TCP as well and returns its token.
-func serveTCP(t *testing.T) (s *served, address, token string) {
+func serveTCP(t *testing.T, change ...func(*Options)) (s *served, address, token string) {
 	t.Helper()
 	cfg := newConfig(t)
 	cfg.TCP = config.TCP{Enabled: true, Address: "127.0.0.1:0", AllowedOrigins: []string{"https://example.org"}}
 	cfg.MCP.StructuredContent = "on" // callTool reads it
-	s = serve(t, cfg)
+	s = serve(t, cfg, change...)
 	st, err := service.Status.Do(t.Context(), s, service.None{})
 	must(t, err)
 	text, err := os.ReadFile(cfg.Paths().Token)

@@ -66,7 +66,7 @@ func (r *rig) start() {
 	if r.model != nil {
 		x.Expect(modelName(r.t, r.model), r.model)
 	}
-	s, err := store.Open(store.Options{Dir: r.dir, NoSync: true, Apply: x.Apply, Follow: x.Follow})
+	s, err := store.Open(store.Options{Dir: r.dir, NoSync: true, MemTableSize: 4 << 20, Apply: x.Apply, Follow: x.Follow})
 	if err != nil {
 		r.t.Fatalf("open store: %v", err)
 	}

@@ -240,7 +240,7 @@ func TestImportPassesOverWhatIsNotValid(t *testing.T) {
 
 // TestManyLargeLines: an import fits into commits however much other fields its lines have.
 func TestManyLargeLines(t *testing.T) {
-	r := newRig(t)
+	r := newLargeRig(t, 16<<20) // that of users
 	large := json.RawMessage(`"` + strings.Repeat("word ", 8<<10) + `"`)
 	var lines []memory.LogLine
 	for i := range 100 {

@@ -31,6 +31,12 @@ type rig struct {
 // may replace what the write path is made of.
 func newRig(t testing.TB, change ...func(*rig, *Options)) *rig {
 	t.Helper()
+	return newLargeRig(t, 4<<20, change...)
+}
+
+// newLargeRig is newRig with a store that takes transactions of an eighth of memTable.
+func newLargeRig(t testing.TB, memTable int64, change ...func(*rig, *Options)) *rig {
+	t.Helper()
 	r := &rig{t: t, repo: filepath.Join(t.TempDir(), "demo"), now: testTime}
 	if err := os.MkdirAll(filepath.Join(r.repo, ".git"), 0o755); err != nil {
 		t.Fatal(err)
@@ -43,7 +49,7 @@ func newRig(t testing.TB, change ...func(*rig, *Options)) *rig {
 	if r.index, err = indexer.New(indexer.Options{Builtin: builtin.New()}); err != nil {
 		t.Fatal(err)
 	}
-	r.store, err = store.Open(store.Options{Dir: t.TempDir(), NoSync: true, Apply: r.index.Apply, Follow: r.index.Follow})
+	r.store, err = store.Open(store.Options{Dir: t.TempDir(), NoSync: true, MemTableSize: memTable, Apply: r.index.Apply, Follow: r.index.Follow})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -238,7 +238,7 @@ func TestImportSessionPassesOverBadSteps(t *testing.T) {
 
 // TestManyLargeSteps: an import fits into commits however much it is.
 func TestManyLargeSteps(t *testing.T) {
-	r := newRig(t)
+	r := newLargeRig(t, 16<<20) // that of users
 	large := `"` + strings.Repeat("word ", 40<<10) + `"`
 	var steps []memory.Record
 	for i := range 300 {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 // TestCompactionsRest: compactions are stopped while nothing is written and run during each
@@ -47,11 +46,9 @@ func TestCompactionsRest(t *testing.T) {
 	w.check(t)
 }
 
-// Under the race detector a filler stores a quarter as much, in tables of a quarter: as many
-// commits fill one.
-var (
-	fillerLessons = underrace.Steps(20, 5) // in a commit
-	fillerTable   = int64(underrace.Steps(1<<20, 1<<18))
+const (
+	fillerLessons = 5       // in a commit
+	fillerTable   = 1 << 18 // some 20 commits fill one
 )
 
 // filler stores lessons of random letters, which fill tables soon.

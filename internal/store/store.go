@@ -389,7 +389,7 @@ func badgerOptions(o Options) badger.Options {
 		WithDetectConflicts(false). // one writer
 		WithMemTableSize(o.MemTableSize).
 		WithNumMemtables(3).
-		WithBaseTableSize(8 << 20).
+		WithBaseTableSize(o.MemTableSize / 2).
 		WithBlockCacheSize(8 << 20).
 		WithIndexCacheSize(16 << 20).
 		WithValueThreshold(min(1<<20, o.MemTableSize/8)).

@@ -5,12 +5,15 @@ package gittest
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"testing/fstest"
 	"time"
 )
 
@@ -46,6 +49,38 @@ func (r *Repo) Traces() string {
 	return string(text)
 }
 
+// unarmed is the repository before it is armed. It is made once: git takes much longer than
+// writing its files.
+var unarmed struct {
+	once  sync.Once
+	files fstest.MapFS
+}
+
+// read reads the files below a folder.
+func read(t testing.TB, dir string) fstest.MapFS {
+	t.Helper()
+	files, from := fstest.MapFS{}, os.DirFS(dir)
+	err := fs.WalkDir(from, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		file := &fstest.MapFile{Mode: info.Mode()}
+		if !entry.IsDir() {
+			file.Data, err = fs.ReadFile(from, path)
+		}
+		files[path] = file
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
 // New makes a repository, armed if h is given. It skips the test without git.
 func New(t testing.TB, h *Hostile) *Repo {
 	t.Helper()
@@ -59,13 +94,22 @@ func New(t testing.TB, h *Hostile) *Repo {
 	r := &Repo{TB: t, Dir: filepath.Join(base, "repo"), Trap: filepath.Join(base, "trap"), Home: filepath.Join(base, "home"), trace: filepath.Join(base, "trace")}
 	r.WriteMode("../trap", fmt.Sprintf("#!/bin/sh\necho \"$0 $*\" >> '%s'\nexit 1\n", r.trace), 0o755)
 	r.Write("../home/keep", "")
-	r.Write("a.txt", "first\n")
-	r.Write("sub/b.go", "package sub\n\nfunc B() {}\n")
-	r.Git("init", "-q", "--template=", "-b", "main") // without the samples of hooks
-	r.Git("add", "-A")
-	r.Git("commit", "-q", "-m", "first")
-	r.Write("a.txt", "other\n")
-	r.Git("commit", "-q", "-am", "second")
+	unarmed.once.Do(func() {
+		r.Write("a.txt", "first\n")
+		r.Write("sub/b.go", "package sub\n\nfunc B() {}\n")
+		r.Git("init", "-q", "--template=", "-b", "main") // without the samples of hooks
+		r.Git("add", "-A")
+		r.Git("commit", "-q", "-m", "first")
+		r.Write("a.txt", "other\n")
+		r.Git("commit", "-q", "-am", "second")
+		unarmed.files = read(t, r.Dir)
+		if err := os.RemoveAll(r.Dir); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err := os.CopyFS(r.Dir, unarmed.files); err != nil {
+		t.Fatal(err)
+	}
 	if h != nil {
 		h.Arm(r)
 	}
@@ -151,6 +195,15 @@ func (r *Repo) rename(from, to string) {
 
 func fifo(name string, slow bool) Hostile {
 	return Hostile{Name: "named pipe as " + name, Slow: slow, Arm: func(r *Repo) { r.Fifo(name) }}
+}
+
+// fifos puts named pipes in place of files that git does not read but for their content.
+func fifos(what string, names ...string) Hostile {
+	return Hostile{Name: "named pipes as " + what, Arm: func(r *Repo) {
+		for _, name := range names {
+			r.Fifo(name)
+		}
+	}}
 }
 
 // All lists the hostile repositories.
@@ -290,9 +343,8 @@ func All() []Hostile {
 		fifo(".git/packed-refs", false), fifo(".git/info/exclude", false), fifo(".git/commondir", false),
 		fifo(".git/refs/heads/main", false), fifo(".git/objects/pack/pack-x.idx", false), fifo(".gitignore", false),
 		fifo(".gitattributes", false), fifo(".recalldignore", false), fifo("a.txt", false), fifo(".git/objects/info/alternates", false),
-		fifo("agent-knowledge", false), fifo("agent-knowledge/logs", false), fifo("agent-knowledge/logs/x.jsonl", false),
-		fifo("test-artifacts/llm-knowledge", false), fifo("test-artifacts/llm-knowledge/mm-1/session.json", false),
-		fifo(".cursor/rules", false), fifo(".cursor/rules/x.mdc", false), fifo("AGENTS.md", false), fifo(".recalld/context.yaml", false),
+		fifos("files of recalld", "agent-knowledge/logs/x.jsonl", "test-artifacts/llm-knowledge/mm-1/session.json", ".cursor/rules/x.mdc", "AGENTS.md", ".recalld/context.yaml"),
+		fifos("folders of recalld", "agent-knowledge/logs", "test-artifacts/llm-knowledge", ".cursor/rules"), fifo("agent-knowledge", false),
 		{Name: "named pipe as the folder of packs", Arm: func(r *Repo) {
 			r.Git("gc", "-q") // packs all commits
 			r.Fifo(".git/objects/pack")

@@ -398,7 +398,7 @@ func TestScriptThroughRecalld(t *testing.T) {
 	}
 }
 
-// Sixteen processes and as many writers of our own at once: every line is whole.
+// Eight processes and as many writers of our own at once: every line is whole.
 func TestScriptAndAppendAtOnce(t *testing.T) {
 	byName := shells(t)
 	r := newRepository(t)
@@ -406,7 +406,7 @@ func TestScriptAndAppendAtOnce(t *testing.T) {
 	for _, shell := range byName {
 		commands = append(commands, shell)
 	}
-	const writers, each = 16, 5
+	const writers, each = 8, 5
 	text := func(who string, i int) string {
 		return fmt.Sprintf("%s %d \"%s\"", who, i, strings.Repeat("é\n", 1500)+"!")
 	}
