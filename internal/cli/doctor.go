@@ -332,6 +332,12 @@ func checkOllama(ctx context.Context, d *diagnosis, cfg config.Config) {
 	switch {
 	case err == nil:
 		d.add("ollama", render.FindingOK, "", "%s, model %s", o.URL, o.Model)
+	case response != nil || errors.Is(err, context.DeadlineExceeded):
+		level := render.FindingNote
+		if o.Enabled == config.OllamaOn {
+			level = render.FindingFailed
+		}
+		d.add("ollama", level, "restart it; the built-in model answers meanwhile", "the server at %s is in trouble: %v", o.URL, err)
 	case o.Enabled == config.OllamaOn:
 		d.add("ollama", render.FindingFailed, "start it, or set embedding.ollama.enabled to off", "no server at %s: %v", o.URL, err)
 	default:

@@ -237,16 +237,20 @@ func TestDoctorOllama(t *testing.T) {
 	defer server.Close()
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	defer broken.Close()
 	for _, tt := range []struct {
 		enabled, url string
 		want         render.Level
+		detail       string
 	}{
-		{"auto", server.URL, render.FindingOK}, {"on", server.URL, render.FindingOK}, {"auto", gone.URL, render.FindingNote},
-		{"on", gone.URL, render.FindingFailed}, {"off", gone.URL, render.FindingOK},
+		{"auto", server.URL, render.FindingOK, "model"}, {"on", server.URL, render.FindingOK, "model"}, {"auto", gone.URL, render.FindingNote, "no server"},
+		{"on", gone.URL, render.FindingFailed, "no server"}, {"off", gone.URL, render.FindingOK, "turned off"},
+		{"auto", broken.URL, render.FindingNote, "it answers 500"}, {"on", broken.URL, render.FindingFailed, "it answers 500"},
 	} {
 		found, _, _ := diagnose(t, newBench(t, sample()), "--set", "embedding.ollama.enabled="+tt.enabled, "--set", "embedding.ollama.url="+tt.url)
-		if found["ollama"].Level != tt.want {
-			t.Errorf("ollama %s at %s: %+v, want %s", tt.enabled, tt.url, found["ollama"], tt.want)
+		if f := found["ollama"]; f.Level != tt.want || !strings.Contains(f.Detail, tt.detail) {
+			t.Errorf("ollama %s at %s: %+v, want %s, %s", tt.enabled, tt.url, f, tt.want, tt.detail)
 		}
 	}
 }
