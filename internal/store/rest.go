@@ -70,11 +70,11 @@ const importPause = 2 * time.Second
 
 // yields reports whether compactions wait: for an import, or because requests are served, for
 // Go has no priorities and a compaction keeps all processors busy. Those of a database that
-// promote is about to use do not wait.
+// promote is about to use do not wait, nor those of an erasure, which has waited.
 func (s *Store) yields() bool {
 	last := s.lastImport.Load()
 	busy := last != nil && time.Since(*last) < importPause || s.opts.Asked != nil && s.opts.Asked()
-	return busy && !s.reading() && s.levels()[0].NumTables < yieldUntil
+	return busy && !s.hurried.Load() && !s.reading() && s.levels()[0].NumTables < yieldUntil
 }
 
 func (s *Store) levels() []badger.LevelInfo {
