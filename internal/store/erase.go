@@ -7,13 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-	"unsafe"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/table"
@@ -41,11 +37,16 @@ const (
 	eraseShare = 20
 	// eraseAgain is when an erasure that failed is tried again.
 	eraseAgain = 10 * time.Minute
-	// eraseYield is how long a compaction of an erasure waits for requests at most.
+	// eraseYield is how long a round waits for a time without requests. After that it pauses
+	// between its steps only.
 	eraseYield = 10 * time.Second
 	// eraseWait bounds other waits: for Badger to write a buffer, and for a compaction that it
 	// began itself.
 	eraseWait = time.Minute
+	// eraseLook is how many keys are read with one transaction.
+	eraseLook = 1000
+	// maxObsolete bounds the keys that a round writes again.
+	maxObsolete = 20_000
 )
 
 // Erasure returns since when forgotten text may be in the files of the store (zero if none is)
@@ -93,7 +94,6 @@ func (s *Store) openErasure() error {
 // ctx ends. Errors are logged, each once, and what failed is tried again later.
 func (s *Store) EraseWhenDue(ctx context.Context, wait time.Duration) {
 	next := wait
-	told := ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -118,14 +118,13 @@ func (s *Store) EraseWhenDue(ctx context.Context, wait time.Duration) {
 			trouble, next = err.Error(), max(next, eraseAgain)
 			s.forgotNow(s.forgotAt.Load())
 		}
-		s.eraseTrouble.Store(trouble)
+		told, _ := s.eraseTrouble.Swap(trouble).(string)
 		switch {
 		case err == nil:
 			s.opts.Logger.Info("forgotten text was erased from the store's files", "part", "store", "took", time.Since(start).Round(time.Millisecond))
 		case trouble != told:
 			s.opts.Logger.Warn("forgotten text is still in the store's files", "part", "store", "error", err)
 		}
-		told = trouble
 	}
 }
 
@@ -141,10 +140,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Erase removes what was forgotten from the files of the store, if that is due. Questions and
-// writes go on beside it. If it fails or the process ends, it stays due.
+// writes go on beside it. If it fails or the process ends, it stays due. It must not run twice at
+// a time.
 func (s *Store) Erase(ctx context.Context) error {
-	s.eraseLock.Lock()
-	defer s.eraseLock.Unlock()
 	if s.forgotAt.Load() == 0 {
 		return nil
 	}
@@ -189,6 +187,8 @@ func (s *Store) erase(ctx context.Context) error {
 		txn.Discard() // as the last reader it lets compactions drop what is older
 	})
 	for range eraseRounds {
+		// If requests never pause, the round begins beside them.
+		_ = s.await(ctx, eraseYield, "", func() (bool, error) { return !s.yields(), nil })
 		if err == nil {
 			err = s.writeBuffer(ctx)
 		}
@@ -198,19 +198,19 @@ func (s *Store) erase(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		left, err := s.obsolete(ctx, version)
+		keys, values, err := s.obsolete(ctx, version)
 		if err != nil {
 			return err
 		}
-		if left.none() {
+		if len(keys) == 0 && !values {
 			return s.erased(ctx, version)
 		}
-		if left.values {
+		if values {
 			if err := s.collectValues(ctx); err != nil {
 				return err
 			}
 		}
-		if err := s.writeAgain(ctx, left.keys); err != nil {
+		if err := s.writeAgain(ctx, keys); err != nil {
 			return err
 		}
 	}
@@ -219,20 +219,33 @@ func (s *Store) erase(ctx context.Context) error {
 
 // erased notes that nothing is left, unless something was forgotten meanwhile.
 func (s *Store) erased(ctx context.Context, version uint64) error {
+	at := s.forgotAt.Load()
 	_, err := s.Update(ctx, func(tx *Tx) error {
 		tx.del(keyFill)
-		item, err := tx.txn.Get(keyErase)
-		if err != nil && !errors.Is(err, badger.ErrKeyNotFound) {
+		last, err := versionOf(tx.txn, keyErase)
+		if err != nil || last > version {
 			return err
-		}
-		if err == nil && item.Version() > version {
-			return nil
 		}
 		tx.put(keyErase, bigEndian(0))
 		s.forgotAt.Store(0)
 		return nil
 	})
+	if err != nil { // it was not committed
+		s.forgotAt.CompareAndSwap(0, at)
+	}
 	return err
+}
+
+// versionOf returns the version of a key, 0 if there is no such key.
+func versionOf(txn *badger.Txn, key []byte) (uint64, error) {
+	item, err := txn.Get(key)
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return item.Version(), nil
 }
 
 // writeBuffer fills Badger's write buffer, and waits until the logs that are in use now are
@@ -244,7 +257,7 @@ func (s *Store) writeBuffer(ctx context.Context) error {
 	}
 	filler := make([]byte, s.threshold()/2)
 	for full := last; full == last; {
-		if err := s.mayCompact(ctx); err != nil {
+		if err := s.giveWay(ctx); err != nil {
 			return err
 		}
 		if _, err := s.Update(ctx, func(tx *Tx) error { tx.put(keyFill, filler); return nil }); err != nil {
@@ -254,7 +267,7 @@ func (s *Store) writeBuffer(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.await(ctx, "the write buffer was not written", func() (bool, error) {
+	return s.await(ctx, eraseWait, "the write buffer was not written", func() (bool, error) {
 		entries, err := os.ReadDir(s.opts.Dir)
 		return !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 			return filepath.Ext(e.Name()) == ".mem" && e.Name() <= logName(last)
@@ -277,9 +290,9 @@ func (s *Store) usedLog() (int, error) {
 // threshold is the size of a value, in bytes, from which Badger keeps it in another file.
 func (s *Store) threshold() int64 { return s.db.Opts().ValueThreshold }
 
-// await asks is until it is so.
-func (s *Store) await(ctx context.Context, otherwise string, is func() (bool, error)) error {
-	for end := time.Now().Add(eraseWait); ; {
+// await asks is until it is so, no longer than a time.
+func (s *Store) await(ctx context.Context, most time.Duration, otherwise string, is func() (bool, error)) error {
+	for end := time.Now().Add(most); ; {
 		if ok, err := is(); ok || err != nil {
 			return err
 		}
@@ -292,23 +305,20 @@ func (s *Store) await(ctx context.Context, otherwise string, is func() (bool, er
 	}
 }
 
-// mayCompact waits until a compaction may start, but for requests no longer than eraseYield. It
-// returns why there is no room for one.
-func (s *Store) mayCompact(ctx context.Context) error {
-	if s.guard == nil {
-		return ctx.Err()
-	}
-	for end := time.Now().Add(eraseYield); ; {
-		if trouble := s.guard.check(); trouble != nil {
-			return trouble
-		}
-		if !s.yields() || time.Now().After(end) {
-			return ctx.Err()
-		}
+// giveWay pauses between two steps if requests are served. It returns why there is no room for
+// another step.
+func (s *Store) giveWay(ctx context.Context) error {
+	if s.yields() {
 		if err := sleep(ctx, gatePause); err != nil {
 			return err
 		}
 	}
+	if s.guard != nil {
+		if trouble := s.guard.check(); trouble != nil {
+			return trouble
+		}
+	}
+	return ctx.Err()
 }
 
 // compactAll compacts until the tables that are there now are in one level, below level 0.
@@ -333,18 +343,15 @@ func (s *Store) compactAll(ctx context.Context) error {
 		if top < 0 || top > 0 && levels == 1 {
 			return nil
 		}
-		if err := s.mayCompact(ctx); err != nil {
+		if err := s.giveWay(ctx); err != nil {
 			return err
 		}
-		var failed error
-		err := s.await(ctx, "the tables cannot be compacted", func() (bool, error) {
-			s.hurried.Store(true) // it has waited
-			defer s.hurried.Store(false)
-			failed = compactLevel(s.db.DB, top)
-			if failed != nil && !strings.Contains(failed.Error(), "fill tables") {
-				return false, failed
+		err := s.await(ctx, eraseWait, "the tables cannot be compacted", func() (bool, error) {
+			err := s.compactLevel(top)
+			if err != nil && strings.Contains(err.Error(), "fill tables") { // Badger compacts them itself
+				return false, nil
 			}
-			return failed == nil, nil // else Badger compacts them itself
+			return true, err
 		})
 		if err != nil {
 			return err
@@ -352,69 +359,65 @@ func (s *Store) compactAll(ctx context.Context) error {
 	}
 }
 
-// obsolete is what the files hold besides the present state.
-type obsolete struct {
-	keys   [][]byte // with an older version, or deleted
-	values bool     // the files of large values have some
+// obsolete returns what the files have of versions up to one besides the state at that version:
+// the keys that have an older version or a deletion, and whether files of large values have
+// some. An expired value is none: it holds the answer to a write or a receipt that nobody
+// forgot.
+func (s *Store) obsolete(ctx context.Context, version uint64) (keys [][]byte, values bool, err error) {
+	for next := []byte{}; next != nil && len(keys) < maxObsolete; {
+		if err := s.giveWay(ctx); err != nil {
+			return nil, false, err
+		}
+		var some [][]byte
+		some, next = s.obsoleteFrom(next, version)
+		keys = append(keys, some...)
+	}
+	err = lsm.Values(s.opts.Dir, func(e *lsm.Entry) error {
+		if e.Version > version || bytes.Equal(e.Key, keyFill) {
+			return ctx.Err()
+		}
+		return s.View(func(v View) error {
+			last, err := versionOf(v.txn, e.Key)
+			values = values || last != e.Version
+			return err
+		})
+	})
+	if err == nil && len(keys) == 0 && !values {
+		err = s.await(ctx, eraseWait, "a reader keeps replaced tables", s.tablesGone)
+	}
+	return keys, values, err
 }
 
-func (o *obsolete) none() bool { return len(o.keys) == 0 && !o.values }
-
-// maxObsolete bounds the keys that a round writes again.
-const maxObsolete = 20_000
-
-// obsolete returns what is left of versions up to one. An expired value is none: it holds the
-// answer to a write or a receipt that nobody forgot.
-func (s *Store) obsolete(ctx context.Context, version uint64) (*obsolete, error) {
-	left := &obsolete{}
+// obsoleteFrom looks at some keys and returns the first that follows them, nil at the end. Its
+// reader is gone before it returns: one that stays would keep versions and tables.
+func (s *Store) obsoleteFrom(from []byte, version uint64) (keys [][]byte, next []byte) {
 	db, done := s.use()
 	defer done()
 	txn := db.NewTransaction(false)
 	defer txn.Discard()
 	it := txn.NewIterator(badger.IteratorOptions{AllVersions: true})
-	closed := sync.OnceFunc(it.Close)
-	defer closed()
-	var last []byte
-	var newest uint64
+	defer it.Close()
+	var key []byte
+	var state uint64 // the version of the key that is its state at version, 0 before it is met
 	found := false
 	n := 0
-	for it.Rewind(); it.Valid() && len(left.keys) < maxObsolete; it.Next() {
-		if n++; n%1000 == 0 {
-			if err := s.mayCompact(ctx); err != nil {
-				return nil, err
-			}
-		}
+	for it.Seek(from); it.Valid(); it.Next() {
 		item := it.Item()
-		if !bytes.Equal(item.Key(), last) {
-			last, newest, found = append(last[:0], item.Key()...), 0, false
+		if n == 0 || !bytes.Equal(item.Key(), key) {
+			if n++; n > eraseLook {
+				return keys, item.KeyCopy(nil)
+			}
+			key, state, found = append(key[:0], item.Key()...), 0, bytes.Equal(item.Key(), keyFill)
 		}
-		if found || item.Version() > version || item.Version() == newest || bytes.Equal(last, keyFill) {
+		if found || item.Version() > version || item.Version() == state { // one may be in two tables
 			continue
 		}
-		if newest != 0 || item.IsDeletedOrExpired() && item.ExpiresAt() == 0 {
-			left.keys = append(left.keys, bytes.Clone(last))
-			found = true
+		if state != 0 || item.IsDeletedOrExpired() && item.ExpiresAt() == 0 {
+			keys, found = append(keys, bytes.Clone(key)), true
 		}
-		newest = item.Version()
+		state = item.Version()
 	}
-	err := lsm.Values(s.opts.Dir, func(e *lsm.Entry) error {
-		if e.Version > version || bytes.Equal(e.Key, keyFill) {
-			return nil
-		}
-		item, err := txn.Get(e.Key)
-		if err != nil && !errors.Is(err, badger.ErrKeyNotFound) {
-			return err
-		}
-		if err != nil || item.Version() != e.Version {
-			left.values = true
-		}
-		return nil
-	})
-	if err == nil && left.none() {
-		closed() // Badger keeps a table for its iterators
-		err = s.await(ctx, "a reader keeps replaced tables", s.tablesGone)
-	}
-	return left, err
+	return keys, nil
 }
 
 // writeAgain writes the present values of keys anew.
@@ -456,7 +459,7 @@ func (s *Store) writeAgain(ctx context.Context, keys [][]byte) error {
 func (s *Store) collectValues(ctx context.Context) error {
 	filler := make([]byte, s.threshold())
 	for range maxValue/len(filler) + 2 {
-		if err := s.mayCompact(ctx); err != nil {
+		if err := s.giveWay(ctx); err != nil {
 			return err
 		}
 		if _, err := s.Update(ctx, func(tx *Tx) error { tx.put(keyFill, filler); return nil }); err != nil {
@@ -469,39 +472,13 @@ func (s *Store) collectValues(ctx context.Context) error {
 		err = s.compactAll(ctx)
 	}
 	for err == nil {
-		if err = s.mayCompact(ctx); err == nil {
+		if err = s.giveWay(ctx); err == nil {
 			err = s.db.RunValueLogGC(1e-6)
 		}
 	}
 	if errors.Is(err, badger.ErrNoRewrite) {
 		err = nil
 	}
-	return err
-}
-
-// compactionPriority and targets are Badger's types of these names.
-type compactionPriority struct {
-	level           int
-	score, adjusted float64
-	dropPrefixes    [][]byte
-	t               struct {
-		baseLevel        int
-		targetSz, fileSz []int64
-	}
-}
-
-// Flatten would do, but that stops compactions, may not run beside the committer's stops, and
-// cannot be ended. An update of Badger must be looked at: TestErase finds whether levels are
-// compacted.
-//
-//go:linkname doCompact github.com/dgraph-io/badger/v4.(*levelsController).doCompact
-func doCompact(levels unsafe.Pointer, id int, p compactionPriority) error
-
-// compactLevel compacts tables of a level into the next one, beside Badger's own compactions.
-func compactLevel(db *badger.DB, level int) error {
-	levels := reflect.ValueOf(db).Elem().FieldByName("lc").UnsafePointer()
-	err := doCompact(levels, 175, compactionPriority{level: level, score: 1.71}) // as Flatten does
-	runtime.KeepAlive(db)
 	return err
 }
 

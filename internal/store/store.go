@@ -184,8 +184,7 @@ type Store struct {
 	forgetsRead uint64
 	mustRead    atomic.Bool // the next start must read everything, so no indexes are saved
 
-	eraseLock    sync.Mutex     // held by Erase
-	erasing      sync.WaitGroup // its goroutine
+	erasing      sync.WaitGroup // the goroutine of Erase
 	forgotAt     atomic.Int64   // when something was forgotten that is not erased, in milliseconds; 0 if nothing was
 	forgot       chan struct{}  // that an erasure may be due
 	eraseTrouble atomic.Value   // why the last one failed, a string
