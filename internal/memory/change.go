@@ -74,7 +74,7 @@ type Batch struct {
 	DropSandboxes []string
 	DropReceipts  []string
 	DropSessions  []SessionKey
-	// Erase makes what the batch removes leave the store's files, too. So does DropSandboxes.
+	// Erase makes what the batch removes leave the store's files, too.
 	Erase bool
 
 	// Tombstones. They are the ids of forgotten records. With Import, records that have a

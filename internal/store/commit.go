@@ -53,7 +53,7 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 		if forgets(b) {
 			tx.refuseSaved()
 		}
-		if b.Erase || len(b.DropSandboxes) > 0 {
+		if b.Erase {
 			tx.mustErase()
 		}
 		refused = tx.refusedSaved

@@ -222,9 +222,8 @@ func (s *Store) erased(ctx context.Context, version uint64) error {
 	at := s.forgotAt.Load()
 	_, err := s.Update(ctx, func(tx *Tx) error {
 		tx.del(keyFill)
-		last, err := versionOf(tx.txn, keyErase)
-		if err != nil || last > version {
-			return err
+		if versionOf(tx.txn, keyErase) > version {
+			return nil
 		}
 		tx.put(keyErase, bigEndian(0))
 		s.forgotAt.Store(0)
@@ -236,16 +235,15 @@ func (s *Store) erased(ctx context.Context, version uint64) error {
 	return err
 }
 
-// versionOf returns the version of a key, 0 if there is no such key.
-func versionOf(txn *badger.Txn, key []byte) (uint64, error) {
-	item, err := txn.Get(key)
-	if errors.Is(err, badger.ErrKeyNotFound) {
-		return 0, nil
+// versionOf returns the newest version of a key, also of one that is deleted or expired; 0 if
+// there is none.
+func versionOf(txn *badger.Txn, key []byte) uint64 {
+	it := txn.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
+	defer it.Close()
+	if it.Rewind(); !it.Valid() {
+		return 0
 	}
-	if err != nil {
-		return 0, err
-	}
-	return item.Version(), nil
+	return it.Item().Version()
 }
 
 // writeBuffer fills Badger's write buffer, and waits until the logs that are in use now are
@@ -377,9 +375,8 @@ func (s *Store) obsolete(ctx context.Context, version uint64) (keys [][]byte, va
 			return ctx.Err()
 		}
 		return s.View(func(v View) error {
-			last, err := versionOf(v.txn, e.Key)
-			values = values || last != e.Version
-			return err
+			values = values || versionOf(v.txn, e.Key) != e.Version
+			return nil
 		})
 	})
 	if err == nil && len(keys) == 0 && !values {

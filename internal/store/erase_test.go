@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -164,6 +165,93 @@ func TestEraseOnFullDisk(t *testing.T) {
 	wantErased(t, s, secrets)
 }
 
+// A disk that becomes full at any moment of an erasure ends it, or lets it wait before its next
+// compaction; with room again the next try erases.
+func TestEraseOnFillingDisk(t *testing.T) {
+	withoutOtherGuards(t)
+	s := open(t, Options{MemTableSize: 1 << 20})
+	secrets := erasable(t, s)
+	disk := s.guard.disk
+	var looks, fullFrom atomic.Int64
+	s.guard.disk = func(dir string) (diskState, error) {
+		if from := fullFrom.Load(); from > 0 && looks.Add(1) >= from {
+			return diskState{free: 1 << 20}, nil
+		}
+		return disk(dir)
+	}
+	ended := 0
+	for from, erased := int64(1), false; !erased; from++ {
+		looks.Store(0)
+		fullFrom.Store(from)
+		room := time.AfterFunc(300*time.Millisecond, func() { fullFrom.Store(0) }) // for what waits
+		err := s.Erase(t.Context())
+		room.Stop()
+		fullFrom.Store(0)
+		since, _ := s.Erasure()
+		switch {
+		case err == nil && since.IsZero():
+			erased = true
+		case memory.CodeOf(err) == memory.CodeReadOnly && !since.IsZero():
+			ended++
+		default:
+			t.Fatalf("full from look %d on: %v, due since %v", from, err, since)
+		}
+	}
+	if ended < 3 {
+		t.Errorf("the full disk ended %d erasures: the test tries too little", ended)
+	}
+	wantErased(t, s, secrets)
+}
+
+// A store that closes at any moment of an erasure ends it, also where a compaction waits for room.
+func TestEraseInClosingStore(t *testing.T) {
+	withoutOtherGuards(t)
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir, MemTableSize: 1 << 20})
+	secrets := erasable(t, s)
+	for n, cut := 0, false; n < 5; n++ {
+		let := func() {}
+		if n%2 == 1 {
+			let = theGate.hold()
+		}
+		ended := make(chan error)
+		go func() { ended <- s.Erase(t.Context()) }()
+		closing := make(chan struct{})
+		time.AfterFunc(time.Duration(n*50)*time.Millisecond, func() {
+			defer close(closing)
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		err := <-ended
+		<-closing
+		let()
+		s = open(t, Options{Dir: dir, MemTableSize: 1 << 20})
+		since, _ := s.Erasure()
+		if err != nil && !errors.Is(err, ErrClosed) || err == nil && !since.IsZero() {
+			t.Fatalf("after %d ms: %v, due since %v", n*50, err, since)
+		}
+		if cut = cut || err != nil; n == 4 && !cut {
+			t.Error("no erasure was cut short: the test tries too little")
+		}
+	}
+	must(t, s.Erase(t.Context()))
+	wantErased(t, s, secrets)
+}
+
+// An erasure goes on while requests never pause.
+func TestEraseBesideRequests(t *testing.T) {
+	testlong.Only(t)
+	s := open(t, Options{MemTableSize: 1 << 20, Asked: func() bool { return true }})
+	secrets := erasable(t, s)
+	start := time.Now()
+	must(t, s.Erase(t.Context()))
+	wantErased(t, s, secrets)
+	if took := time.Since(start); took > eraseRounds*eraseYield {
+		t.Errorf("it took %v", took)
+	}
+}
+
 // What is forgotten while an erasure ends stays due, and many forgettings are erased at once.
 func TestEraseWhenDue(t *testing.T) {
 	s := open(t, Options{MemTableSize: 1 << 20, NoSync: true})
@@ -209,7 +297,7 @@ func TestEraserProcess(t *testing.T) {
 // lost, and the next one erases.
 func TestKilledEraser(t *testing.T) {
 	cut := false
-	for round := range testlong.Steps(3, 30) {
+	for round := range testlong.Steps(1, 30) {
 		dir := t.TempDir()
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestEraserProcess$")
 		cmd.Env = append(os.Environ(), eraserEnv+"="+dir)
@@ -221,7 +309,7 @@ func TestKilledEraser(t *testing.T) {
 		lines := bufio.NewScanner(out)
 		for lines.Scan() && lines.Text() != "forgotten" {
 		}
-		time.AfterFunc(time.Duration(round*40%400)*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		time.AfterFunc(time.Duration(20+round*40%400)*time.Millisecond, func() { _ = cmd.Process.Kill() })
 		said := lines.Scan() && lines.Text() == "erased"
 		_ = cmd.Wait()                                         // it was killed
 		s := open(t, Options{Dir: dir, MemTableSize: 1 << 20}) // it is checked at the end of the test
