@@ -16,7 +16,7 @@ import (
 )
 
 // BenchmarkErase measures what it costs to erase a forgotten lesson from the files of a store
-// with RECALLD_ERASE lessons, and what a question takes meanwhile: with nobody asking, and with a
+// with RECALLD_ERASE lessons, and what a question takes meanwhile: without questions, and with a
 // question 20 milliseconds after each answer. What an erasure takes of the processor is what the
 // daemon takes besides its questions.
 //
