@@ -241,7 +241,7 @@ func TestEraseBesideRequests(t *testing.T) {
 	start := time.Now()
 	must(t, s.Erase(t.Context()))
 	wantErased(t, s, secrets)
-	if took := time.Since(start); took > eraseRounds*eraseYield {
+	if took := time.Since(start); took > 2*time.Minute {
 		t.Errorf("it took %v", took)
 	}
 }
