@@ -69,8 +69,8 @@ func TestContextFiles(t *testing.T) {
 	list()
 }
 
-// TestContextFileProblems: what is wrong with a file is logged once, without the secret
-// that stands where a name should.
+// TestContextFileProblems: what is wrong with a file is logged once, as an error that status
+// shows with the file's whole path, without the secret that stands where a name should.
 func TestContextFileProblems(t *testing.T) {
 	const secret = "ghp_" + "a8Kd93mXz71QwErTyUiOpAsDfGhJkLzXcVbN"
 	dir := t.TempDir()
@@ -83,9 +83,13 @@ func TestContextFileProblems(t *testing.T) {
 		must(t, err)
 	}
 	log := s.log.String()
-	if strings.Count(log, "skipped in a context file") != 1 || !strings.Contains(log, "unknown field") || strings.Contains(log, secret) {
+	if strings.Count(log, "unknown field") != 1 || strings.Contains(log, secret) {
 		t.Errorf("logged:\n%s\nwant one unknown field, and no secret", log)
 	}
+	file := filepath.Join(filepath.Base(dir), ".recalld", "context.yaml")
+	s.until("told of the bad line", func(st *memory.Status) bool {
+		return len(st.Errors) == 1 && strings.Contains(st.Errors[0].Message, file+":2: ")
+	})
 }
 
 // TestContextFilesOfWorktrees: two worktrees of a repository have one catalogue. While

@@ -100,7 +100,7 @@ func (c *contextFiles) drop(ctx context.Context, p memory.Project) {
 	}
 }
 
-// warn logs problems once, until they change.
+// warn logs problems once, until they change: as errors, like those of the follower.
 func (c *contextFiles) warn(root string, problems []memory.ImportProblem) {
 	c.mu.Lock()
 	before := c.logged[root]
@@ -110,6 +110,7 @@ func (c *contextFiles) warn(root string, problems []memory.ImportProblem) {
 		return
 	}
 	for _, p := range withoutSecrets(problems) {
-		c.log.Warn("skipped in a context file", "file", p.File, "line", p.Line, "why", p.Message)
+		p.File = filepath.Join(root, filepath.FromSlash(p.File))
+		c.log.Error("skipped "+where(p), logging.ErrorKey, p.Message)
 	}
 }

@@ -114,6 +114,25 @@ func TestChangesAreIndexed(t *testing.T) {
 	}
 }
 
+// TestExcludeFileChanges: git's own file of rules lies where no watch is.
+func TestExcludeFileChanges(t *testing.T) {
+	opts := withGit(t)
+	root := folder(t, map[string]string{"a.go": "package a\n", "own/b.go": "package b\n"})
+	git(t, root, "init", "-q")
+	r := live(t, rigOptions{run: opts})
+	q := r.settle(root)
+	for _, step := range []struct {
+		rules string
+		want  int
+	}{{"own/\n", 1}, {"", 2}} {
+		write(t, root, ".git/info/exclude", step.rules)
+		r.changed(q)
+		if files := r.indexed(q.Sandbox); len(files) != step.want {
+			t.Errorf("with the rules %q %d files are indexed, want %d", step.rules, len(files), step.want)
+		}
+	}
+}
+
 // TestTrackedThoughIgnored: what git tracks is indexed whatever its rules say, and
 // so it is watched.
 func TestTrackedThoughIgnored(t *testing.T) {

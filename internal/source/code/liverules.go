@@ -21,12 +21,17 @@ func (s *Sandboxes) rulesOf(root string) func(context.Context) watch.Rules {
 		opts := &s.opts.Run
 		rules := &liveRules{root: root, opts: opts}
 		id, err := project.Identify(root)
+		var files map[string]string
+		if id.CommonDir != "" {
+			file := excludeFile(id)
+			files = map[string]string{file: fsx.Stamp(file)}
+		}
 		if err == nil && id.GitDir != "" {
 			rules.tracked = trackedAnyway(ctx, root, opts)
 		}
 		rules.own = newIgnores(nil, recalldIgnore, nil)
 		rules.git = newIgnores(nil, ".gitignore", excludes(id))
-		return watch.Rules{GitDir: id.GitDir, Skip: rules.skip}
+		return watch.Rules{GitDir: id.GitDir, Skip: rules.skip, Files: files}
 	}
 }
 

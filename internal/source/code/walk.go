@@ -272,12 +272,15 @@ func (w *walker) walkFolders(id project.Identity, only []string) error {
 	return nil
 }
 
+// excludeFile is where git keeps the rules of a repository that are not in its files.
+func excludeFile(id project.Identity) string { return filepath.Join(id.CommonDir, "info", "exclude") }
+
 // excludes returns the rules of a repository's .git/info/exclude.
 func excludes(id project.Identity) []ignoreRule {
 	if id.CommonDir == "" {
 		return nil
 	}
-	b, err := fsx.ReadFile(filepath.Join(id.CommonDir, "info", "exclude"), maxIgnoreFile)
+	b, err := fsx.ReadFile(excludeFile(id), maxIgnoreFile)
 	if err != nil {
 		return nil
 	}

@@ -41,6 +41,8 @@ type folderState struct {
 	first time.Time
 	// waiting are the files to try again, with the problem that was reported of each.
 	waiting map[string]string
+	// faulty are the step files that were reported for what they say, as of then.
+	faulty map[string]fs.FileInfo
 	// nameless and tooMany are true if a missing id, and steps beyond the limit, were
 	// reported.
 	nameless, tooMany bool
@@ -80,7 +82,7 @@ type reading struct {
 // read yields what is new in a folder. It returns false when yield did.
 func (s *folderState) read(tree *os.Root, name, path string, how reading, yield func(Batch, error) bool) bool {
 	now := stampOf(path)
-	if s.settled && s.stamp == now {
+	if s.settled = s.settled && !s.mended(); s.settled && s.stamp == now {
 		return true
 	}
 	l := &folderReader{state: s, reading: how, path: path, yield: yield, waiting: map[string]string{}}
@@ -107,6 +109,22 @@ func (s *folderState) read(tree *os.Root, name, path string, how reading, yield 
 	s.settled = how.now.Sub(now.newest()) >= grain && len(l.waiting) == 0
 	return true
 }
+
+// mended reports whether a faulty file has changed: many editors rewrite a file in place,
+// which changes no folder.
+func (s *folderState) mended() bool {
+	mended := false
+	for path, before := range s.faulty {
+		if now, err := os.Lstat(path); err != nil || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime()) {
+			delete(s.faulty, path)
+			mended = true
+		}
+	}
+	return mended
+}
+
+// maxFaulty bounds the faulty files of a session that are looked at.
+const maxFaulty = 100
 
 // isQuiet reports whether nothing has changed in a folder for quietAge.
 func (s *folderState) isQuiet(now time.Time) bool {

@@ -140,6 +140,22 @@ func TestPollWaitsForAHalfWrittenFile(t *testing.T) {
 	f.expect("written after all", "run-0001", 0, "test")
 }
 
+// TestPollReadsAMendedFile: an editor that rewrites a file changes no folder.
+func TestPollReadsAMendedFile(t *testing.T) {
+	f := newFollower(t)
+	path := write(t, f.dir, "run-0001/steps/1.json", `{"tool":{"name":"read"}`, time.Hour)
+	for _, folder := range []string{filepath.Dir(path), filepath.Dir(filepath.Dir(path))} {
+		setTime(t, folder, time.Minute)
+	}
+	f.expect("a faulty file", "run-0001", 1)
+	f.expect("told once", "run-0001", 0)
+	if err := os.WriteFile(path, []byte(`{"tool":{"name":"read"},"timestamp":"2026-05-01T11:00:00Z"}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f.expect("mended in its place", "run-0001", 0, "read")
+	f.expect("nothing more", "run-0001", 0)
+}
+
 func TestPollWaitsForAHalfWrittenSession(t *testing.T) {
 	f := newFollower(t)
 	path := write(t, f.dir, "folder/session.json", `{"sessionId":`, 0)

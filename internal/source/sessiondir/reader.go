@@ -193,6 +193,12 @@ func (l *folderReader) readStep(f file) {
 	l.size += len(text)
 	if err != nil {
 		l.problem(f.path, err.Error())
+		if l.state.faulty == nil {
+			l.state.faulty = map[string]fs.FileInfo{}
+		}
+		if len(l.state.faulty) < maxFaulty {
+			l.state.faulty[f.path] = f.info
+		}
 		return
 	}
 	l.newer(f.path, version)
