@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -119,7 +120,7 @@ func (s *Service) Adapt(ctx context.Context, req memory.AdaptRequest, progress f
 		return nil, err
 	}
 	if err := keep(s.opts.Dir, result.file, out); err != nil {
-		return nil, err
+		return nil, notKept(s.opts.Dir, err)
 	}
 	s.mu.Lock()
 	s.trouble = ""
@@ -129,6 +130,16 @@ func (s *Service) Adapt(ctx context.Context, req memory.AdaptRequest, progress f
 	}
 	log.Info("model was adapted", "model", out.Model)
 	return out, nil
+}
+
+// notKept says of an error of keep what to do where the disk takes no more.
+func notKept(dir string, err error) error {
+	if !fsx.RefusesWrites(err) {
+		return err
+	}
+	return &memory.Error{Code: memory.CodeReadOnly, Cause: err,
+		Message: fmt.Sprintf("the adapted model was not kept: %s cannot be written: %v", dir, err),
+		Hint:    "make room there and adapt again; the model of before stays in use"}
 }
 
 // Reset removes the adapted model; the next start uses the shipped one. The error has

@@ -4,11 +4,15 @@ package adaptation
 
 import (
 	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/testkit/badfile"
 )
 
@@ -32,5 +36,17 @@ func TestHostileTable(t *testing.T) {
 		if took > 64<<20 {
 			t.Errorf("%s: %d MB were allocated", bad, took>>20)
 		}
+	}
+}
+
+// TestNotKept: a full disk is no fault of the program.
+func TestNotKept(t *testing.T) {
+	full := &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
+	var got *memory.Error
+	if err := notKept("/models", full); !errors.As(err, &got) || got.Code != memory.CodeReadOnly || got.Hint == "" || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a full disk gives %v", err)
+	}
+	if err := notKept("/models", io.ErrUnexpectedEOF); err != io.ErrUnexpectedEOF {
+		t.Errorf("another error became %v", err)
 	}
 }

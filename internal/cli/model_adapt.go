@@ -47,7 +47,7 @@ seconds to minutes on one core. ^C ends it and changes nothing.
 		},
 	}
 	c.Flags().IntVar(&req.Threads, "threads", 1, "cores to use at once")
-	c.Flags().DurationVar(&limit, "time-limit", 10*time.Minute, "when to stop with the best so far")
+	c.Flags().DurationVar(&limit, "time-limit", 10*time.Minute, "how long it trains at most: then it stops with the best so far")
 	completeFlag(c, "threads", cobra.NoFileCompletions)
 	completeFlag(c, "time-limit", cobra.NoFileCompletions)
 	return c
