@@ -122,9 +122,6 @@ type pauses struct {
 	query time.Duration
 	// backup are the times at which the daily backup is looked for; nil is backupLook.
 	backup <-chan time.Time
-	// erase is how long after something was forgotten it is erased from the store's files; zero is
-	// eraseAfter.
-	erase time.Duration
 	// save are the times at which it is looked whether the indexes should be saved; nil is
 	// saveLook.
 	save <-chan time.Time
@@ -386,7 +383,6 @@ func (d *Daemon) work(ctx context.Context) error {
 		parts.Go(func() { d.backUpDaily(ctx) })
 	}
 	parts.Go(func() { d.keepIndexesSaved(ctx) })
-	parts.Go(func() { d.core.Store.EraseWhenDue(ctx, cmp.Or(d.opts.pauses.erase, eraseAfter)) })
 	parts.Go(func() { d.team.Run(ctx) })
 	parts.Go(func() { d.agentLogs.Follow(ctx, d.opts.pauses.logs) })
 	err := onceWritable(ctx, func(ctx context.Context) error { return d.sandboxes.Refresh(ctx, d.opts.Config.Sandboxes) })

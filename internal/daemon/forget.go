@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
@@ -21,19 +19,6 @@ func (d *Daemon) Forget(ctx context.Context, req memory.ForgetRequest) (*memory.
 	}
 	defer d.core.Catalogue.Retake()
 	return d.core.Ingest.Forget(ctx, req, quiet)
-}
-
-// eraseAfter is how long after something was forgotten it is erased from the store's files: once
-// for what is forgotten meanwhile.
-const eraseAfter = 15 * time.Second
-
-// eraseNote says in the status what is not erased yet.
-func eraseNote(since time.Time, trouble string) string {
-	note := "forgotten at " + since.Local().Format(time.DateTime) + " and not yet erased from the store's files: that is done in the background"
-	if trouble != "" {
-		note = fmt.Sprintf("%s; it is tried again, because the last time %s", note, trouble)
-	}
-	return note
 }
 
 // quiet lists what a project holds once no run can add to it.

@@ -52,9 +52,6 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 	if note := d.memoryNote(); note != "" {
 		s.Notes = append(s.Notes, note)
 	}
-	if since, trouble := d.core.Store.Erasure(); !since.IsZero() {
-		s.Notes = append(s.Notes, eraseNote(since, trouble))
-	}
 	if trouble := d.adaptation.Trouble(); trouble != "" {
 		s.Notes = append(s.Notes, trouble)
 	}

@@ -24,7 +24,7 @@ type Holdings interface {
 const dropBatch = 1000
 
 // forgetNote is part of every result: what forgetting does not reach, or not at once.
-const forgetNote = "backups and exports made before, the logs and session files of the repository, and, until the daemon has erased it in the background, the files of the store may still hold the text; 'recalld status' says while that is due"
+const forgetNote = "backups and exports made before, the logs and session files of the repository, and for a while the files of the store may still hold the text"
 
 // Forget removes records for good, and sessions with their steps: with the last
 // record or file that holds a text its terms and vectors go as well, and what the audit
@@ -110,7 +110,6 @@ func (s *Service) forgetIDs(ctx context.Context, ids []string, have Holdings, ou
 
 // drop commits a batch that removes records or files, and counts them.
 func (s *Service) drop(ctx context.Context, b memory.Batch, out *memory.Forgotten) error {
-	b.Erase = true
 	c, err := s.opts.Committer.Commit(ctx, b)
 	out.Records += min(c.Dropped, len(b.DropRecords))
 	out.Files += min(c.Dropped, len(b.DropFiles))
@@ -177,7 +176,7 @@ func (s *Service) forgetReceipts(ctx context.Context, project string, have Holdi
 		return err
 	}
 	for part := range slices.Chunk(ids, dropBatch) {
-		if _, err := s.opts.Committer.Commit(ctx, memory.Batch{DropReceipts: part, Erase: true}); err != nil {
+		if _, err := s.opts.Committer.Commit(ctx, memory.Batch{DropReceipts: part}); err != nil {
 			return err
 		}
 	}

@@ -74,8 +74,6 @@ type Batch struct {
 	DropSandboxes []string
 	DropReceipts  []string
 	DropSessions  []SessionKey
-	// Erase makes what the batch removes leave the store's files, too.
-	Erase bool
 
 	// Tombstones. They are the ids of forgotten records. With Import, records that have a
 	// tombstone are left out.

@@ -53,9 +53,6 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 		if forgets(b) {
 			tx.refuseSaved()
 		}
-		if b.Erase {
-			tx.mustErase()
-		}
 		refused = tx.refusedSaved
 		if b.RequestID != "" && !b.Partial {
 			out.Seq = tx.group.seq + 1 // the number that Update will give it

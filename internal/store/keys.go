@@ -12,7 +12,7 @@ import (
 //
 //	m/…                     schema version, sequence number and its predecessor, the store's
 //	                        id, whether background work is paused, what tells its saved
-//	                        indexes apart, whether forgotten text is to be erased
+//	                        indexes apart
 //	r/<record>              a record
 //	p/<project>             a project
 //	s/<sandbox>             a sandbox
@@ -37,8 +37,6 @@ var (
 	keyPrev   = []byte("m/prev") // chains the commits, so that a missing one is noticed
 	keyPaused = []byte("m/paused")
 	keySaved  = []byte("m/saved") // which saved indexes belong to the database
-	keyErase  = []byte("m/erase") // see erase.go
-	keyFill   = []byte("m/fill")  // fills files, so that Badger begins others
 
 	prefixRecord     = []byte("r/")
 	prefixProject    = []byte("p/")

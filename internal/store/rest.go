@@ -1,11 +1,9 @@
 package store
 
 import (
-	"reflect"
-	"runtime"
 	"slices"
 	"time"
-	"unsafe" // and for go:linkname
+	_ "unsafe" // for go:linkname
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -72,50 +70,15 @@ const importPause = 2 * time.Second
 
 // yields reports whether compactions wait: for an import, or because requests are served, for
 // Go has no priorities and a compaction keeps all processors busy. Those of a database that
-// promote is about to use do not wait, nor those of an erasure, which has waited.
+// promote is about to use do not wait.
 func (s *Store) yields() bool {
 	last := s.lastImport.Load()
 	busy := last != nil && time.Since(*last) < importPause || s.opts.Asked != nil && s.opts.Asked()
-	return busy && !s.hurried.Load() && !s.reading() && s.levels()[0].NumTables < yieldUntil
+	return busy && !s.reading() && s.levels()[0].NumTables < yieldUntil
 }
 
 func (s *Store) levels() []badger.LevelInfo {
 	db, done := s.use()
 	defer done()
 	return db.Levels()
-}
-
-// compactionPriority and targets are Badger's types of these names. TestBadgerCompacts compares
-// them with those of its source.
-type compactionPriority struct {
-	level        int
-	score        float64
-	adjusted     float64
-	dropPrefixes [][]byte
-	t            targets
-}
-
-type targets struct {
-	baseLevel int
-	targetSz  []int64
-	fileSz    []int64
-}
-
-// doCompact is one step of Badger's Flatten, which would do, but stops compactions, blocks the
-// committer meanwhile, and cannot be ended.
-//
-//go:linkname doCompact github.com/dgraph-io/badger/v4.(*levelsController).doCompact
-func doCompact(levels unsafe.Pointer, id int, p compactionPriority) error
-
-// compactLevel compacts tables of a level into the next one, beside Badger's own compactions,
-// and does not wait for requests.
-func (s *Store) compactLevel(level int) error {
-	db, done := s.use()
-	defer done()
-	s.hurried.Store(true)
-	defer s.hurried.Store(false)
-	levels := reflect.ValueOf(db.DB).Elem().FieldByName("lc").UnsafePointer()
-	err := doCompact(levels, 175, compactionPriority{level: level, score: 1.71}) // as Flatten does
-	runtime.KeepAlive(db)
-	return err
 }

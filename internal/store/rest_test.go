@@ -2,19 +2,9 @@ package store
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/printer"
-	"go/token"
 	"math/rand/v2"
-	"os/exec"
-	"path/filepath"
-	"reflect"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/dgraph-io/badger/v4"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -151,46 +141,4 @@ func TestCompactionsStopForCallers(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("when told so while the gate is closed", true)
-}
-
-// The types of Badger that compactLevel copies are as they were, and so is the function that it
-// calls. After an update of Badger that fails, compare its Flatten and doCompact with
-// compactLevel before the copies are changed.
-func TestBadgerCompacts(t *testing.T) {
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("this test reads the source of Badger, which the go command finds")
-	}
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", "github.com/dgraph-io/badger/v4").Output()
-	must(t, err)
-	declared := func(path string) map[string]string {
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		must(t, err)
-		found := map[string]string{}
-		for _, d := range f.Decls {
-			name := ""
-			switch d := d.(type) {
-			case *ast.GenDecl:
-				if spec, is := d.Specs[0].(*ast.TypeSpec); is {
-					name, d.Doc = spec.Name.Name, nil
-				}
-			case *ast.FuncDecl:
-				name, d.Doc, d.Body = d.Name.Name, nil, nil
-			}
-			var text strings.Builder
-			must(t, printer.Fprint(&text, token.NewFileSet(), d))
-			found[name] = strings.Join(strings.Fields(text.String()), " ")
-		}
-		return found
-	}
-	badgers, own := declared(filepath.Join(strings.TrimSpace(string(out)), "levels.go")), declared("rest.go")
-	own["doCompact"] = strings.Replace(own["doCompact"], "doCompact(levels unsafe.Pointer, ", "(s *levelsController) doCompact(", 1)
-	for _, name := range []string{"compactionPriority", "targets", "doCompact"} {
-		if badgers[name] != own[name] || own[name] == "" {
-			t.Errorf("Badger has %q, and rest.go %q", badgers[name], own[name])
-		}
-	}
-	levels, there := reflect.TypeFor[badger.DB]().FieldByName("lc")
-	if !there || levels.Type.String() != "*badger.levelsController" {
-		t.Errorf("Badger keeps its levels in %+v", levels)
-	}
 }

@@ -184,12 +184,6 @@ type Store struct {
 	forgetsRead uint64
 	mustRead    atomic.Bool // the next start must read everything, so no indexes are saved
 
-	erasing      sync.WaitGroup // the goroutine of Erase
-	forgotAt     atomic.Int64   // when something was forgotten that is not erased, in milliseconds; 0 if nothing was
-	forgot       chan struct{}  // that an erasure may be due
-	eraseTrouble atomic.Value   // why the last one failed, a string
-	hurried      atomic.Bool    // compactions do not wait for requests
-
 	witness *witness // nil for a copy
 	scratch string   // the copy that is read instead of a damaged store, see Options.ReadDamaged
 }
@@ -337,7 +331,7 @@ func newStore(opts Options, db *handle) (*Store, error) {
 		opts: opts, db: db,
 		updates: make(chan *update, maxGroup), pauses: make(chan func()),
 		flush: make(chan struct{}, 1), done: make(chan struct{}), failed: make(chan struct{}),
-		closing: make(chan struct{}), watched: make(chan struct{}), forgot: make(chan struct{}, 1),
+		closing: make(chan struct{}), watched: make(chan struct{}),
 		refs: map[memory.DocID]int32{}, chunkSets: map[chunkSetID]int32{}, unread: map[chunkSetID]bool{},
 		logSizes: logSizes{}, sandboxSizes: sandboxSizes{}, totals: totals{},
 		collections: collections{probes: map[string][][]float32{}, widths: map[string]int{}},
@@ -363,9 +357,6 @@ func newStore(opts Options, db *handle) (*Store, error) {
 			}
 			return nil
 		})
-	}
-	if err == nil {
-		err = s.openErasure()
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.closeDB())
@@ -436,7 +427,6 @@ func (s *Store) Close() error {
 	s.acceptLock.Unlock()
 	<-s.done
 	<-s.watched
-	theGate.without(s.erasing.Wait)
 	if !first {
 		return nil
 	}

@@ -3,10 +3,8 @@ package lsm
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
 	"iter"
 	"os"
 	"strconv"
@@ -232,33 +230,4 @@ func (v *values) get(e *Entry) ([]byte, *Fault) {
 		return nil, new(faultf(path, "the value at byte %d is damaged", at))
 	}
 	return there.Value, nil
-}
-
-// Values calls fn with the entries of all value logs of a folder. It stops at the first error.
-func Values(dir string, fn func(*Entry) error) error {
-	ids, err := numbered(dir, valueExt)
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		b, err := os.ReadFile(valuePath(dir, id))
-		if errors.Is(err, fs.ErrNotExist) { // it was removed meanwhile
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		var e Entry
-		for at := min(logHead, len(b)); ; {
-			n := logEntry(b[at:], &e)
-			if n == 0 {
-				break
-			}
-			at += n
-			if err := fn(&e); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
