@@ -139,7 +139,7 @@ func notKept(dir string, err error) error {
 	}
 	return &memory.Error{Code: memory.CodeReadOnly, Cause: err,
 		Message: fmt.Sprintf("the adapted model was not kept: %s cannot be written: %v", dir, err),
-		Hint:    "make room there and adapt again; the model of before stays in use"}
+		Hint:    "make room there, or let it be written, and adapt again; the model of before stays in use"}
 }
 
 // Reset removes the adapted model; the next start uses the shipped one. The error has

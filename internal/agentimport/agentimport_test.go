@@ -204,10 +204,32 @@ func TestDamagedStateIsTold(t *testing.T) {
 	}
 }
 
+// TestStateOfAFormerVersion: logs that an earlier version could not read whole are read again,
+// and nobody is asked again.
+func TestStateOfAFormerVersion(t *testing.T) {
+	s, r, log := oneLog(t)
+	info, err := os.Stat(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	former := fmt.Sprintf(`{"consent":"2026-01-15T12:00:00Z","logs":{%q:"%d %d"}}`, log, info.Size(), info.ModTime().UnixNano())
+	if err := os.WriteFile(s.opts.State, []byte(former), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.again(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st := s.load(); r.asked != 1 || st.Consent.IsZero() {
+		t.Errorf("the folder was looked for %d times, and the consent is of %v; want once, and that of before", r.asked, st.Consent)
+	}
+}
+
 // TestLargeStateKeepsTheConsent: also where there are very many logs.
 func TestLargeStateKeepsTheConsent(t *testing.T) {
 	s, _, _ := oneLog(t)
-	st := &state{Consent: time.Now(), Logs: map[string]string{}}
+	st := &state{Version: stateVersion, Consent: time.Now(), Logs: map[string]string{}}
 	for n := range 100_000 {
 		st.Logs[fmt.Sprintf("/home/somebody/.claude/projects/-home-somebody-src-%0100d.jsonl", n)] = "1234567 1768478400000000000"
 	}

@@ -17,8 +17,14 @@ import (
 // maxState bounds the file of the state, in bytes: of 200,000 logs it has some 40 MB.
 const maxState = 128 << 20
 
+// stateVersion is raised when more can be read of logs that did not change.
+const stateVersion = 1
+
 // state is what the next import needs to know.
 type state struct {
+	// Version is stateVersion. With another one, all logs are read again: more can be read of
+	// them, and what is known is not taken twice.
+	Version int `json:"version"`
 	// Consent is when the user agreed; zero if not.
 	Consent time.Time `json:"consent,omitzero"`
 	// Logs are the stamps of logs that were read or left out, by path.
@@ -28,7 +34,11 @@ type state struct {
 // stamp changes when a log does. It ends with the folder of a log that was left out because
 // its folder is gone.
 func stamp(l agentlog.Log, dir string) string {
-	return strings.TrimSuffix(fmt.Sprintf("%d %d %s", l.Size, l.Changed.UnixNano(), dir), " ")
+	read := fmt.Sprintf("%d %d", l.Size, l.Changed.UnixNano())
+	if dir == "" {
+		return read
+	}
+	return read + " " + dir
 }
 
 // known says that a log has not changed, nor come its folder back.
@@ -41,7 +51,7 @@ func (st *state) known(l agentlog.Log) bool {
 // missing says that there is nothing at a path.
 func missing(path string) bool {
 	_, err := os.Stat(path)
-	return errors.Is(err, fs.ErrNotExist)
+	return fsx.IsGone(err)
 }
 
 // dropGone drops the stamps of logs that are gone, which would add up, and says how many.
@@ -73,10 +83,13 @@ func (s *Service) load() *state {
 			s.opts.Logger.Error("logs of agents are not followed until 'recalld import agents' asks again", "part", "agentimport", "error", err)
 		}
 		st = &state{}
+	} else {
+		s.unread = ""
 	}
-	if st.Logs == nil {
+	if st.Logs == nil || st.Version != stateVersion {
 		st.Logs = map[string]string{}
 	}
+	st.Version = stateVersion
 	return st
 }
 

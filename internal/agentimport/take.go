@@ -65,11 +65,11 @@ func (t *taking) call(s agentlog.Session, c agentlog.Call) error {
 }
 
 // past returns the first of the times that is known and not in the future, where only a wrong
-// clock puts it.
+// clock puts it. The log's own time counts, too: the daemon's clock may be the one that is behind.
 func (t *taking) past(times ...time.Time) time.Time {
 	now := t.s.opts.Clock()
 	for _, at := range times {
-		if !at.IsZero() && !at.After(now) {
+		if !at.IsZero() && (!at.After(now.Add(memory.MaxAhead)) || !at.After(t.log.Changed)) {
 			return at.UTC()
 		}
 	}

@@ -333,7 +333,7 @@ func checkOllama(ctx context.Context, d *diagnosis, cfg config.Config) {
 	switch {
 	case err == nil:
 		d.add("ollama", render.FindingOK, "", "%s, model %s", o.URL, o.Model)
-	case response != nil || errors.Is(err, context.DeadlineExceeded):
+	case response != nil && response.StatusCode >= http.StatusInternalServerError || errors.Is(err, context.DeadlineExceeded):
 		level := render.FindingNote
 		if o.Enabled == config.OllamaOn {
 			level = render.FindingFailed

@@ -195,6 +195,10 @@ func mergeImported(old, new memory.Session) memory.Session {
 		if old.CreatedAt.Before(new.CreatedAt) {
 			new.CreatedAt = old.CreatedAt
 		}
+		if old.Provenance.Path != new.Provenance.Path {
+			new.Git = cmp.Or(old.Git, new.Git)
+			new.Provenance.Path = cmp.Or(old.Provenance.Path, new.Provenance.Path)
+		}
 	}
 	new.Private = new.Private || old.Private
 	return new

@@ -100,17 +100,24 @@ func (c *contextFiles) drop(ctx context.Context, p memory.Project) {
 	}
 }
 
-// warn logs problems once, until they change: as errors, like those of the follower.
+// mostLogged is how many problems of a repository are logged at once. Status keeps 20 errors of
+// everything.
+const mostLogged = 5
+
+// warn logs new problems: as errors, like those of the follower.
 func (c *contextFiles) warn(root string, problems []memory.ImportProblem) {
 	c.mu.Lock()
-	before := c.logged[root]
+	before := withoutSecrets(c.logged[root])
 	c.logged[root] = problems
 	c.mu.Unlock()
-	if slices.Equal(before, problems) {
-		return
-	}
-	for _, p := range withoutSecrets(problems) {
+	added := slices.DeleteFunc(withoutSecrets(problems), func(p memory.ImportProblem) bool {
+		return slices.ContainsFunc(before, func(b memory.ImportProblem) bool { return b.File == p.File && b.Message == p.Message })
+	})
+	for _, p := range added[:min(len(added), mostLogged)] {
 		p.File = filepath.Join(root, filepath.FromSlash(p.File))
 		c.log.Error("skipped "+where(p), logging.ErrorKey, p.Message)
+	}
+	if more := len(added) - mostLogged; more > 0 {
+		c.log.Error("skipped more in "+root, logging.ErrorKey, memory.Count(more, "other problem")+" of its context files")
 	}
 }

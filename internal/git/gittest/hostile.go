@@ -107,6 +107,9 @@ func New(t testing.TB, h *Hostile) *Repo {
 			t.Fatal(err)
 		}
 	})
+	if unarmed.files == nil {
+		t.Fatal("an earlier test could not make the repository")
+	}
 	if err := os.CopyFS(r.Dir, unarmed.files); err != nil {
 		t.Fatal(err)
 	}

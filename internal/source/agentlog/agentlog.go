@@ -91,8 +91,7 @@ type reader struct {
 	pending map[string]Call
 	waiting int // bytes of the inputs in pending
 	line    int
-	last    time.Time // that the log said
-	err     error     // of call
+	err     error // of call
 }
 
 // OpenError is returned for a log that cannot be opened now. It may be later.
@@ -244,11 +243,18 @@ func (r *reader) answer(id string, complete func(*Call)) {
 	if r.Session.Started.IsZero() {
 		r.Session.Started = c.At
 	}
-	if r.Session.ID == "" || c.At.IsZero() {
+	if r.Session.ID == "" {
+		return
+	}
+	if c.At.IsZero() {
+		r.problem("no time can be read before the result of a call")
 		return
 	}
 	r.err = r.call(r.Session, c)
 }
+
+// leastStamp is the least number that is a time, the year 2000: less is something else.
+const leastStamp = 946684800
 
 // stamp is a time as clients write it. One that cannot be read is zero.
 type stamp struct{ time.Time }
@@ -260,19 +266,13 @@ func (s *stamp) UnmarshalJSON(raw []byte) error {
 	switch {
 	case json.Unmarshal(raw, &text) == nil:
 		s.Time, _ = fsx.ParseTime(text)
-	case json.Unmarshal(raw, &since) == nil && since > 0 && since < 1e14:
+	case json.Unmarshal(raw, &since) == nil && since > leastStamp && since < 1e14:
 		if since < 1e11 {
 			since *= 1000
 		}
 		s.Time = time.UnixMilli(int64(since)).UTC()
 	}
 	return nil
-}
-
-// at is the time of a line: that of an earlier line if it has none that can be read.
-func (r *reader) at(s stamp) time.Time {
-	r.last = cmp.Or(s.Time, r.last)
-	return r.last
 }
 
 // begin keeps the first that is said of the session.

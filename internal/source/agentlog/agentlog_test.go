@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -148,10 +149,10 @@ func TestReadByteOrderMark(t *testing.T) {
 // line before it, and keeps no call out.
 func TestReadTimes(t *testing.T) {
 	const written = `"2026-01-15T12:00:04.000Z"`
-	before, said := time.Date(2026, 1, 15, 12, 0, 3, 0, time.UTC), time.Date(2026, 1, 15, 12, 0, 4, 0, time.UTC)
+	begun, said := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC), time.Date(2026, 1, 15, 12, 0, 4, 0, time.UTC)
 	for in, want := range map[string]time.Time{
 		written: said, `"2026-01-15T12:00:04"`: said, `"2026-01-15 13:00:04+01:00"`: said, `1768478404`: said, `1768478404000`: said, `1768478404000.4`: said,
-		`""`: before, `"noon"`: before, `null`: before, `{}`: before, `-1`: before, `1e300`: before, `"0001-01-01T00:00:00Z"`: before,
+		`""`: begun, `"noon"`: begun, `null`: begun, `{}`: begun, `-1`: begun, `1532`: begun, `1e300`: begun, `"0001-01-01T00:00:00Z"`: begun,
 	} {
 		var at []time.Time
 		got, err := readFrom(strings.NewReader(strings.Replace(fixture(t, Claude), written, in, 1)), Claude, "", func(_ Session, c Call) error {
@@ -167,6 +168,10 @@ func TestReadTimes(t *testing.T) {
 		got, without := read(t, client, strings.ReplaceAll(fixture(t, client), `"2026-01-15T12:00:00.000Z"`, `""`))
 		if len(without) != len(calls) || got.Session.Started.IsZero() || got.Session.ID != was.Session.ID || len(got.Problems) > 0 {
 			t.Errorf("%s: a log that does not say when it began is read as %+v with the calls %q, want %q", client, got, without, calls)
+		}
+		got, without = read(t, client, regexp.MustCompile(`"20\d\d-[^"]*Z"`).ReplaceAllString(fixture(t, client), `"noon"`))
+		if len(without) != 0 || len(got.Problems) == 0 {
+			t.Errorf("%s: of a log without times %q is read with the problems %v, want no calls, and problems", client, without, got.Problems)
 		}
 	}
 }

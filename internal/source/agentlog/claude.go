@@ -49,7 +49,7 @@ func (r *reader) claude(text []byte) error {
 	if err := json.Unmarshal(text, &l); err != nil {
 		return err
 	}
-	at := r.at(l.Timestamp)
+	at := l.Timestamp.Time
 	r.begin(Session{ID: l.SessionID, Dir: l.Cwd, Branch: l.Branch, Started: at})
 	blocks, prompt := claudeBlocks(l.Message.Content)
 	fromUser := l.Type == "user" && !l.IsMeta && !l.Sidechain

@@ -50,7 +50,7 @@ func (r *reader) codex(text []byte) error {
 	if err := json.Unmarshal(text, &l); err != nil {
 		return err
 	}
-	p, at := l.Payload, r.at(l.Timestamp)
+	p, at := l.Payload, l.Timestamp.Time
 	switch {
 	case l.Type == "session_meta":
 		r.begin(Session{ID: p.ID, Dir: p.Cwd, Branch: p.Git.Branch, Started: cmp.Or(p.Timestamp.Time, at)})

@@ -47,7 +47,7 @@ func (r *reader) copilot(text []byte) error {
 	if err := json.Unmarshal(l.Data, &d); err != nil {
 		return err
 	}
-	at := r.at(l.Timestamp)
+	at := l.Timestamp.Time
 	switch l.Type {
 	case "session.start":
 		r.begin(Session{ID: d.SessionID, Dir: d.Context.Cwd, Branch: d.Context.Branch, Started: cmp.Or(d.StartTime.Time, at)})

@@ -72,7 +72,7 @@ func (r *reader) geminiMessage(text []byte) error {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return err
 	}
-	at := r.at(m.Timestamp)
+	at := m.Timestamp.Time
 	if m.Type == "user" {
 		r.begin(Session{Title: titleOf(textOf(m.Content)), Started: at})
 	}

@@ -23,7 +23,7 @@ func (r *reader) qwen(text []byte) error {
 	if err := json.Unmarshal(text, &l); err != nil {
 		return err
 	}
-	at := r.at(l.Timestamp)
+	at := l.Timestamp.Time
 	r.begin(Session{ID: l.SessionID, Dir: l.Cwd, Branch: l.Branch, Started: at})
 	for _, raw := range l.Message.Parts {
 		var part struct {

@@ -21,17 +21,13 @@ func (s *Sandboxes) rulesOf(root string) func(context.Context) watch.Rules {
 		opts := &s.opts.Run
 		rules := &liveRules{root: root, opts: opts}
 		id, err := project.Identify(root)
-		var files map[string]string
-		if id.CommonDir != "" {
-			file := excludeFile(id)
-			files = map[string]string{file: fsx.Stamp(file)}
-		}
+		before := excludeState(id)
 		if err == nil && id.GitDir != "" {
 			rules.tracked = trackedAnyway(ctx, root, opts)
 		}
 		rules.own = newIgnores(nil, recalldIgnore, nil)
 		rules.git = newIgnores(nil, ".gitignore", excludes(id))
-		return watch.Rules{GitDir: id.GitDir, Skip: rules.skip, Files: files}
+		return watch.Rules{GitDir: id.GitDir, Skip: rules.skip, Changed: func() bool { return excludeState(id) != before }}
 	}
 }
 

@@ -3,11 +3,14 @@
 package code
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
+
+	"github.com/recalld/recalld/internal/project"
 )
 
 // TestFolderReplaced: a folder that git still lists files of has become something
@@ -78,5 +81,21 @@ func TestLinkedIgnoreFile(t *testing.T) {
 		if rules.Skip(name, false) {
 			t.Errorf("changes of %s are not noticed", name)
 		}
+	}
+}
+
+// TestExcludeStateOfALink: what a link leads to may change all the time, which would index the
+// repository again and again.
+func TestExcludeStateOfALink(t *testing.T) {
+	dir := tree(t, map[string]string{"info/exclude": "own/\n"})
+	id := project.Identity{CommonDir: dir}
+	if excludeState(id) == "" {
+		t.Error("a file has no state")
+	}
+	if err := errors.Join(os.Remove(excludeFile(id)), os.Symlink(dir, excludeFile(id))); err != nil {
+		t.Fatal(err)
+	}
+	if state := excludeState(id); state != "" {
+		t.Errorf("a link has the state %q, want none", state)
 	}
 }

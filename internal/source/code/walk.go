@@ -275,6 +275,14 @@ func (w *walker) walkFolders(id project.Identity, only []string) error {
 // excludeFile is where git keeps the rules of a repository that are not in its files.
 func excludeFile(id project.Identity) string { return filepath.Join(id.CommonDir, "info", "exclude") }
 
+// excludeState tells states of that file apart. A link may lead to what changes all the time.
+func excludeState(id project.Identity) string {
+	if info, err := os.Lstat(excludeFile(id)); id.CommonDir == "" || err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return fsx.Stamp(excludeFile(id))
+}
+
 // excludes returns the rules of a repository's .git/info/exclude.
 func excludes(id project.Identity) []ignoreRule {
 	if id.CommonDir == "" {

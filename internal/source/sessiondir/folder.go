@@ -41,8 +41,8 @@ type folderState struct {
 	first time.Time
 	// waiting are the files to try again, with the problem that was reported of each.
 	waiting map[string]string
-	// faulty are the step files that were reported for what they say, as of then.
-	faulty map[string]fs.FileInfo
+	// faulty are the step files that were reported for what they say.
+	faulty map[string]fault
 	// nameless and tooMany are true if a missing id, and steps beyond the limit, were
 	// reported.
 	nameless, tooMany bool
@@ -110,13 +110,25 @@ func (s *folderState) read(tree *os.Root, name, path string, how reading, yield 
 	return true
 }
 
+// fault is what was reported of a step file, and the state of the file.
+type fault struct {
+	message  string
+	size     int64
+	modified time.Time
+}
+
 // mended reports whether a faulty file has changed: many editors rewrite a file in place,
 // which changes no folder.
 func (s *folderState) mended() bool {
 	mended := false
-	for path, before := range s.faulty {
-		if now, err := os.Lstat(path); err != nil || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime()) {
+	for path, f := range s.faulty {
+		now, err := os.Lstat(path)
+		if err != nil {
 			delete(s.faulty, path)
+			mended = true
+		} else if now.Size() != f.size || !now.ModTime().Equal(f.modified) {
+			f.size, f.modified = now.Size(), now.ModTime()
+			s.faulty[path] = f
 			mended = true
 		}
 	}

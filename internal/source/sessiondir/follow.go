@@ -63,7 +63,7 @@ func (f *Follower) Reset(root, dir string) { f.trees.Forget(root, dir) }
 // could not be stored. Sessions without a change for ten minutes take turns, a hundred
 // a poll. A half-written file waits for a later poll. A file that is rewritten in place,
 // in a folder where nothing else changes, is read when something else changes there, or
-// at once if it was reported as a problem. A file that cannot be read is a problem of a
+// at the next look if it was reported as a problem. A file that cannot be read is a problem of a
 // batch, reported once. A tree that cannot be read is an error; a missing one is empty.
 func (f *Follower) Poll(root, dir string) iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) {

@@ -149,6 +149,10 @@ func TestPollReadsAMendedFile(t *testing.T) {
 	}
 	f.expect("a faulty file", "run-0001", 1)
 	f.expect("told once", "run-0001", 0)
+	if err := os.WriteFile(path, []byte(`{"tool":{"name":"write"}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f.expect("rewritten with the same fault", "run-0001", 0)
 	if err := os.WriteFile(path, []byte(`{"tool":{"name":"read"},"timestamp":"2026-05-01T11:00:00Z"}`), 0o666); err != nil {
 		t.Fatal(err)
 	}

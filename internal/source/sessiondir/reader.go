@@ -192,15 +192,19 @@ func (l *folderReader) readStep(f file) {
 	l.hashes = append(l.hashes, f.hash)
 	l.size += len(text)
 	if err != nil {
-		l.problem(f.path, err.Error())
-		if l.state.faulty == nil {
-			l.state.faulty = map[string]fs.FileInfo{}
+		before, known := l.state.faulty[f.path]
+		if !known || before.message != err.Error() {
+			l.problem(f.path, err.Error())
 		}
-		if len(l.state.faulty) < maxFaulty {
-			l.state.faulty[f.path] = f.info
+		if l.state.faulty == nil {
+			l.state.faulty = map[string]fault{}
+		}
+		if known || len(l.state.faulty) < maxFaulty {
+			l.state.faulty[f.path] = fault{err.Error(), f.info.Size(), f.info.ModTime()}
 		}
 		return
 	}
+	delete(l.state.faulty, f.path)
 	l.newer(f.path, version)
 	if first := &l.state.first; first.IsZero() || r.Created.Before(*first) {
 		*first = r.Created

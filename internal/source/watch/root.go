@@ -285,7 +285,7 @@ func (r *root) look() {
 		r.vanish()
 	case r.info == nil || !os.SameFile(r.info, info):
 		r.appear()
-	case !r.stale && (r.told().Mode == Events && r.hasTakenIn() || r.rules.changed()):
+	case !r.stale && (r.told().Mode == Events && r.hasTakenIn() || r.rules.Changed != nil && r.rules.Changed()):
 		r.stale = true
 		r.changes.everything()
 	}

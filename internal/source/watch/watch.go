@@ -20,8 +20,6 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
-
-	"github.com/recalld/recalld/internal/fsx"
 )
 
 // ErrClosed is returned by Add when the watcher is closed.
@@ -87,7 +85,7 @@ type Root struct {
 	// Path is absolute and free of symbolic links. The folder need not exist yet.
 	Path string
 	// Rules returns the rules of the root. It is called at the start and whenever an
-	// ignore file, a .git or a file of Rules.Files has changed, by one goroutine at a
+	// ignore file or a .git has changed, or Rules.Changed says so, by one goroutine at a
 	// time, and ends early with its context. Nil is no rules.
 	Rules func(context.Context) Rules
 }
@@ -101,19 +99,9 @@ type Rules struct {
 	// path is relative to the root, with slashes. Nil skips nothing. Folders named
 	// .git are never watched but for GitDir, and symbolic links never followed.
 	Skip func(path string, dir bool) bool
-	// Files are the stamps of files that decide what Skip returns and that no watch
-	// covers, from before they were read, by their absolute paths.
-	Files map[string]string
-}
-
-// changed reports whether a file of the rules that no watch covers has changed.
-func (r *Rules) changed() bool {
-	for path, stamp := range r.Files {
-		if fsx.Stamp(path) != stamp {
-			return true
-		}
-	}
-	return false
+	// Changed reports whether something that no watch covers decides otherwise what Skip
+	// returns. Nil is no.
+	Changed func() bool
 }
 
 // Batch is a set of changes below a root. The first batch of a root is of everything,
