@@ -43,9 +43,9 @@ func stamp(l agentlog.Log, dir string) string {
 
 // known says that a log has not changed, nor come its folder back.
 func (st *state) known(l agentlog.Log) bool {
-	was := st.Logs[l.Path()]
-	dir, away := strings.CutPrefix(was, stamp(l, "")+" ")
-	return was == stamp(l, "") || away && missing(dir)
+	rest, same := strings.CutPrefix(st.Logs[l.Path()], stamp(l, ""))
+	dir, away := strings.CutPrefix(rest, " ")
+	return same && (rest == "" || away && missing(dir))
 }
 
 // missing says that there is nothing at a path.

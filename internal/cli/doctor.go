@@ -330,19 +330,19 @@ func checkOllama(ctx context.Context, d *diagnosis, cfg config.Config) {
 			err = fmt.Errorf("it answers %s", response.Status)
 		}
 	}
+	level := render.FindingNote
+	if o.Enabled == config.OllamaOn {
+		level = render.FindingFailed
+	}
 	switch {
 	case err == nil:
 		d.add("ollama", render.FindingOK, "", "%s, model %s", o.URL, o.Model)
 	case response != nil && response.StatusCode >= http.StatusInternalServerError || errors.Is(err, context.DeadlineExceeded):
-		level := render.FindingNote
-		if o.Enabled == config.OllamaOn {
-			level = render.FindingFailed
-		}
 		d.add("ollama", level, "restart it; the built-in model answers meanwhile", "the server at %s is in trouble: %v", o.URL, err)
 	case o.Enabled == config.OllamaOn:
-		d.add("ollama", render.FindingFailed, "start it, or set embedding.ollama.enabled to off", "no server at %s: %v", o.URL, err)
+		d.add("ollama", level, "start it, or set embedding.ollama.enabled to off", "no server at %s: %v", o.URL, err)
 	default:
-		d.add("ollama", render.FindingNote, "install Ollama for better vectors; the built-in model answers meanwhile", "no server at %s", o.URL)
+		d.add("ollama", level, "install Ollama for better vectors; the built-in model answers meanwhile", "no server at %s", o.URL)
 	}
 }
 

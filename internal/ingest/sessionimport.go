@@ -187,10 +187,11 @@ func mergeImported(old, new memory.Session) memory.Session {
 	if new.Bare || !old.Bare && (!old.Imported || new.Provenance.Followed() && !old.Provenance.Followed()) {
 		return old
 	}
-	if new.EndedAt.IsZero() || new.Provenance.Agent != "" && new.EndedAt.Before(old.EndedAt) {
+	ofLog := new.Provenance.Agent != ""
+	if new.EndedAt.IsZero() || ofLog && new.EndedAt.Before(old.EndedAt) {
 		new.EndedAt = old.EndedAt
 	}
-	if new.Provenance.Agent != "" { // agents below an agent have logs of their own, without its goal
+	if ofLog { // agents below an agent have logs of their own, without its goal
 		new.Goal = cmp.Or(new.Goal, old.Goal)
 		if old.CreatedAt.Before(new.CreatedAt) {
 			new.CreatedAt = old.CreatedAt

@@ -106,11 +106,12 @@ const mostLogged = 5
 
 // warn logs new problems: as errors, like those of the follower.
 func (c *contextFiles) warn(root string, problems []memory.ImportProblem) {
+	problems = withoutSecrets(problems)
 	c.mu.Lock()
-	before := withoutSecrets(c.logged[root])
+	before := c.logged[root]
 	c.logged[root] = problems
 	c.mu.Unlock()
-	added := slices.DeleteFunc(withoutSecrets(problems), func(p memory.ImportProblem) bool {
+	added := slices.DeleteFunc(slices.Clone(problems), func(p memory.ImportProblem) bool {
 		return slices.ContainsFunc(before, func(b memory.ImportProblem) bool { return b.File == p.File && b.Message == p.Message })
 	})
 	for _, p := range added[:min(len(added), mostLogged)] {

@@ -277,10 +277,11 @@ func excludeFile(id project.Identity) string { return filepath.Join(id.CommonDir
 
 // excludeState tells states of that file apart. A link may lead to what changes all the time.
 func excludeState(id project.Identity) string {
-	if info, err := os.Lstat(excludeFile(id)); id.CommonDir == "" || err != nil || !info.Mode().IsRegular() {
+	file := excludeFile(id)
+	if info, err := os.Lstat(file); id.CommonDir == "" || err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	return fsx.Stamp(excludeFile(id))
+	return fsx.Stamp(file)
 }
 
 // excludes returns the rules of a repository's .git/info/exclude.

@@ -117,7 +117,7 @@ type fault struct {
 	modified time.Time
 }
 
-// mended reports whether a faulty file has changed: many editors rewrite a file in place,
+// mended reports whether a faulty file has changed since it was looked at: many editors rewrite a file in place,
 // which changes no folder.
 func (s *folderState) mended() bool {
 	mended := false
