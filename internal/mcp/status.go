@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -44,9 +45,11 @@ func statusText(r *memory.Status) string {
 	for _, note := range a.Notes {
 		fmt.Fprintf(&text, "- note: %s\n", inLine(note))
 	}
+	var errs strings.Builder // framed: they quote files of repositories
 	for _, e := range a.Errors {
-		fmt.Fprintf(&text, "- error in %s at %s: %s\n", e.Part, e.At.UTC().Format("2006-01-02T15:04Z"), inLine(e.Message))
+		fmt.Fprintf(&errs, "- error in %s at %s: %s\n", e.Part, e.At.UTC().Format("2006-01-02T15:04Z"), render.Printable(e.Message))
 	}
+	text.WriteString(render.Fence(errs.String()))
 	return strings.TrimRight(text.String(), "\n")
 }
 
