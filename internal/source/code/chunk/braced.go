@@ -89,8 +89,8 @@ func (f *structured) endsBefore(i, head int, last byte, base lineInfo) bool {
 	case last == ';' || last == '}' || f.t.blank(i):
 		return !f.continues(i)
 	case f.syntax.ends:
-		// A macro that looks like a call ends with its line.
-		return f.syntax.preproc && l.first == '#'
+		// A macro that looks like a call ends with its line. C# has none: there #if may be in a head.
+		return f.syntax.preproc && l.first == '#' && f.lang != "csharp"
 	case l.comment:
 		return true
 	}

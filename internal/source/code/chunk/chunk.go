@@ -26,7 +26,7 @@ import (
 // Version is the version of the rules by which files are split and documents written. It
 // rises with every change of the output, so that files split by older rules are split
 // again.
-const Version = 3
+const Version = 4
 
 // Sizes of chunks, in bytes. Code has 3.5 to 4 bytes a token, so maxChunk is about 500
 // tokens.

@@ -279,10 +279,11 @@ func TestChunkHostile(t *testing.T) {
 		"{\n", "}\n", "(\n", "class a {\n", "//\n", "#\n", "# \n", "-- \n", "/*\n", "\"\n", "'", "`\n", "<<A\n", "<A\n", "@a\n", "@a(\n", "@",
 		"a:\n ", "- \n", "x\n", "#if\n", "$\n", "$a$\n", "\\\n", "<private>\n", "-----BEGIN PRIVATE KEY-----\n", "password = \n", "```\n", "# h\n", "a\n-\n",
 		"class a:\n", "def f():\n\n", "func f() {}; ", "var x, y = 1, 2\n", "\t", "ä", "[", "a=", "end\n", "BEGIN\n", "impl<", "typedef ", "export const a = {\n",
+		"~r{", "%w[\n", "<<~ab\n", "@\"\n", "def a(\"\n", "/\n", "\"${\n",
 	} {
 		for _, lead := range []string{"", "class A {\n"} {
 			src := []byte(lead + strings.Repeat(part, testlong.Steps(10_000, 50_000)/len(part)))
-			for _, lang := range []string{"go", "markdown", "python", "javascript", "cpp", "sql"} {
+			for _, lang := range []string{"go", "markdown", "python", "javascript", "cpp", "sql", "ruby", "elixir", "kotlin"} {
 				if wrong := checkChunks(src, Split("", lang, src)); wrong != "" {
 					t.Errorf("%q × n, %s: %s", part, lang, wrong)
 				}

@@ -73,7 +73,7 @@ var declaresNothing = words("css scss json yaml ini toml diff tex asciidoc")
 func (f *structured) define(line int, name string) {
 	switch {
 	case declaresNothing[f.lang]:
-	case f.lang == "make":
+	case f.lang == "make" || f.lang == "r": // dots are part of names
 		f.t.defineWhole(line, name)
 	case f.lang == "php":
 		f.t.define(line, strings.TrimPrefix(name, "$"))

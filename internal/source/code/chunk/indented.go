@@ -12,7 +12,11 @@ import (
 func (f *structured) indented(from, to, base int) []unit {
 	lead := func(i int) int {
 		begin := f.lines[i]
-		if !begin.comment && (begin.first != '@' || begin.literal) { // @ begins a decorator, or Elixir's @doc
+		if f.lang == "fsharp" && begin.first == '[' && begin.last == ']' { // an attribute
+			return i + 1
+		}
+		// @ begins a decorator, or Elixir's @doc; in Julia a macro, before a function on its line.
+		if !begin.comment && (begin.first != '@' || begin.literal || f.lang == "julia") {
 			return i
 		}
 		for i++; i <= to && (f.lines[i].paren > begin.paren || f.lines[i].literal); i++ {
@@ -45,7 +49,7 @@ func (f *structured) indentedEnd(head, to, base int) int {
 		case l.literal || l.paren > f.lines[head].paren || l.brace > f.lines[head].brace:
 			last = i
 		case f.t.blank(i):
-		case f.t.indent(i) > base:
+		case f.t.indent(i) > base, f.syntax.heredoc && l.first == '<': // a here-document may begin anywhere
 			last = i
 		case l.comment:
 			// A comment does not end a unit that continues after it.
@@ -81,7 +85,12 @@ func (f *structured) closes(i, head int) bool {
 	if n := bytes.IndexAny(line, " \t:("); n > 0 {
 		word = string(line[:n])
 	}
-	if closers[word] || closers[string(line)] {
+	switch {
+	case f.lang == "ocaml" && (word == "struct" || word == "sig" || word == "="):
+		return true
+	case f.lang == "erlang", word == "do" && f.lang != "shell", word == "begin" && f.lang != "verilog":
+		return false
+	case closers[word] || closers[string(line)]:
 		return true
 	}
 	// In YAML a list may have the indentation of its key.
@@ -91,7 +100,10 @@ func (f *structured) closes(i, head int) bool {
 // indentedMembers returns the units in the body of a unit.
 func (f *structured) indentedMembers(head, last int) []unit {
 	from := head + 1
-	for from <= last && (f.t.blank(from) || f.lines[from].paren > f.lines[head].paren || f.lines[from].brace > f.lines[head].brace) {
+	for f.lang == "ocaml" && from <= last && !opensModule(f.t.trimmed(from-1)) {
+		from++
+	}
+	for from <= last && (f.t.blank(from) || f.lines[from].paren > f.lines[head].paren || f.lines[from].brace > f.lines[head].brace && f.lang != "shell") {
 		from++
 	}
 	if from > last || f.lines[from].literal {
@@ -104,17 +116,32 @@ func (f *structured) indentedMembers(head, last int) []unit {
 	return f.indented(from, last, base)
 }
 
+// opensModule reports whether the body of a module or class of OCaml begins after a line.
+func opensModule(line []byte) bool {
+	return bytes.HasSuffix(line, []byte("struct")) || bytes.HasSuffix(line, []byte("sig")) || bytes.HasSuffix(line, []byte("object"))
+}
+
 // Patterns of declarations, by language.
 var (
 	luaName    = lazyPattern(`^\s*(?:local\s+)?(?:function\s+([\w.:]+)|([\w.]+)\s*(?:<\w+>\s*)?=)`)
+	juliaName  = lazyPattern(`^\s*(?:@[\w.]+\s+)*([\w.]+!?)(?:\{[^}]*\})?\(.*\)(?:::\S+)?(?:\s+where\s.*?)?\s*=(?:[^=]|$)`)
 	shellName  = lazyPattern(`^\s*(?:function\s+([\w:.-]+)|([\w:.-]+)\s*\(\s*\))`)
 	shellValue = lazyPattern(`^(?:(?:readonly|declare|typeset)\s+(?:-\w+\s+)*)?(?:alias\s+)?([A-Za-z_][\w-]*)=`)
 	makeName   = lazyPattern(`^([^\s:=#][^:=#]*?)\s*::?(?:[^=]|$)`)
 	makeValue  = lazyPattern(`^(?:define\s+([\w.-]+)|(?:(?:export|override)\s+)*([\w.-]+)\s*[:?+!]{0,3}=)`)
 	cmakeName  = lazyPattern(`(?i)^\s*(function|macro|add_executable|add_library|add_custom_target)\s*\(\s*([\w.:+-]+)`)
 	yamlName   = lazyPattern(`^\s*(?:-\s+)?["']?([^"'#:\s][^"'#:]*?)["']?\s*:(?:\s|$)`)
-	lispName   = lazyPattern(`^\s*\(def[\w-]*\*?\s+\^?[:\w]*\s*\(?([^\s()\[\]]+)`)
-	firstName  = lazyPattern(`^\s*(?:let |let rec |and |type |module |data |newtype |class |-spec |function!? )?\s*([\w'.]+)`)
+	lispName   = lazyPattern(`^\s*\((?:ns|(?:[\w-]+-)?def[\w!-]*\*?)\s+(?:\^(?:\{[^}]*\}|"[^"]*"|[\w.:]+)\s+)*\(?'?([^\s()\[\]{}"^]+)`)
+	vimName    = lazyPattern(`^\s*(?:fu\w*!?\s+(?:[sgb]:)?([\w#.]+)|com\w*!?\s+(?:-\S+\s+)*(\w+))`)
+	erlangName = lazyPattern(`^(?:-(?:spec|callback|type|opaque)\s+|-(?:record|define)\(\s*)?([a-zA-Z]\w*)`)
+	// Haskell, OCaml, F#: values, then types, then modules and classes, which have members.
+	haskellName  = lazyPattern(`^\s*(?:([a-z_][\w']*)|\(\S+\)\s*::)`)
+	haskellType  = lazyPattern(`^(?:data|newtype|type|class|pattern|module)\s+(?:(?:family|instance)\s+)?(?:[^=]*?=>\s*)?([A-Z][\w.']*)`)
+	notHaskell   = words("import instance deriving infix infixl infixr default foreign where let in type data newtype class module")
+	ocamlName    = lazyPattern(`^\s*(?:(?:let|and|external|val|method)(?:%\w+|!)?\s+(?:(?:rec|virtual|private|mutable)\s+)*(?:\(\|)?([a-z_][\w']*)|(?:type|and)\s+(?:nonrec\s+)?(?:(?:\([^)]*\)|[+-]?'\w+)\s+)?([a-z_][\w']*)|exception\s+(\w+))`)
+	ocamlModule  = lazyPattern(`^\s*(?:module|class)\s+(?:(?:type|rec|virtual)\s+)*([\w']+)`)
+	fsharpName   = lazyPattern(`^\s*(?:(?:let|val)!?|(?:(?:static|abstract|override|default)\s+)*(?:member|override|default|abstract))\s+(?:(?:rec|inline|private|internal|public|mutable|val)\s+)*(?:\w+\.)?(?:\(\|)?([\w']+)`)
+	fsharpModule = lazyPattern(`^\s*(?:module|namespace|type|exception|and)\s+(?:(?:rec|private|internal|public|global)\s+)*([\w.']+)`)
 )
 
 // indentedName returns what the line at head declares.
@@ -123,26 +150,48 @@ func (f *structured) indentedName(head int) signature {
 	switch f.lang {
 	case "python", "starlark":
 		return pythonName(line)
-	case "nim", "elixir", "julia", "crystal", "verilog", "fortran":
-		return wordBeforeName(line)
+	case "julia":
+		if s := wordBeforeName(line); s.name != "" {
+			return s
+		}
+		if name := submatch(juliaName(), line); name != "" {
+			return functionNamed(name)
+		}
+		return signature{kind: container}
+	case "nim", "elixir", "crystal", "verilog", "fortran":
+		return blockUnlessNamed(wordBeforeName(line))
 	case "scala":
 		return declaration("scala", "", line, false)
 	case "ruby":
-		return rubyName(line)
+		return blockUnlessNamed(rubyName(line))
 	case "yaml":
 		return signature{name: submatch(yamlName(), line), kind: container}
 	case "lua":
-		return functionNamed(submatch(luaName(), line))
+		return blockUnlessNamed(functionNamed(submatch(luaName(), line)))
 	case "shell":
 		if name := submatch(shellName(), line); name != "" {
 			return functionNamed(name)
 		}
 		// Values are not units: scripts have too many of them.
-		return signature{defines: one(submatch(shellValue(), line))}
+		return signature{kind: container, defines: one(submatch(shellValue(), line))}
 	case "make":
 		return makeTarget(line)
 	case "lisp", "clojure":
 		return functionNamed(submatch(lispName(), line))
+	case "vim":
+		return functionNamed(submatch(vimName(), line))
+	case "erlang":
+		return functionNamed(submatch(erlangName(), line))
+	case "haskell":
+		if s := nameIn(line, haskellName, haskellType); !notHaskell[s.name] {
+			return s
+		}
+	case "ocaml":
+		if s := nameIn(line, ocamlName, ocamlModule); s.name != "open" && s.name != "module" && s.name != "in" {
+			return s
+		}
+	case "fsharp":
+		return nameIn(line, fsharpName, fsharpModule)
 	case "cmake":
 		m := cmakeName().FindStringSubmatch(line)
 		switch {
@@ -153,7 +202,24 @@ func (f *structured) indentedName(head int) signature {
 		}
 		return signature{defines: one(m[2])}
 	}
-	return functionNamed(submatch(firstName(), line))
+	return signature{}
+}
+
+// nameIn returns the name that one of the patterns finds: the second one finds containers.
+func nameIn(line string, functions, containers func() *regexp.Regexp) signature {
+	if name := submatch(containers(), line); name != "" {
+		return signature{name: name, kind: container, defines: one(name)}
+	}
+	return functionNamed(submatch(functions(), line))
+}
+
+// blockUnlessNamed returns a signature, or that of a block which may contain declarations:
+// "if", "do", "class_methods do".
+func blockUnlessNamed(s signature) signature {
+	if s.name == "" && len(s.defines) == 0 {
+		s.kind = container
+	}
+	return s
 }
 
 // functionNamed returns the signature of a function.
@@ -182,7 +248,7 @@ var indentedWords = wordKinds("def fn func function proc macro defp defmacro def
 
 // wordBeforeName reads heads of the form "[words] keyword name".
 func wordBeforeName(line string) signature {
-	fields := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t(:,=[{", r) })
+	fields := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t(:,;#=[{", r) })
 	for i, w := range fields {
 		kind, ok := indentedWords[w]
 		if ok && i+1 < len(fields) && i < 3 {
@@ -275,7 +341,11 @@ func rubyName(line string) signature {
 		return signature{defines: names}
 	}
 	if c := fields[0][0]; c >= 'A' && c <= 'Z' && arg == "=" && isName([]byte(fields[0])) {
-		return signature{name: fields[0], defines: one(fields[0])}
+		s := signature{name: fields[0], defines: one(fields[0])}
+		if fields[len(fields)-1] == "do" { // Struct.new(…) do
+			s.kind = container
+		}
+		return s
 	}
 	return signature{}
 }

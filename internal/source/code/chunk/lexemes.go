@@ -46,7 +46,7 @@ func lexemes(s string, hash bool) []lexeme {
 				return list
 			}
 			i += end + 4
-		case isWordByte(c):
+		case isWordByte(c), c == '.' && len(list) == 0 && i+1 < len(s) && isNameByte(s[i+1]): // .onLoad in R
 			end := wordEnd(s, i)
 			list = append(list, lexeme{'w', qualified(s[i:end])})
 			i = end

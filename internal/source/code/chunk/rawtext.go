@@ -124,29 +124,50 @@ func (s *scanner) percentText() bool {
 	if letter && s.at > 0 && (isNameByte(s.src[s.at-1]) || s.src[s.at-1] == ')') {
 		return false // a remainder
 	}
+	s.code('%')
+	s.delimited(i, true)
+	return true
+}
+
+// sigil skips Elixir's ~r{…}, ~w(…) and ~s"…". Those in three quotes are strings as others.
+func (s *scanner) sigil() bool {
+	i := s.at + 1
+	for i < len(s.src) && isNameByte(s.src[i]) {
+		i++
+	}
+	if i == s.at+1 || i >= len(s.src) || strings.IndexByte("/|\"'([{<", s.src[i]) < 0 || hasPrefix(s.src[i:], `"""`) || hasPrefix(s.src[i:], `'''`) {
+		return false
+	}
+	s.code('~')
+	s.delimited(i, false)
+	return true
+}
+
+// delimited skips a text from its delimiter at i to the one that closes it. In one that nests,
+// each bracket is closed.
+func (s *scanner) delimited(i int, nests bool) {
 	opens := s.src[i]
 	closes := opens
 	if n := strings.IndexByte("([{<", opens); n >= 0 {
 		closes = ")]}>"[n]
 	}
-	s.code('%')
-	for s.at, i = i+1, 1; s.at < len(s.src); {
+	depth, line := 1, s.line
+	for s.at = i + 1; s.at < len(s.src); s.at++ {
 		switch c := s.src[s.at]; {
 		case c == '\n':
 			s.newline(true)
-			continue
+			s.at--
 		case c == '\\' && s.at+1 < len(s.src) && s.src[s.at+1] != '\n':
 			s.at++
 		case c == closes:
-			if i--; i == 0 {
+			if depth--; depth == 0 {
 				s.at++
 				s.code(closes)
-				return true
+				return
 			}
-		case c == opens:
-			i++
+		case c == opens && nests:
+			depth++
 		}
-		s.at++
 	}
-	return true
+	s.undo(i+1, line)
 }

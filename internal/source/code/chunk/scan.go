@@ -2,6 +2,8 @@ package chunk
 
 import (
 	"bytes"
+	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,24 +22,32 @@ type lineInfo struct {
 
 // scanner reads a text byte by byte and distinguishes code, strings and comments. It
 // knows no grammar. After an error it recovers at the end of a one-line string and at
-// branches of the preprocessor.
+// branches of the preprocessor. A text at whose end something is open is scanned a second
+// time: then it recovers where a line begins a declaration, too.
 type scanner struct {
 	*syntax
 	src   []byte
 	lines []lineInfo // and one more, which begins at the end of the text
 	stop  [256]bool  // bytes that mean something in code
+	esc   byte       // in strings
+
+	lost    bool           // a bracket or string has no end, or no beginning
+	anchors *regexp.Regexp // begin declarations; nil in the first scan
+	depths  map[int][2]int // brace and paren at the first declaration with an indentation
+	undone  int            // strings and here-documents without an end
 
 	at, line     int
 	brace, paren int
-	branches     [][2]int // brace and paren at each open #if
+	branches     []branch // one for each open #if
 	directive    bool     // this line belongs to one for the preprocessor
 	outside      [2]int   // brace and paren around it
 	docs         []string // words that end the here-documents of this line
 	nested       int      // texts within code within texts
 }
 
-func (s *syntax) scan(t *text) []lineInfo {
-	sc := &scanner{syntax: s, src: t.src, lines: make([]lineInfo, t.lines()+1)}
+// scan also reports whether it lost its way.
+func (s *syntax) scan(t *text, anchors *regexp.Regexp) (lines []lineInfo, lost bool) {
+	sc := &scanner{syntax: s, src: t.src, lines: make([]lineInfo, t.lines()+1), esc: cmp.Or(s.escape, '\\'), anchors: anchors, depths: map[int][2]int{}}
 	for _, c := range "{}()[]\n" {
 		sc.stop[c] = true
 	}
@@ -60,10 +70,14 @@ func (s *syntax) scan(t *text) []lineInfo {
 	sc.stop['/'] = sc.stop['/'] || s.regex
 	sc.stop['<'] = sc.stop['<'] || s.heredoc
 	sc.stop['$'] = sc.stop['$'] || s.dollar
-	sc.stop['\\'] = sc.stop['\\'] || s.escapes
+	sc.stop[sc.esc] = sc.stop[sc.esc] || s.escapes
 	sc.stop['%'] = sc.stop['%'] || s.percent
+	sc.stop['~'] = sc.stop['~'] || s.sigils
+	for i := range len(s.charSigns) {
+		sc.stop[s.charSigns[i]] = true
+	}
 	sc.run()
-	return sc.lines[:t.lines()]
+	return sc.lines[:t.lines()], sc.lost || sc.brace > 0 || sc.paren > 0
 }
 
 func (s *scanner) run() {
@@ -85,7 +99,7 @@ func (s *scanner) run() {
 		if s.comment() || s.literal(c) {
 			continue
 		}
-		if c == '\\' && s.escapes && s.at+1 < len(s.src) && s.src[s.at+1] != '\n' {
+		if c == s.esc && s.escapes && s.at+1 < len(s.src) && s.src[s.at+1] != '\n' {
 			s.code(c)
 			s.at += 2
 			continue
@@ -94,11 +108,14 @@ func (s *scanner) run() {
 		case '{':
 			s.brace++
 		case '}':
-			s.brace = max(0, s.brace-1)
+			s.brace--
 		case '(', '[':
 			s.paren++
 		case ')', ']':
-			s.paren = max(0, s.paren-1)
+			s.paren--
+		}
+		if s.brace < 0 || s.paren < 0 {
+			s.brace, s.paren, s.lost = max(0, s.brace), max(0, s.paren), true
 		}
 		s.code(c)
 		s.at++
@@ -123,12 +140,8 @@ func (s *scanner) newline(literal bool) {
 }
 
 func (s *scanner) beginLine(literal bool) {
-	if !literal && len(s.anchors) > 0 {
-		for _, a := range s.anchors {
-			if hasPrefix(s.src[s.at:], a) {
-				s.brace, s.paren = 0, 0
-			}
-		}
+	if !literal {
+		s.recover()
 	}
 	if s.directive { // brackets of a macro do not count
 		s.brace, s.paren = s.outside[0], s.outside[1]
@@ -140,19 +153,74 @@ func (s *scanner) beginLine(literal bool) {
 	}
 }
 
-// preprocess makes all branches of an #if begin with the same open brackets.
+// recover gives a line that begins a declaration as many open brackets as the first one with
+// its indentation has.
+func (s *scanner) recover() {
+	indent := s.anchored()
+	if indent < 0 {
+		return
+	}
+	depth, ok := s.depths[indent]
+	if !ok {
+		s.depths[indent] = [2]int{s.brace, s.paren}
+		return
+	}
+	// A bracket too many was closed: what is above has not ended.
+	for i := s.line - 1; s.brace < depth[0] && i >= max(0, s.line-maxRecovered) && s.lines[i].brace < depth[0]; i-- {
+		s.lines[i].brace = depth[0]
+	}
+	s.brace, s.paren = depth[0], depth[1]
+}
+
+// maxRecovered is how many lines above a declaration are taken to be in its container.
+const maxRecovered = 50
+
+// anchored returns the indentation of the line that begins here if it begins a declaration,
+// and else -1.
+func (s *scanner) anchored() int {
+	if s.anchors == nil {
+		return -1
+	}
+	line := s.src[s.at:min(len(s.src), s.at+maxAnchored)]
+	if !s.anchors.Match(line) {
+		return -1
+	}
+	return len(line) - len(bytes.TrimLeft(line, " \t"))
+}
+
+// maxAnchored is how many bytes of a line are searched for the begin of a declaration.
+const maxAnchored = 200
+
+// branch is how many brackets are open, brace and paren, at an #if and where its first branch
+// ends.
+type branch struct {
+	begin, end [2]int
+	ended      bool
+}
+
+// preprocess makes all branches of an #if begin with the same open brackets, and what follows
+// them with those that the first one leaves open: a later #if of the same closes them.
 func (s *scanner) preprocess() {
 	rest := bytes.TrimLeft(s.src[s.at:min(len(s.src), s.at+40)], " \t")
 	if len(rest) == 0 || rest[0] != '#' {
 		return
 	}
 	rest = bytes.TrimLeft(rest[1:], " \t")
-	switch n := len(s.branches); {
+	n := len(s.branches)
+	switch {
 	case bytes.HasPrefix(rest, []byte("if")):
-		s.branches = append(s.branches, [2]int{s.brace, s.paren})
-	case bytes.HasPrefix(rest, []byte("el")) && n > 0:
-		s.brace, s.paren = s.branches[n-1][0], s.branches[n-1][1]
-	case bytes.HasPrefix(rest, []byte("endif")) && n > 0:
+		s.branches = append(s.branches, branch{begin: [2]int{s.brace, s.paren}})
+	case n == 0:
+	case bytes.HasPrefix(rest, []byte("el")):
+		b := &s.branches[n-1]
+		if !b.ended {
+			b.end, b.ended = [2]int{s.brace, s.paren}, true
+		}
+		s.brace, s.paren = b.begin[0], b.begin[1]
+	case bytes.HasPrefix(rest, []byte("endif")):
+		if b := s.branches[n-1]; b.ended {
+			s.brace, s.paren = b.end[0], b.end[1]
+		}
 		s.branches = s.branches[:n-1]
 	}
 	s.directive, s.outside = true, [2]int{s.brace, s.paren}
@@ -236,6 +304,8 @@ func (s *scanner) literal(c byte) bool {
 		}
 	}
 	switch {
+	case strings.IndexByte(s.charSigns, c) >= 0:
+		return s.signedChar()
 	case c == '\'' && s.charQuote:
 		return s.char()
 	case strings.IndexByte(s.quotes, c) >= 0:
@@ -247,6 +317,8 @@ func (s *scanner) literal(c byte) bool {
 		return s.hereDoc()
 	case c == '%' && s.percent:
 		return s.percentText()
+	case c == '~' && s.sigils:
+		return s.sigil()
 	case c == '$' && s.dollar:
 		if end := bytes.IndexByte(rest[1:], '$'); end >= 0 && isName(rest[1:1+end]) {
 			tag := string(rest[:end+2])
@@ -263,6 +335,7 @@ func (s *scanner) literal(c byte) bool {
 // it was found. With escapes, a backslash escapes the next byte.
 func (s *scanner) until(end string, escapes, comment bool) bool {
 	interp := !comment && s.interpolates(end)
+	at, line := s.at, s.line
 	for s.at < len(s.src) {
 		switch c := s.src[s.at]; {
 		case c == end[0] && hasPrefix(s.src[s.at:], end):
@@ -273,14 +346,32 @@ func (s *scanner) until(end string, escapes, comment bool) bool {
 		case c == '\n':
 			s.newline(true)
 			s.lines[s.line].comment = comment
-		case c == '\\' && escapes && s.at+1 < len(s.src) && s.src[s.at+1] != '\n':
+			if len(end) == 1 && s.anchored() >= 0 { // its end was taken for its beginning
+				s.beginLine(false)
+				return false
+			}
+		case c == s.esc && escapes && s.at+1 < len(s.src) && s.src[s.at+1] != '\n':
 			s.at += 2
 		default:
 			s.at++
 		}
 	}
+	if len(end) == 1 {
+		s.undo(at, line)
+	}
 	return false
 }
+
+// undo goes back to where a literal without an end began: it is none.
+func (s *scanner) undo(at, line int) {
+	s.lost = true
+	if s.undone++; s.undone <= maxUndone {
+		s.at, s.line = at, line
+	}
+}
+
+// maxUndone bounds the work for texts that begin many literals and end none.
+const maxUndone = 16
 
 // untilNested skips a comment that can contain others.
 func (s *scanner) untilNested(begin, end string) {
@@ -309,7 +400,7 @@ func (s *scanner) quoted(quote byte) {
 	interp := s.interpolates(string(quote))
 	for s.at++; s.at < len(s.src); s.at++ {
 		if interp && s.src[s.at] == s.interp[0] && hasPrefix(s.src[s.at:], s.interp) {
-			s.interpolation(true)
+			s.interpolation(!s.interpLines)
 			s.at--
 			continue
 		}
@@ -318,7 +409,7 @@ func (s *scanner) quoted(quote byte) {
 			s.code(quote)
 			s.at++
 			return
-		case '\\':
+		case s.esc:
 			if s.at+1 < len(s.src) && s.src[s.at+1] != '\n' {
 				s.at++
 			} else if s.at+1 < len(s.src) {
@@ -332,8 +423,30 @@ func (s *scanner) quoted(quote byte) {
 	}
 }
 
-// char skips 'x' or '\x'; any other ' is a lifetime or separates digits.
+// signedChar skips a character behind its sign. After a name or a bracket, ? asks.
+func (s *scanner) signedChar() bool {
+	i := s.at + 1
+	if s.afterValue() || i >= len(s.src) || s.src[i] <= ' ' {
+		return false
+	}
+	s.code(s.src[s.at])
+	if s.src[i] == '\\' && i+1 < len(s.src) && s.src[i+1] > ' ' {
+		i++
+	}
+	s.at = i + 1
+	return true
+}
+
+// afterValue reports whether a name, a number or a bracket ends just before.
+func (s *scanner) afterValue() bool {
+	return s.at > 0 && (isNameByte(s.src[s.at-1]) || s.src[s.at-1] == ')' || s.src[s.at-1] == ']')
+}
+
+// char skips 'x' or '\x'; any other ' is a lifetime, separates digits, or is part of a name.
 func (s *scanner) char() bool {
+	if s.primes && s.afterValue() {
+		return false
+	}
 	rest := s.src[s.at+1 : min(len(s.src), s.at+12)]
 	end := -1
 	if len(rest) > 1 && rest[0] == '\\' {
@@ -355,11 +468,14 @@ func (s *scanner) char() bool {
 // divides.
 func (s *scanner) regexMayBegin() bool {
 	i := s.at - 1
+	if i >= 0 && s.src[i] == '<' { // </a>
+		return false
+	}
 	for i >= 0 && (s.src[i] == ' ' || s.src[i] == '\t') {
 		i--
 	}
 	if i < 0 || bytes.IndexByte([]byte("(,=:[!&|?{};\n+-*%~^<>"), s.src[i]) >= 0 {
-		return true
+		return i < 0 || s.src[i] != '}' || !hasPrefix(s.src[s.at:], "/>") // <A b={c} />
 	}
 	start := i + 1
 	for start > 0 && isNameByte(s.src[start-1]) {
@@ -372,6 +488,11 @@ func (s *scanner) regexMayBegin() bool {
 var beforeRegex = words("return typeof case in of when if unless while and or not split grep match")
 
 func (s *scanner) regexp() bool {
+	if s.percent && hasPrefix(s.src[s.at:], "/\n") { // Ruby's may span lines
+		s.code('/')
+		s.delimited(s.at, false)
+		return true
+	}
 	class := false
 	for i := s.at + 1; i < len(s.src) && s.src[i] != '\n'; i++ {
 		switch c := s.src[i]; {
@@ -396,17 +517,20 @@ func (s *scanner) hereDoc() bool {
 	if !hasPrefix(rest, "<<") || hasPrefix(rest, "<<<") && s.raw != "" {
 		return false
 	}
-	rest = bytes.TrimLeft(rest[2:], "<-~")
+	word := bytes.TrimLeft(rest[2:], "<-~")
+	sure := len(word) < len(rest)-2 // << also shifts and appends, <<~ does not
 	if s.heredocSpace {
-		rest = bytes.TrimLeft(rest, " ")
+		sure = s.at > 0 && s.src[s.at-1] <= ' ' && !hasPrefix(word, " ") // not in $((n<<m))
+		word = bytes.TrimLeft(word, " ")
 	}
-	rest = bytes.TrimLeft(rest, "\"'")
+	unquoted := bytes.TrimLeft(word, "\"'")
+	sure = sure || len(unquoted) < len(word)
+	rest = unquoted
 	n := 0
 	for n < len(rest) && isNameByte(rest[n]) {
 		n++
 	}
-	// Only words in capitals, because << also shifts and appends.
-	if n < 2 || rest[0] < 'A' || rest[0] > 'Z' {
+	if n < 2 || !sure && (rest[0] < 'A' || rest[0] > 'Z') {
 		return false
 	}
 	s.docs = append(s.docs, string(rest[:n]))
@@ -424,17 +548,20 @@ func (s *scanner) hereDoc() bool {
 // hereDocs skips the here-documents of the line before.
 func (s *scanner) hereDocs() {
 	for _, word := range s.docs {
-		for s.at < len(s.src) {
+		at, line, ended := s.at, s.line, false
+		for s.at < len(s.src) && !ended {
 			s.lines[s.line].literal = true
 			start := s.at
 			s.toLineEnd()
-			line := bytes.TrimSpace(s.src[start:s.at])
+			text := bytes.TrimSpace(s.src[start:s.at])
 			if s.at < len(s.src) {
 				s.newline(false)
 			}
-			if hasPrefix(line, word) && (len(line) == len(word) || !isNameByte(line[len(word)])) {
-				break
-			}
+			ended = hasPrefix(text, word) && (len(text) == len(word) || !isNameByte(text[len(word)]))
+		}
+		if !ended {
+			s.undo(at, line)
+			s.beginLine(false)
 		}
 	}
 	s.docs = s.docs[:0]

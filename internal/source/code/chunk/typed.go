@@ -13,7 +13,7 @@ var (
 	behindParameters = words("const noexcept override final volatile throws throw requires where async sync native mutable returns restrict " +
 		"external virtual public private internal view pure payable abstract default and or is try __attribute__ __asm__ asm")
 	// noNames are words before an argument list that are not function names.
-	noNames = words("__attribute__ __declspec alignas decltype noexcept throw requires _Alignas typeof __typeof__ explicit if for while switch " +
+	noNames = words("__attribute__ __attribute __declspec alignas decltype noexcept throw requires _Alignas typeof __typeof__ explicit if for while switch " +
 		"return catch else do new delete await yield assert sizeof static_assert _Static_assert using lock synchronized foreach when case defined super this")
 	// sectionWords begin a part of a class: "public:".
 	sectionWords = words("public private protected signals slots Q_SIGNALS")
