@@ -93,12 +93,20 @@ func (f *structured) endsBefore(i, head int, last byte, base lineInfo) bool {
 		return f.syntax.preproc && l.first == '#' && f.lang != "csharp"
 	case l.comment:
 		return true
+	case f.lang == "kotlin" && kotlinClass().Match(f.t.trimmed(head)) && kotlinConstructor().Match(f.t.trimmed(i)):
+		return false
 	}
 	// Where lines end statements, a statement continues on a line that is indented, or if
 	// the line begins, or the line before ends, with a sign that joins.
 	return f.t.indent(i) <= f.t.indent(head) && bytes.IndexByte([]byte(".?:+|&=)]}"), max(l.first, ' ')) < 0 &&
 		bytes.IndexByte([]byte("=(+&|?:"), last) < 0
 }
+
+// The constructor of a Kotlin class may have a line of its own.
+var (
+	kotlinClass       = lazyPattern(`^(?:\w+ )*class `)
+	kotlinConstructor = lazyPattern(`^(?:(?:private|protected|internal|public|@\w+) )*constructor\b`)
+)
 
 // continuing begin lines that continue a unit after its closing brace.
 var continuing = []string{"else", "catch", "finally", "while ("}

@@ -88,7 +88,7 @@ func (f *structured) closes(i, head int) bool {
 	switch {
 	case f.lang == "ocaml" && (word == "struct" || word == "sig" || word == "="):
 		return true
-	case f.lang == "erlang", word == "do" && f.lang != "shell", word == "begin" && f.lang != "verilog":
+	case f.lang == "erlang", word == "do" && f.lang != "shell", word == "begin" && f.lang != "verilog", word == "when" && f.lang == "nim":
 		return false
 	case closers[word] || closers[string(line)]:
 		return true
@@ -110,7 +110,8 @@ func (f *structured) indentedMembers(head, last int) []unit {
 		return nil
 	}
 	base := f.t.indent(from)
-	if base <= f.t.indent(head) && f.lang != "yaml" {
+	inBraces := f.lang == "shell" && f.lines[from].brace > f.lines[head].brace
+	if base <= f.t.indent(head) && f.lang != "yaml" && !inBraces {
 		return nil
 	}
 	return f.indented(from, last, base)
@@ -140,7 +141,7 @@ var (
 	notHaskell   = words("import instance deriving infix infixl infixr default foreign where let in type data newtype class module")
 	ocamlName    = lazyPattern(`^\s*(?:(?:let|and|external|val|method)(?:%\w+|!)?\s+(?:(?:rec|virtual|private|mutable)\s+)*(?:\(\|)?([a-z_][\w']*)|(?:type|and)\s+(?:nonrec\s+)?(?:(?:\([^)]*\)|[+-]?'\w+)\s+)?([a-z_][\w']*)|exception\s+(\w+))`)
 	ocamlModule  = lazyPattern(`^\s*(?:module|class)\s+(?:(?:type|rec|virtual)\s+)*([\w']+)`)
-	fsharpName   = lazyPattern(`^\s*(?:(?:let|val)!?|(?:(?:static|abstract|override|default)\s+)*(?:member|override|default|abstract))\s+(?:(?:rec|inline|private|internal|public|mutable|val)\s+)*(?:\w+\.)?(?:\(\|)?([\w']+)`)
+	fsharpName   = lazyPattern(`^\s*(?:(?:let|val)!?|(?:(?:static|abstract|override|default)\s+)*(?:member|override|default|abstract))\s+(?:(?:rec|inline|private|internal|public|mutable|val)\s+)*(?:\w+\.)?(?:\(\|)?(?:\x60\x60([^\x60]+)\x60\x60|([\w']+))`)
 	fsharpModule = lazyPattern(`^\s*(?:module|namespace|type|exception|and)\s+(?:(?:rec|private|internal|public|global)\s+)*([\w.']+)`)
 )
 
@@ -179,7 +180,7 @@ func (f *structured) indentedName(head int) signature {
 	case "lisp", "clojure":
 		return functionNamed(submatch(lispName(), line))
 	case "vim":
-		return functionNamed(submatch(vimName(), line))
+		return blockUnlessNamed(functionNamed(submatch(vimName(), line)))
 	case "erlang":
 		return functionNamed(submatch(erlangName(), line))
 	case "haskell":

@@ -43,7 +43,8 @@ func typed(lang, in string, list []lexeme, body bool) signature {
 			return signature{}
 		case t.text == "typedef":
 			return r.typedef()
-		case t.text == "extern" && r.body && r.wordsBefore('{') == 1:
+		case t.text == "extern" && r.body && r.wordsBefore('{') == 1,
+			t.text == "extension" && r.body && r.at(r.i+1).kind == '(': // C#
 			return signature{kind: container}
 		}
 	}

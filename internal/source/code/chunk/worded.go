@@ -17,7 +17,7 @@ var worded = map[string]map[string]declared{
 	"graphql":    wordKinds("query mutation subscription fragment directive", "type interface enum input extend schema", "scalar union"),
 	"thrift":     wordKinds("", "struct service exception union enum", "typedef const"),
 	"perl":       wordKinds("sub", "package class role", ""),
-	"powershell": wordKinds("function filter workflow", "class enum", ""),
+	"powershell": wordKinds("function Function filter Filter workflow", "class Class enum Enum", ""),
 	"r":          {},
 }
 
