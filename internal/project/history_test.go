@@ -225,7 +225,7 @@ func mustLink(t *testing.T, to, at string) {
 
 // TestClonesByGit has git make clones of all kinds.
 func TestClonesByGit(t *testing.T) {
-	needGit(t)
+	gittest.Need(t)
 	m := newMover(t)
 	m.git("init", "-q", "-b", "main", "one")
 	for _, message := range []string{"first", "second", "third"} {

@@ -2,13 +2,12 @@ package project
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/recalld/recalld/internal/git/gittest"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -49,12 +48,7 @@ func (m *mover) remove(name string) {
 
 func (m *mover) git(args ...string) {
 	m.t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...)
-	cmd.Dir = m.dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		m.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
+	gittest.Run(m.t, m.dir, args...)
 }
 
 // visit is a call from a folder, which stores what it learns. It returns the id of the
@@ -97,13 +91,6 @@ func (m *mover) other(what, got, not string) {
 	m.t.Helper()
 	if got == not {
 		m.t.Errorf("%s: the project is %s, which is another one's", what, got)
-	}
-}
-
-func needGit(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is needed: install it and put it on PATH")
 	}
 }
 
@@ -238,7 +225,7 @@ func TestMovedWithRemote(t *testing.T) {
 
 // TestMovedByGit asks git itself to move worktrees, and moves clones.
 func TestMovedByGit(t *testing.T) {
-	needGit(t)
+	gittest.Need(t)
 	m := newMover(t)
 	m.git("init", "-q", "main")
 	m.git("-C", "main", "commit", "-q", "--allow-empty", "-m", "first")

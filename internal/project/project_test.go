@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -299,20 +298,11 @@ func TestIdentifyAbove(t *testing.T) {
 
 // TestWithGit holds the package against what git itself makes and says.
 func TestWithGit(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is needed: install it and put it on PATH")
-	}
+	gittest.Need(t)
 	tmp := realTemp(t)
 	git := func(dir string, args ...string) string {
 		t.Helper()
-		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.org",
-			"-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always"}, args...)...)
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-		return strings.TrimSpace(string(out))
+		return gittest.Run(t, dir, args...)
 	}
 	origin := filepath.Join(tmp, "origin")
 	write(t, filepath.Join(origin, "sub", "a.go"), "package a\n")
@@ -324,7 +314,7 @@ func TestWithGit(t *testing.T) {
 	git(tmp, "clone", "-q", "clone", "clone-of-clone")
 	git(tmp, "clone", "-q", "--bare", origin, "bare.git")
 	git(filepath.Join(tmp, "bare.git"), "worktree", "add", "-q", filepath.Join(tmp, "bare-tree"))
-	git(filepath.Join(tmp, "clone"), "submodule", "--quiet", "add", filepath.Join(tmp, "bare.git"), "sub-module")
+	git(filepath.Join(tmp, "clone"), "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", filepath.Join(tmp, "bare.git"), "sub-module")
 
 	first := identify(t, origin)
 	for _, dir := range []string{"origin/sub", "tree", "tree/sub", "clone", "clone-of-clone", "bare-tree"} {
