@@ -42,12 +42,8 @@ func TestConcurrentOperations(t *testing.T) {
 	}
 	all.Wait()
 	w.verify(t)
-	if err := w.s.Check(); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.s.Check())
+	must(t, w.s.Close())
 	w.s = open(t, opts)
 	w.verify(t)
 }

@@ -19,9 +19,7 @@ func orphan(t *testing.T, s *Store, n int) {
 		writes = append(writes, write{key: k, value: seal(k, []byte("terms"))})
 	}
 	for part := range slices.Chunk(writes, 500) {
-		if err := s.db.Update(func(txn *badger.Txn) error { return apply(txn, part) }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.db.Update(func(txn *badger.Txn) error { return apply(txn, part) }))
 	}
 }
 
@@ -56,9 +54,7 @@ func TestReadAndLoadBesideWrites(t *testing.T) {
 				}
 				return nil
 			}
-			if err := read(s, l); err != nil {
-				t.Fatal(err)
-			}
+			must(t, read(s, l))
 			if _, err := s.Terms(d.ID); err != nil {
 				t.Errorf("terms of a record that is there: %v", err)
 			}
