@@ -13,9 +13,7 @@ import (
 func writeProject(r *rig) memory.Project {
 	r.t.Helper()
 	p, _, err := r.ingest.opts.Projects.Resolve(r.t.Context(), "", r.caller)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return p
 }
 
@@ -32,9 +30,7 @@ func TestWrite(t *testing.T) {
 		Action: "test",
 	}
 	c, err := r.ingest.Write(t.Context(), p, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got, want := r.contents(), (contents{Records: 2, Documents: 1, Projects: 1}); got != want {
 		t.Errorf("the store holds %+v, want %+v", got, want)
 	}
@@ -105,9 +101,7 @@ func TestWriteWithAgainstForget(t *testing.T) {
 		return memory.Batch{Records: []memory.Record{old}}, err
 	})
 	<-done
-	if err := errors.Join(err, forgot); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, forgot))
 	if _, err := r.store.Record("t-1"); memory.CodeOf(err) != memory.CodeNotFound {
 		t.Errorf("the forgotten record: %v, want %s", err, memory.CodeNotFound)
 	}

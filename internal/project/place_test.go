@@ -34,16 +34,12 @@ func (m *mover) at(name string) string { return filepath.Join(m.dir, filepath.Fr
 
 func (m *mover) move(from, to string) {
 	m.t.Helper()
-	if err := os.Rename(m.at(from), m.at(to)); err != nil {
-		m.t.Fatal(err)
-	}
+	must(m.t, os.Rename(m.at(from), m.at(to)))
 }
 
 func (m *mover) remove(name string) {
 	m.t.Helper()
-	if err := os.RemoveAll(m.at(name)); err != nil {
-		m.t.Fatal(err)
-	}
+	must(m.t, os.RemoveAll(m.at(name)))
 }
 
 func (m *mover) git(args ...string) {
@@ -60,9 +56,7 @@ func (m *mover) visit(name string) string {
 		m.t.Fatalf("a call from %s: %v", name, err)
 	}
 	stored, err := m.r.Stored(p)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	must(m.t, err)
 	i := slices.IndexFunc(m.known.projects, func(k memory.Project) bool { return k.ID == p.ID })
 	if known != (i >= 0) {
 		m.t.Errorf("from %s project %s is known: %t, want %t", name, p.ID, known, i >= 0)
@@ -185,9 +179,7 @@ func TestNewRepositoryIsNotTheOld(t *testing.T) {
 	repo(t, m.at("a"), "")
 	m.same("made anew at the same path", m.visit("a"), a)
 
-	if err := os.CopyFS(m.at("copy"), os.DirFS(m.at("a"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(m.at("copy"), os.DirFS(m.at("a"))))
 	duplicate := m.visit("copy")
 	m.other("a copy", duplicate, a)
 	m.same("the copied one", m.visit("a"), a)
@@ -259,9 +251,7 @@ func TestMarkStays(t *testing.T) {
 	write(t, m.at("a/file"), "x")
 	before := markOf(m.at("a"))
 	write(t, m.at("a/other"), "x")
-	if err := os.Chtimes(m.at("a"), time.Unix(1, 0), time.Unix(1, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chtimes(m.at("a"), time.Unix(1, 0), time.Unix(1, 0)))
 	if got := markOf(m.at("a")); got != before || got == "" {
 		t.Errorf("the mark %q becomes %q by writing into the folder", before, got)
 	}

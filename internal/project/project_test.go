@@ -126,21 +126,15 @@ func repo(t *testing.T, root, remote string) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // realTemp is a temporary folder without symbolic links in its path.
 func realTemp(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return dir
 }
 
@@ -240,9 +234,7 @@ func TestIdentifyRefusesBare(t *testing.T) {
 	bare := filepath.Join(tmp, "shop.git")
 	write(t, filepath.Join(bare, "HEAD"), "ref: refs/heads/main\n")
 	for _, dir := range []string{"objects", "refs", "hooks"} {
-		if err := os.MkdirAll(filepath.Join(bare, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(bare, dir), 0o755))
 	}
 	for _, dir := range []string{bare, filepath.Join(bare, "hooks")} {
 		_, err := Identify(dir)
@@ -341,10 +333,15 @@ func TestWithGit(t *testing.T) {
 	git(origin, "remote", "add", "origin", "git@h.example:org/thing.git")
 	moved := filepath.Join(tmp, "renamed")
 	before := identify(t, origin).Project.ID
-	if err := os.Rename(origin, moved); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(origin, moved))
 	if after := identify(t, moved).Project.ID; after != before {
 		t.Errorf("renaming the folder changed the project from %s to %s", before, after)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -39,9 +39,7 @@ func TestResolve(t *testing.T) {
 	id := func(name string) memory.Project {
 		t.Helper()
 		found, err := Identify(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		found.Project.Roots = []string{found.Root} // as an earlier version stored it
 		return found.Project
 	}

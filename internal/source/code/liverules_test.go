@@ -18,12 +18,8 @@ func TestLiveRules(t *testing.T) {
 		"sub/.gitignore": "/only-here\n", ".recalldignore": "big/\n", "nested/.git/HEAD": "ref: refs/heads/main\n",
 	} {
 		path := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	s := &Sandboxes{opts: SandboxesOptions{Run: settings(Options{Git: "none"})}}
 	rules := s.rulesOf(root)(t.Context())

@@ -21,9 +21,7 @@ import (
 func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, text := range files {
 		put(t, root, name, text)
 	}
@@ -33,12 +31,8 @@ func tree(t testing.TB, files map[string]string) string {
 func put(t testing.TB, root, name, text string) {
 	t.Helper()
 	path := filepath.Join(root, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // gitInit makes root a repository with everything in it committed.
@@ -121,13 +115,9 @@ func TestWalk(t *testing.T) {
 	})
 	t.Run("git", func(t *testing.T) {
 		root := guardedTree(t)
-		if err := os.Rename(filepath.Join(root, "nested"), filepath.Join(root, "aside")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Rename(filepath.Join(root, "nested"), filepath.Join(root, "aside")))
 		gitInit(t, root) // a fake nested repository cannot be added
-		if err := os.Rename(filepath.Join(root, "aside"), filepath.Join(root, "nested")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Rename(filepath.Join(root, "aside"), filepath.Join(root, "nested")))
 		gitInitNested(t, filepath.Join(root, "nested"))
 		check(t, root, settings(Options{}), "git")
 	})
@@ -135,9 +125,7 @@ func TestWalk(t *testing.T) {
 
 func gitInitNested(t *testing.T, dir string) {
 	t.Helper()
-	if err := os.RemoveAll(filepath.Join(dir, ".git")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(dir, ".git")))
 	gitInit(t, dir)
 }
 
@@ -327,14 +315,10 @@ func TestTrackedOutputs(t *testing.T) {
 		t.Helper()
 		skipped = map[string]SkipReason{}
 		opts = settings(opts)
-		if err := opts.validate(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, opts.validate())
 		opts.Skipped = func(s Skip) { skipped[s.Path] = s.Reason }
 		_, err := walk(t.Context(), root, only, &opts, func(e Entry) error { names = append(names, e.Path); return nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		slices.Sort(names)
 		return names, skipped
 	}
@@ -355,14 +339,19 @@ func TestTrackedOutputs(t *testing.T) {
 		t.Errorf("without git walked are %v", names)
 	}
 	opts := settings(Options{})
-	if err := opts.validate(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, opts.validate())
 	s := &Sandboxes{opts: SandboxesOptions{Run: opts}}
 	rules := s.rulesOf(root)(t.Context())
 	for name, want := range map[string]bool{"build": false, "pkg/dist": false, "pkg/dist/sub": false, "target": false, "dist": true, "out": true, "vendor": true, "build/node_modules": true} {
 		if got := rules.Skip(name, true); got != want {
 			t.Errorf("skip of the folder %s: %t", name, got)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
