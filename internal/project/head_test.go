@@ -1,7 +1,6 @@
 package project
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,9 +20,7 @@ const (
 func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for path, text := range files {
-		path = filepath.Join(dir, filepath.FromSlash(path))
-		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must(t, os.WriteFile(path, []byte(text), 0o644))
+		write(t, filepath.Join(dir, filepath.FromSlash(path)), text)
 	}
 }
 

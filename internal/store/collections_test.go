@@ -94,7 +94,7 @@ func TestDropSpaceTakesVectorsOfUpdatesUnderWay(t *testing.T) {
 	must(t, <-dropped)
 	must(t, s.OpenCollection(t.Context(), name, nil))
 	held := 0
-	l := readAll()
+	l := discardLoader()
 	l.Vector = func(space string, _ memory.DocID, _ []float32) error {
 		held += btoi(space == name)
 		return nil

@@ -47,7 +47,7 @@ func TestReadAndLoadBesideWrites(t *testing.T) {
 			second, _ := lesson("l-2", "shared")
 			put(t, s, first, d)
 			put(t, s, second, d)
-			l := readAll()
+			l := discardLoader()
 			l.Record = func(r memory.Record) error {
 				if r.ID == "l-1" { // the other record still holds the document
 					commit(t, s, memory.Batch{DropRecords: []string{"l-1"}})

@@ -118,7 +118,7 @@ func TestCompactionsStopForCallers(t *testing.T) {
 		}
 	}
 	check("after a commit", false)
-	loader := readAll()
+	loader := discardLoader()
 	loader.Record = func(memory.Record) error {
 		check("during a load", true)
 		return nil

@@ -147,7 +147,7 @@ func TestLoadPassesWhatIsNotHeld(t *testing.T) {
 	var dropped []memory.DocID
 	load := func(since uint64, has ...memory.DocID) (terms, vectors []memory.DocID) {
 		t.Helper()
-		l := readAll()
+		l := discardLoader()
 		l.Terms = func(doc memory.DocID, _ []byte) error { terms = append(terms, doc); return nil }
 		l.Vector = func(_ string, doc memory.DocID, _ []float32) error { vectors = append(vectors, doc); return nil }
 		l.Held = func() *memory.Held {
@@ -204,7 +204,7 @@ func TestLoadReadsRecordsThatAreNotSaved(t *testing.T) {
 	unchanged, err := s.Record("l-1")
 	must(t, err)
 	var read, loaded []string
-	l := readAll()
+	l := discardLoader()
 	l.Record = func(r memory.Record) error { read = append(read, r.ID); return nil }
 	l.Saved = &memory.SavedRecords{Since: since, Others: []string{"r-1", "r-2"}, Load: func(written func(string) bool, count func(memory.RecordOutline)) {
 		for _, id := range []string{"l-1", "l-2"} {
@@ -233,7 +233,7 @@ func TestDamagedRecordIsNotSaved(t *testing.T) {
 	s := open(t, Options{Logger: slog.New(slog.DiscardHandler)})
 	putLesson(t, s, "l-1", "lost")
 	must(t, setRaw(s, key(prefixRecord, "l-1"), []byte("spoilt")))
-	if _, err := s.Load(t.Context(), readAll()); err != nil {
+	if _, err := s.Load(t.Context(), discardLoader()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.SaveIndexes(t.Context(), writeParts()); memory.CodeOf(err) != memory.CodeReadOnly {
@@ -259,7 +259,7 @@ func TestDroppedRecordRemovesSavedIndexes(t *testing.T) {
 		}
 		wantSaved(t, s, x.left)
 	}
-	if _, err := s.Load(t.Context(), readAll()); err != nil { // what is damaged later is still counted
+	if _, err := s.Load(t.Context(), discardLoader()); err != nil { // what is damaged later is still counted
 		t.Fatal(err)
 	}
 }
@@ -337,7 +337,7 @@ func TestNothingIsSavedPastAnUnsweptDocument(t *testing.T) {
 		if memory.CodeOf(err) != memory.CodeReadOnly {
 			t.Errorf("%s: indexes are saved: %v", name, err)
 		}
-		if _, err := s.Load(t.Context(), readAll()); err != nil { // sweeps
+		if _, err := s.Load(t.Context(), discardLoader()); err != nil { // sweeps
 			t.Fatal(err)
 		}
 	}

@@ -51,19 +51,8 @@ func open(t *testing.T, opts Options) *Store {
 // load loads without looking.
 func load(t *testing.T, s *Store) {
 	t.Helper()
-	if _, err := s.Load(t.Context(), readAll()); err != nil {
+	if _, err := s.Load(t.Context(), discardLoader()); err != nil {
 		t.Fatalf("load store: %v", err)
-	}
-}
-
-// readAll is a loader that wants everything and keeps nothing.
-func readAll() memory.Loader {
-	return memory.Loader{
-		Session: func(memory.Session) error { return nil },
-		Record:  func(memory.Record) error { return nil },
-		File:    func(memory.File) error { return nil },
-		Terms:   func(memory.DocID, []byte) error { return nil },
-		Vector:  func(string, memory.DocID, []float32) error { return nil },
 	}
 }
 
