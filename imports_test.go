@@ -266,6 +266,8 @@ var homes = []home{
 		"transactions, sizes and damaged blocks are the store's to know"},
 	{"github.com/klauspost/compress", []string{"internal/store/lsm"},
 		"Badger compresses its blocks with it, and the store examines them"},
+	{"google.golang.org/protobuf", []string{"internal/store/lsm"},
+		"Badger writes its list of tables and its checksums in it"},
 	{"go.opentelemetry.io/otel", []string{"internal/store"},
 		"Badger tells a tracer of compactions, and the store holds them there; nothing is traced"},
 	{"github.com/fxamacker/cbor/v2", []string{"internal/store"},

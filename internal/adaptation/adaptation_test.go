@@ -32,9 +32,7 @@ const (
 func names(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range entries {
 		list = append(list, e.Name())
 	}
@@ -48,28 +46,20 @@ func TestFolder(t *testing.T) {
 	}
 	// What a process that was killed left before its report.
 	for _, model := range []string{firstModel, secondModel} {
-		if err := keep(dir, builtin.File(), adapted(model)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, keep(dir, builtin.File(), adapted(model)))
 		for _, leftover := range []string{"static-v1-adapted-0badcafe.bin", "static-v1-adapted-0badcafe.bin.abc.tmp", reportName + ".abc.tmp", "mine.txt"} {
-			if err := os.WriteFile(filepath.Join(dir, leftover), []byte("half"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(dir, leftover), []byte("half"), 0o600))
 		}
 	}
 	if report, err := readReport(dir); err != nil || *report != *adapted(secondModel) {
 		t.Fatalf("the report is %+v, %v", report, err)
 	}
 	l, err := Load(dir, builtin.File())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if m, err := l.Model(t.Context()); err != nil || m.Dim != builtin.Dim {
 		t.Errorf("the model is %+v, %v", m, err)
 	}
-	if err := sweep(dir, secondModel); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sweep(dir, secondModel))
 	if got, want := names(t, dir), []string{reportName, "mine.txt", "static-v1-adapted-00000002.bin"}; !slices.Equal(got, want) {
 		t.Errorf("swept, there are %v, want %v", got, want)
 	}
@@ -80,29 +70,21 @@ func TestFolder(t *testing.T) {
 		t.Errorf("with another base: %v", err)
 	}
 	table := tablePath(dir, secondModel)
-	if err := os.WriteFile(table, builtin.File()[:1000], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(table, builtin.File()[:1000], 0o600))
 	if _, err := Load(dir, builtin.File()); !errors.Is(err, ErrDamaged) {
 		t.Errorf("cut: %v", err)
 	}
-	if err := os.Remove(table); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(table))
 	if _, err := Load(dir, builtin.File()); !errors.Is(err, ErrDamaged) {
 		t.Errorf("gone: %v", err)
 	}
 	for _, text := range []string{"{", `{}`, `{"model":"builtin/../../static-v1-adapted-x"}`, `{"model":"builtin/static-v1"}`} {
-		if err := os.WriteFile(filepath.Join(dir, reportName), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, reportName), []byte(text), 0o600))
 		if _, err := Load(dir, builtin.File()); !errors.Is(err, ErrDamaged) {
 			t.Errorf("report %q: %v", text, err)
 		}
 	}
-	if err := discard(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, discard(dir))
 	if got := names(t, dir); !slices.Equal(got, []string{"mine.txt"}) {
 		t.Errorf("discarded, there are %v", got)
 	}
@@ -157,9 +139,7 @@ func TestGather(t *testing.T) {
 	}})
 	s.begin(nil)
 	c, err := s.gather(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := []string{"/one/a.go", "/two/b.go"}; !slices.Equal(read, want) {
 		t.Errorf("read %v, want %v", read, want)
 	}
@@ -180,9 +160,7 @@ func TestGatherReadsAnotherCopy(t *testing.T) {
 	}})
 	s.begin(nil)
 	c, err := s.gather(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := []string{"/one/a.go", "/two/a.go", "/two/b.go"}; !slices.Equal(read, want) || len(c.pairs) == 0 {
 		t.Errorf("read %v with %d pairs, want %v with some", read, len(c.pairs), want)
 	}
@@ -249,9 +227,7 @@ func TestState(t *testing.T) {
 	if m := s.State(); m.InUse != builtin.Name || m.Next != builtin.Name || m.Adapted != nil {
 		t.Errorf("at first %+v", m)
 	}
-	if err := keep(dir, builtin.File(), adapted(firstModel)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, keep(dir, builtin.File(), adapted(firstModel)))
 	if m := s.State(); m.InUse != builtin.Name || m.Next != firstModel || m.Adapted == nil {
 		t.Errorf("kept: %+v", m)
 	}
@@ -259,9 +235,7 @@ func TestState(t *testing.T) {
 		t.Errorf("damaged: %+v", m)
 	}
 	s = New(Options{Dir: dir, InUse: firstModel})
-	if err := s.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Reset())
 	if m := s.State(); m.InUse != firstModel || m.Next != builtin.Name || m.Adapted != nil {
 		t.Errorf("reset: %+v", m)
 	}
@@ -273,9 +247,7 @@ func TestKeptWhateverElse(t *testing.T) {
 	testlong.Only(t)
 	dir := t.TempDir()
 	stuck := filepath.Join(dir, "static-v1-adapted-0badcafe.bin", "inside") // a folder that is not empty
-	if err := os.MkdirAll(stuck, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(stuck, 0o700))
 	var log strings.Builder
 	s := New(Options{Dir: dir, InUse: builtin.Name, Trouble: "it was damaged", Store: private(2000), MinPairs: 500,
 		Read:    func(context.Context, memory.Location, memory.DocID) (string, error) { return "", errors.New("gone") },
@@ -303,4 +275,11 @@ func private(lessons int) (s fakeStore) {
 			strings.Join([]string{coined("qua", (a*37+11)%61), coined("qua", (b*41+5)%59), coined("qua", (c*43+7)%53)}, " "), nil))
 	}
 	return s
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

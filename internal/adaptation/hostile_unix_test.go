@@ -20,14 +20,10 @@ import (
 // damaged, which is noticed at once and without reading more than a table.
 func TestHostileTable(t *testing.T) {
 	dir := t.TempDir()
-	if err := keep(dir, nil, adapted(firstModel)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, keep(dir, nil, adapted(firstModel)))
 	table := tablePath(dir, firstModel)
 	for bad, put := range badfile.All {
-		if err := errors.Join(os.Remove(table), put(table, "a table")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.Remove(table), put(table, "a table")))
 		took := badfile.Bounded(t, bad, func() {
 			if _, err := Load(dir, builtin.File()); !errors.Is(err, ErrDamaged) {
 				t.Errorf("%s in the place of %s: %v, want ErrDamaged", bad, filepath.Base(table), err)

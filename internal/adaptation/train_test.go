@@ -127,9 +127,7 @@ func train(ctx context.Context, c *corpus, t training) (*result, error) {
 // in others, general pairs are still found, and the table embeds. It trains the shipped table.
 func TestLearns(t *testing.T) {
 	out, err := train(t.Context(), coinedPairs(documents, false), training{base: builtin.File()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if out.file == nil || out.Before.MRR > .2 || out.After.MRR < .5 || out.Gain < 10*out.Error {
 		t.Fatalf("MRR %.3f, then %.3f, a gain of %.3f ± %.3f; refused: %q", out.Before.MRR, out.After.MRR, out.Gain, out.Error, out.Refused)
 	}
@@ -138,9 +136,7 @@ func TestLearns(t *testing.T) {
 		t.Errorf("general pairs: MRR %.3f, then %.3f", out.GeneralBefore.MRR, out.GeneralAfter.MRR)
 	}
 	e, err := builtin.Open(out.file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m, err := e.Model(t.Context())
 	if err != nil || m.Name != out.Model || !strings.HasPrefix(m.Name, builtin.Name+nameInfix) {
 		t.Errorf("the model is %q, reported %q, %v", m.Name, out.Model, err)
@@ -154,9 +150,7 @@ func TestLearns(t *testing.T) {
 // TestSame: the number of goroutines changes nothing.
 func TestSame(t *testing.T) {
 	one, err := train(t.Context(), coinedPairs(documents, false), training{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	three, err := train(t.Context(), coinedPairs(documents, false), training{workers: 3})
 	if err != nil || one.file == nil || !bytes.Equal(one.file, three.file) {
 		t.Errorf("one goroutine makes %s, three %s, %v", one.Model, three.Model, err)
@@ -166,9 +160,7 @@ func TestSame(t *testing.T) {
 // TestNoise: a table that has learned nothing is not kept.
 func TestNoise(t *testing.T) {
 	out, err := train(t.Context(), coinedPairs(documents, true), training{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if out.Kept || out.file != nil || out.Model != "" || !strings.Contains(out.Refused, "no certain gain") {
 		t.Errorf("noise gives %q, refused %q, %+v", out.Model, out.Refused, out)
 	}
@@ -231,9 +223,7 @@ func TestTimeLimit(t *testing.T) {
 		now = now.Add(time.Second)
 		return now
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !out.OutOfTime || out.Steps < 8 || out.Steps > 12 || out.bestStep == 0 || out.bestStep > out.Steps {
 		t.Errorf("with 12 seconds and one a step: %+v", out)
 	}

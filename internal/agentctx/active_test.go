@@ -13,9 +13,7 @@ import (
 func judged(t *testing.T) (tools []memory.CatalogueEntry, asks map[string][]string, order []string) {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/active.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	asks = map[string][]string{}
 	for line := range strings.Lines(string(raw)) {
 		kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")

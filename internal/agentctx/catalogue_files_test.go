@@ -110,9 +110,7 @@ func TestFilesOverlapInServers(t *testing.T) {
 	a.Servers, b.Servers = []memory.Server{{Name: "s", Include: memory.IncludeManual}}, []memory.Server{{Name: "s", Include: memory.IncludeAlways}}
 	stored := func() []storedServer {
 		servers, err := r.catalogue.serversOf(r.project.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return servers
 	}
 	r.takeFiles("", a, b)
@@ -275,22 +273,14 @@ func TestFilesOfRepository(t *testing.T) {
 		".recalld/context.yaml": "servers:\n- {name: github, include: agent}\ntools:\n- {serverName: github, name: open_issue, description: opens an issue}\n",
 	} {
 		path := filepath.Join(r.caller.Dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "SECRET", "s3cr3tS3CR3T")), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, []byte(strings.ReplaceAll(text, "SECRET", "s3cr3tS3CR3T")), 0o644))
 	}
 	found, err := contextfile.New().Scan(r.caller.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.takeFiles(found.Hash, found.Files...)
 	list, err := r.catalogue.Entries(t.Context(), memory.EntriesRequest{Content: true, Caller: r.caller})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got, want := r.listed(), "tool github:open_issue v1, rule AGENTS.md v1"; got != want || list.Entries[0].Mode != memory.IncludeAgent {
 		t.Errorf("listed %s, the tool %s; want %s, the tool by its server's mode", got, list.Entries[0].Mode, want)
 	}
@@ -298,13 +288,9 @@ func TestFilesOfRepository(t *testing.T) {
 		t.Errorf("servers %+v, want %+v", list.Servers, want)
 	}
 	all, err := json.Marshal(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	state, err := r.store.State(serverKey(r.project.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for where, text := range map[string]string{"the list": string(all), "the state": string(state), "the log": log.String(), "the records": r.dump()} {
 		if strings.Contains(strings.ToLower(text), "s3cr3t") {
 			t.Errorf("%s has a secret: %s", where, text)
@@ -324,8 +310,6 @@ func (r *catalogueRig) dump() string {
 		}
 		return nil
 	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return all.String()
 }

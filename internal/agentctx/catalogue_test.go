@@ -346,9 +346,7 @@ func TestLargeRegistration(t *testing.T) {
 	}
 	req := memory.RegisterRequest{RequestID: "large", Entries: all, Replace: true, Servers: []memory.Server{{Name: "s"}}, Caller: r.caller}
 	out, err := r.catalogue.Register(memory.WithRequestSum(t.Context(), []byte("this")), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if counts(out) != "+200 ~0 =0 -1 of 200" {
 		t.Fatalf("registered %s", counts(out))
 	}
@@ -375,13 +373,9 @@ func TestRegisterOwn(t *testing.T) {
 	r := newCatalogueRig(t)
 	own := []memory.CatalogueEntry{bareTool("recalld", "recall", "asks the memory"), bareTool("recalld", "status", "tells the state")}
 	for range 2 {
-		if err := r.catalogue.RegisterOwn(t.Context(), own); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.catalogue.RegisterOwn(t.Context(), own))
 	}
-	if err := r.catalogue.RegisterOwn(t.Context(), own[:1]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.catalogue.RegisterOwn(t.Context(), own[:1]))
 	got := r.catalogue.Items(memory.OwnProject)
 	if len(got) != 1 || got[0].Name != "recall" || got[0].Version != 1 {
 		t.Errorf("own tools %+v, want recall as it was", got)
@@ -402,9 +396,7 @@ func (loadingEntries) Loaded() bool { return false }
 func TestWhileLoading(t *testing.T) {
 	r := newCatalogueRig(t)
 	s, err := NewCatalogue(Ports{Writer: r.ingest, Records: loadingEntries{r.index}, Store: r.store, Projects: r.catalogue.opts.Projects})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, call := range map[string]func(context.Context) error{
 		"register": func(ctx context.Context) error {
 			_, err := s.Register(ctx, memory.RegisterRequest{Entries: []memory.CatalogueEntry{rule("A", "a")}, Caller: r.caller})

@@ -58,9 +58,7 @@ func (r *catalogueRig) open() {
 	r.catalogue, err = NewCatalogue(Ports{
 		Writer: r.ingest, Records: r.index, Store: r.store, Projects: r.parts.Projects, Clock: func() time.Time { return testTime },
 	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 }
 
 func (r *catalogueRig) close() { r.parts.Close(r.t) }
@@ -121,9 +119,7 @@ func (r *catalogueRig) records(projectID string) int {
 		}
 		return nil
 	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return n
 }
 

@@ -24,15 +24,11 @@ func TestCompact(t *testing.T) {
 		wc.Turn, wc.Added = 3, []memory.ContextItem{byHand}
 		return true, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	before := r.working(id)
 	req := memory.CompactRequest{RequestID: "c-1", Summary: "  Filed the bug as number 12; the password is hunter2. ", KeepTurns: 7, SessionRef: r.which(id)}
 	c, err := r.Compact(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	discovered := len(before.DiscoveredTools)
 	if c.Summary != "Filed the bug as number 12; the password is [redacted]." || !c.Redacted || c.KeepTurns != 7 || c.ClearedEntities != 2 ||
 		c.ClearedTools != discovered+1 || c.Version != before.Version+1 || c.Model != "" || c.SessionID != id {
@@ -59,9 +55,7 @@ func TestCompactRefuses(t *testing.T) {
 	entries := toolbox()
 	entries[5].Enabled = new(false) // forecast
 	r.register(entries...)
-	if err := r.catalogue.RegisterOwn(t.Context(), []memory.CatalogueEntry{tool("recalld", "search_tools", "Find tools.")}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.catalogue.RegisterOwn(t.Context(), []memory.CatalogueEntry{tool("recalld", "search_tools", "Find tools.")}))
 	id := r.start("x")
 	r.report(id, memory.ReportRequest{UsedTools: []memory.ToolRef{toolRef("", "TodoWrite"), toolRef("gone", "old_tool")}})
 	before := string(r.stored(id))
@@ -139,9 +133,7 @@ func TestCompactWithModel(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got.Summary != good+" [redacted]" || got.Model != "tiny-chat" || got.ClearedEntities != 1 {
 				t.Errorf("the answer is %+v", got)
 			}
@@ -163,9 +155,7 @@ func TestCompactKeepsWhatTheModelDidNotSee(t *testing.T) {
 		return "All is well.", nil
 	}}
 	c, err := r.Compact(t.Context(), memory.CompactRequest{SessionRef: r.which(id)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	raw, _ := json.Marshal(r.working(id).Entities)
 	if want := `[{"id":"changed","name":"now"},{"id":"late"}]`; string(raw) != want || c.ClearedEntities != 1 {
 		t.Errorf("kept are %s, cleared %d; want %s and 1", raw, c.ClearedEntities, want)
@@ -280,9 +270,7 @@ func TestRepeatedCompactionAsksNoModel(t *testing.T) {
 		t.Errorf("without a model: %v, want it unavailable", err)
 	}
 	first, err := r.Compact(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again, err := r.Compact(t.Context(), req)
 	if err != nil || again.Summary != first.Summary || again.Version != first.Version || len(model.prompts) != 2 {
 		t.Errorf("again: %+v, %v after %d prompts; want %+v after 2", again, err, len(model.prompts), first)

@@ -37,9 +37,7 @@ func TestASessionHoldsWhatIsAlwaysIncludedAndWhatWasAdded(t *testing.T) {
 		{what: "adding a disabled one by hand", add: added("rule D"), changed: true, held: "rule A always, reference X always, rule C manual, rule D manual"},
 	} {
 		before, err := d.contexts.SessionContext(t.Context(), memory.ContextRequest{SessionRef: d.which()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out := d.alter(step.add, step.remove...)
 		if got := itemNames(out.Items); got != step.held {
 			t.Errorf("%s: the session holds %q, want %q", step.what, got, step.held)
@@ -63,9 +61,7 @@ func TestAContextListsNamesByType(t *testing.T) {
 	d := newDesk(t)
 	d.register(entry("tool fs:read always", "Reads."), entry("rule A always", "Be brief."), entry("reference X always", "The API."))
 	out, err := d.contexts.SessionContext(t.Context(), memory.ContextRequest{SessionRef: d.which()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := strings.Join(out.Rules, ",") + "|" + strings.Join(out.References, ","); got != "A|X" {
 		t.Errorf("rules and references are %q, want A|X", got)
 	}

@@ -89,9 +89,7 @@ func TestToolsAreDiscovered(t *testing.T) {
 	}
 
 	c, err := r.Compact(t.Context(), memory.CompactRequest{Summary: "The bug is filed as number 12.", SessionRef: r.which(id)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := []memory.ToolRef{toolRef("filesystem", "read_file")}; !slices.Equal(c.ActiveTools, want) || c.Version != 4 {
 		t.Errorf("after the compaction %v are active at version %d; want %v at 4", c.ActiveTools, c.Version, want)
 	}
@@ -131,9 +129,7 @@ func TestDisabledTools(t *testing.T) {
 		t.Errorf("found %+v", f)
 	}
 	receipt, err := r.store.Receipt(m.Receipt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, f := range m.Tools {
 		if f.ServerName == "off" {
 			t.Errorf("the disabled %s was found", f.Name)
@@ -150,15 +146,11 @@ func TestDisabledTools(t *testing.T) {
 func TestSearchWithoutSession(t *testing.T) {
 	r := newRig(t, func(_ *rig, o *ContextOptions) { o.Writer = busyWriter{o.Writer, t} })
 	r.register(toolbox()...)
-	if err := r.catalogue.RegisterOwn(t.Context(), []memory.CatalogueEntry{tool("recalld", "session_start", "Start a session for this run of the agent.")}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.catalogue.RegisterOwn(t.Context(), []memory.CatalogueEntry{tool("recalld", "session_start", "Start a session for this run of the agent.")}))
 	ask := func(query string, own bool) *memory.ToolMatches {
 		t.Helper()
 		m, err := r.SearchTools(t.Context(), memory.SearchToolsRequest{Query: query, Own: own, SessionRef: memory.SessionRef{Caller: r.caller}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return m
 	}
 	m := ask("open an issue in the repository", false)
@@ -231,9 +223,7 @@ func TestSearchOnlyReads(t *testing.T) {
 	m, err := r.SearchTools(t.Context(), memory.SearchToolsRequest{
 		Query: "open an issue in the repository", RequestID: "once", ReadOnly: true, SessionRef: memory.SessionRef{SessionID: id, Caller: r.caller},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if f := one(t, m, "create_issue"); f.Active || f.New || m.Guidance != "" || !strings.Contains(m.Text, "may only read") {
 		t.Errorf("found %+v, told\n%s", f, m.Text)
 	}
@@ -250,13 +240,9 @@ func TestSearchIsRepeated(t *testing.T) {
 	id := r.start("x")
 	req := memory.SearchToolsRequest{RequestID: "r-1", Query: "open an issue in the repository", SessionRef: r.which(id)}
 	first, err := r.SearchTools(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again, err := r.SearchTools(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want, _ := json.Marshal(first.Tools)
 	got, _ := json.Marshal(again.Tools)
 	if string(got) != string(want) || again.Guidance != first.Guidance || again.Version != first.Version {

@@ -22,17 +22,13 @@ func TestAlwaysJoinsAtTheNextStart(t *testing.T) {
 		r.now = r.now.Add(time.Minute)
 		req.Caller = r.caller
 		out, err := r.catalogue.Register(t.Context(), req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return out
 	}
 	held := func(id string) string {
 		t.Helper()
 		c, err := r.SessionContext(t.Context(), memory.ContextRequest{SessionRef: r.which(id)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var names []string
 		for _, item := range c.Items {
 			names = append(names, item.Name)
@@ -59,9 +55,7 @@ func TestAlwaysJoinsAtTheNextStart(t *testing.T) {
 		t.Errorf("the running session holds %q, want what it held when it started", got)
 	}
 	assembled, err := r.Assemble(t.Context(), memory.AssembleRequest{Message: "m", SessionRef: r.which(running)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var waiting []string
 	for _, w := range assembled.Withheld {
 		if w.Reason == memory.NextStart {

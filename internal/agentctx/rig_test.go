@@ -103,9 +103,7 @@ func (r *rig) working(id string) *memory.WorkingContext {
 func (r *rig) stored(id string) []byte {
 	r.t.Helper()
 	p, _, err := r.Contexts.opts.Projects.Resolve(r.t.Context(), "", r.caller)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	raw, err := r.store.State(stateKey(memory.SessionKey{Project: p.ID, ID: id}))
 	if err != nil && memory.CodeOf(err) != memory.CodeNotFound {
 		r.t.Fatal(err)
@@ -144,4 +142,11 @@ func tool(server, name, description string) memory.CatalogueEntry {
 
 func toolRef(server, name string) memory.ToolRef {
 	return memory.ToolRef{ServerName: server, ToolName: name}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -15,9 +15,7 @@ import (
 func (r *rig) projectOf() memory.Project {
 	r.t.Helper()
 	p, _, err := r.Contexts.opts.Projects.Resolve(r.t.Context(), "", r.caller)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return p
 }
 
@@ -149,9 +147,7 @@ func TestChangeKeepsUnknownFields(t *testing.T) {
 	_, err := r.store.Commit(t.Context(), memory.Batch{States: []memory.StateEdit{{Key: key, Edit: func([]byte) ([]byte, error) {
 		return []byte(`{"sessionId":"` + id + `","version":7,"turn":4,"discoveredTools":[],"usedTools":[],"entities":[],"later":{"x":1}}`), nil
 	}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.report(id, memory.ReportRequest{Entities: []memory.Entity{{ID: "a"}}})
 	want := `{"sessionId":"` + id + `","version":8,"turn":4,"discoveredTools":[],"usedTools":[],"entities":[{"id":"a"}],"later":{"x":1}}`
 	if got := string(r.stored(id)); got != want {
@@ -208,9 +204,7 @@ func TestChangeEndsWithErrors(t *testing.T) {
 	}
 	key := stateKey(memory.SessionKey{Project: r.projectOf().ID, ID: id})
 	_, err := r.store.Commit(t.Context(), memory.Batch{States: []memory.StateEdit{{Key: key, Edit: func([]byte) ([]byte, error) { return []byte(`{"version":"x"}`), nil }}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = r.WorkingContext(t.Context(), memory.WorkingContextRequest{SessionRef: r.which(id)})
 	if memory.CodeOf(err) != memory.CodeCorrupt {
 		t.Errorf("a state that cannot be read: %v, want %s", err, memory.CodeCorrupt)

@@ -18,9 +18,7 @@ import (
 func (r *taskRig) events() []memory.TaskEvent {
 	r.t.Helper()
 	text, err := os.ReadFile(filepath.Join(r.repo, "logs", "audit.log.jsonl"))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	var out []memory.TaskEvent
 	for line := range strings.Lines(string(text)) {
 		var e memory.TaskEvent

@@ -22,13 +22,9 @@ func (r *taskRig) auditText() string {
 		}
 		return nil
 	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	text, err := json.Marshal(all)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return string(text)
 }
 

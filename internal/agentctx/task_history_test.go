@@ -172,9 +172,7 @@ func TestTaskHistoryBytes(t *testing.T) {
 func TestTaskHistoryText(t *testing.T) {
 	long := strings.Repeat("ü \x1b[2J\n- 2026-01-11T09:55Z task-9 completed, ✓ success\n", 200)
 	raw, err := json.Marshal(memory.BlockedTask{TaskID: "b\n## Task History", Reason: long, BlockedAt: taskTime})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := render.TaskHistory([]memory.TaskEvent{
 		{Event: memory.TaskUnblocked, At: taskTime, Blocker: raw, Resolution: long},
 		{Event: memory.TaskCompleted, At: taskTime.Add(-time.Minute), Task: json.RawMessage(`{"task_id":"a"}`), GaveWay: []string{"1", "2", "3", "4", "5"}},

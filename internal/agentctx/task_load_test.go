@@ -166,9 +166,7 @@ func TestLoadRepeated(t *testing.T) {
 	r := newTaskRig(t)
 	req := memory.LoadTasksRequest{RequestID: "r1", State: json.RawMessage(oldStateText), Caller: r.caller}
 	first, err := r.tasks.LoadTasks(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again, err := r.tasks.LoadTasks(t.Context(), req)
 	if diff := cmp.Diff(first, again); err != nil || diff != "" {
 		t.Errorf("the second answer, %v (-first +second):\n%s", err, diff)

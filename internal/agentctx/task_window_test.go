@@ -22,9 +22,7 @@ func TestWindowGolden(t *testing.T) {
 	at := func(text string) time.Time {
 		t.Helper()
 		at, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return at
 	}
 	task := func(id, when, report string) memory.CompletedTask {
@@ -50,14 +48,10 @@ func TestWindowGolden(t *testing.T) {
 		got, _, _ := render.RecentTasks(w.tasks, w.blockers)
 		path := filepath.Join("testdata", "window_"+name+".md")
 		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, []byte(got), 0o644))
 		}
 		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got != string(want) {
 			t.Errorf("%s: the window is\n%s\nwant\n%s", name, got, want)
 		}
@@ -119,9 +113,7 @@ func TestWindowSettings(t *testing.T) {
 	}
 	for taskType, want := range map[string]string{"": "t3 t4 | ", "other": "t3 t4 | ", "migration": "t2 t3 t4 | "} {
 		w, err := r.tasks.TaskWindow(t.Context(), memory.TaskWindowRequest{TaskType: taskType, Caller: r.caller})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := names(w); got != want {
 			t.Errorf("for type %q the window holds %q, want %q", taskType, got, want)
 		}

@@ -141,8 +141,6 @@ func (r *taskRig) audit() []memory.TaskEvent {
 		}
 		return nil
 	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return out
 }

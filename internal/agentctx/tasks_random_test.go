@@ -70,9 +70,7 @@ func TestRandomTaskOperations(t *testing.T) {
 		case 6, 7:
 			what = "block " + id
 			_, err := r.tasks.BlockTask(t.Context(), memory.BlockTaskRequest{TaskID: id, Reason: "waits", BlockedAt: at, Caller: r.caller})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			m.blockers[id] = at
 			delete(m.resolved, mark(id, at))
 		case 8:
@@ -109,17 +107,11 @@ func TestRandomTaskOperations(t *testing.T) {
 		}
 	}
 	again, err := indexer.New(indexer.Options{Builtin: builtin.New()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(again.Close)
 	before, err := json.Marshal(r.index.Entries(project, memory.Task, memory.Blocker))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := again.Load(t.Context(), r.store); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, again.Load(t.Context(), r.store))
 	after, err := json.Marshal(again.Entries(project, memory.Task, memory.Blocker))
 	if err != nil || string(after) != string(before) {
 		t.Errorf("after a restart the state is\n%s\nwant\n%s (%v)", after, before, err)

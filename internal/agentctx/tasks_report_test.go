@@ -48,9 +48,7 @@ func TestCompleteTask(t *testing.T) {
 				t.Errorf("the answer (-want +got):\n%s", diff)
 			}
 			rec, err := r.store.Record(kept.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if diff := cmp.Diff(&test.want, rec.Task); diff != "" || rec.Text != test.text || rec.Kind != memory.Task || !rec.Created.Equal(taskTime) {
 				t.Errorf("the record is of kind %s at %s, found by %q, want %q (-want +got):\n%s", rec.Kind, rec.Created, rec.Text, test.text, diff)
 			}
@@ -109,9 +107,7 @@ func (r *taskRig) stateBytes() int {
 	r.t.Helper()
 	w := r.window(memory.MaxWindow)
 	raw, err := json.Marshal(map[string]any{"completed_tasks": w.Tasks, "active_blockers": w.Blockers})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return len(raw)
 }
 

@@ -3,6 +3,7 @@ package fsx
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -101,4 +102,31 @@ func MakeEmpty(dir string) error {
 	}
 	return &memory.Error{Code: memory.CodeConflict, Field: "path", Limit: "a folder that is empty or does not exist",
 		Message: dir + " is not an empty folder", Hint: "name a new folder: an export never overwrites"}
+}
+
+// Names returns the names of the wanted entries of a folder, sorted, and whether there are
+// more than most. Of a folder of any size, no more than these are held in memory.
+func Names(folder *os.Root, most int, wanted func(fs.DirEntry) bool) (names []string, more bool, err error) {
+	d, err := folder.Open(".")
+	if err != nil {
+		return nil, false, err
+	}
+	defer d.Close() // only read
+	for !more && !errors.Is(err, io.EOF) {
+		var entries []fs.DirEntry
+		if entries, err = d.ReadDir(1000); err != nil && !errors.Is(err, io.EOF) {
+			return nil, false, err
+		}
+		for _, e := range entries {
+			if !wanted(e) {
+				continue
+			}
+			if more = len(names) == most; more {
+				break
+			}
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, more, nil
 }

@@ -260,21 +260,15 @@ func TestEmbedWaitsForLoad(t *testing.T) {
 	rememberMany(r, 3)
 	job := embedJob(r.index.collections.find(r.attach()))
 	r.mustFill()
-	if err := r.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.store.Close())
 	r.start()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := r.index.Embed(ctx, job); !errors.Is(err, context.Canceled) {
 		t.Errorf("Embed before Load = %v, want it to wait until its context ends", err)
 	}
-	if err := r.index.Load(t.Context(), r.store); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.index.Embed(t.Context(), job); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.index.Load(t.Context(), r.store))
+	must(t, r.index.Embed(t.Context(), job))
 	if _, texts := fake.Calls(); texts != 3 {
 		t.Errorf("%d texts embedded, want the 3 of before and no more", texts)
 	}

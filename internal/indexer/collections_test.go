@@ -28,9 +28,7 @@ func TestOtherWeightsReplaceTheSpace(t *testing.T) {
 	r.mustFill()
 
 	*fake = embeddertest.Fake{Dim: 32}
-	if err := r.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.store.Close())
 	r.open()
 	rememberMany(r, 6)
 	if err := r.fill(); err == nil || r.collection().Embedded != 5 {
@@ -59,9 +57,7 @@ func TestTheSameWeightsKeepTheirSpace(t *testing.T) {
 	r.mustFill()
 	fake.Drift = .004
 	m, err := fake.Model(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if m.Collection() == old {
 		t.Fatal("the model has the name of before: this tests nothing")
 	}
@@ -167,9 +163,7 @@ func TestUnreachableModelOfBefore(t *testing.T) {
 func TestSourcesWhileLoading(t *testing.T) {
 	r := newRig(t, nil)
 	rememberMany(r, 2)
-	if err := r.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.store.Close())
 	r.start()
 	for _, s := range r.index.Sources() {
 		if s.Retriever != nil || s.Degraded != string(Loading) {
@@ -182,9 +176,7 @@ func TestSourcesWhileLoading(t *testing.T) {
 	if state, _ := r.index.State(); state != Empty {
 		t.Errorf("the state is %s, want %s", state, Empty)
 	}
-	if err := r.index.Load(t.Context(), r.store); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.index.Load(t.Context(), r.store))
 	if !r.index.Held(memory.Document{ID: memory.DocumentID(wordOf(0) + " lesson")}) {
 		t.Error("a stored document is not held after Load")
 	}

@@ -142,12 +142,8 @@ func TestLightAfterChanges(t *testing.T) {
 
 func TestNoLight(t *testing.T) {
 	x, err := New(Options{Builtin: builtin.New(), NoFileNames: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := x.loadFile(memory.File{Project: "p", Sandbox: "s", Path: "queue.go", Head: "package queue"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, x.loadFile(memory.File{Project: "p", Sandbox: "s", Path: "queue.go", Head: "package queue"}))
 	if got := x.FilesByName("queue", memory.Selection{Project: "p"}, 5); len(got) != 0 {
 		t.Errorf("switched off, the light index finds %v", paths(got))
 	}
@@ -175,9 +171,7 @@ func (s halfway) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 // dropped meanwhile has no place any more.
 func TestLightWhileLoading(t *testing.T) {
 	r := lightRig(t)
-	if err := r.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.store.Close())
 	r.start()
 	err := r.index.Load(t.Context(), halfway{r.store, sync.OnceFunc(func() {
 		if state, _ := r.index.State(); state != Loading {

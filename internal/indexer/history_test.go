@@ -220,9 +220,7 @@ func TestShelfFollowsChanges(t *testing.T) {
 // order at the end, and nothing half ordered is answered before.
 func TestSessionsWhileLoading(t *testing.T) {
 	r := history(t)
-	if err := r.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.store.Close())
 	r.start()
 	once := false
 	err := r.index.Load(t.Context(), meddled{r.store, func() {

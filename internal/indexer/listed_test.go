@@ -107,9 +107,7 @@ func TestEntriesWhileLoading(t *testing.T) {
 		records = append(records, listing(memory.Tool, fmt.Sprintf("o-%02d", n), 0, 20-n))
 	}
 	r.remember(records...)
-	if err := r.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.store.Close())
 	r.start()
 	if r.index.Loaded() {
 		t.Error("the indexes are loaded before Load")
@@ -132,9 +130,7 @@ func TestEntriesWhileLoading(t *testing.T) {
 		}
 		return r.store.Load(ctx, l)
 	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !r.index.Loaded() {
 		t.Error("the indexes are not loaded after Load")
 	}

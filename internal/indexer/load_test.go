@@ -33,9 +33,7 @@ func TestChangesWhileLoading(t *testing.T) {
 	rememberMany(r, 10)
 	r.putFile("p-1", "s-1", "a.go", "first chunk", "shared chunk")
 	r.putFile("p-1", "s-1", "b.go", "shared chunk")
-	if err := r.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.store.Close())
 	r.start()
 	err := r.index.Load(t.Context(), meddled{r.store, sync.OnceFunc(func() {
 		if r.index.Held(memory.Document{ID: memory.DocumentID("first chunk")}) {
@@ -62,9 +60,7 @@ func TestChangesWhileLoading(t *testing.T) {
 func TestFailedLoadIsReported(t *testing.T) {
 	r := newRig(t, nil)
 	rememberMany(r, 3)
-	if err := r.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.store.Close())
 	r.start()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -74,9 +70,7 @@ func TestFailedLoadIsReported(t *testing.T) {
 	if r.index.Held(memory.Document{ID: memory.DocumentID(wordOf(0) + " lesson")}) {
 		t.Error("a document is held after a failed Load")
 	}
-	if err := r.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.store.Close())
 	r.open()
 }
 

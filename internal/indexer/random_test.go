@@ -369,9 +369,7 @@ func (m *world) compare(t *testing.T, r *rig) {
 func (m *world) compareHoldings(t *testing.T, r *rig, project string) {
 	t.Helper()
 	want, err := r.store.ProjectHoldings(t.Context(), project)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got, ok := r.index.ProjectHoldings(project)
 	slices.Sort(want.Records)
 	if !ok || !slices.Equal(got.Records, want.Records) || len(got.Files) != len(want.Files) {
@@ -379,9 +377,7 @@ func (m *world) compareHoldings(t *testing.T, r *rig, project string) {
 	}
 	for _, id := range []string{"x-0", "x-3"} {
 		want, err := r.store.SessionHoldings(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got, _ := r.index.SessionHoldings(id)
 		if len(got) != len(want) {
 			t.Errorf("%d projects have a session %s, want %d", len(got), id, len(want))

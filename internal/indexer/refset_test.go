@@ -50,12 +50,8 @@ func sharedStep(n int) memory.Record {
 func crowdOf(tb testing.TB, sessions int) *Indexer {
 	tb.Helper()
 	x, err := New(Options{Builtin: builtin.New()})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := x.Load(tb.Context(), crowded{sessions: sessions}); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
+	must(tb, x.Load(tb.Context(), crowded{sessions: sessions}))
 	return x
 }
 

@@ -19,9 +19,7 @@ func modelB() *embeddertest.Fake { return &embeddertest.Fake{Name: "builtin/b", 
 func collectionName(t *testing.T, e embedder.Embedder) string {
 	t.Helper()
 	m, err := e.Model(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return m.Collection()
 }
 
@@ -47,9 +45,7 @@ func (r *rig) heldBy(e embedder.Embedder, texts ...string) []string {
 		}
 		have := r.index.collections.list()[0].vectors.Vector(num)
 		want, err := e.Embed(r.t.Context(), embedder.Document, []string{text})
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		must(r.t, err)
 		if have == nil {
 			continue
 		}
@@ -184,9 +180,7 @@ func TestDropGoesOn(t *testing.T) {
 		if len(batch) == 0 {
 			break
 		}
-		if err := r.index.embedBatch(t.Context(), r.index.collections.list()[0], batch); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.index.embedBatch(t.Context(), r.index.collections.list()[0], batch))
 	}
 	cancel()
 	if err := r.index.Embed(ctx, job); !errors.Is(err, context.Canceled) {

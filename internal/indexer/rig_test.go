@@ -242,9 +242,7 @@ func docBy(t testing.TB, e embedder.Embedder, text string) memory.Doc {
 		t.Fatalf("embed %q: %v", text, err)
 	}
 	m, err := e.Model(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d.Vectors = map[string][]float32{m.Collection(): vs[0]}
 	return d
 }
@@ -288,4 +286,11 @@ func (d *disk) chunk(_ context.Context, at memory.Location) (string, error) {
 		return "", &memory.GateError{Reason: memory.Gone, Path: at.Path}
 	}
 	return text[at.Chunk.Start:at.Chunk.End], nil
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

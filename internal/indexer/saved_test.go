@@ -193,21 +193,15 @@ func TestDamagedSavedIndexes(t *testing.T) {
 	whole := r.readSaved()
 	foreign := longRig(t, 30)
 	foreign.save()
-	if err := r.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.store.Close())
 	try := func(what string, content []byte) {
 		t.Helper()
-		if err := os.WriteFile(r.savedFile(), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(r.savedFile(), content, 0o600))
 		saved, warnings := r.again()
 		if saved || strings.Count(warnings, "\n") != 1 {
 			t.Errorf("%s: used: %v, %d warnings %s", what, saved, strings.Count(warnings, "\n"), warnings)
 		}
-		if err := r.store.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.store.Close())
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	steps := underrace.Steps(testlong.Steps(25, 400), 5)
@@ -223,9 +217,7 @@ func TestDamagedSavedIndexes(t *testing.T) {
 	try("empty", nil)
 	try("of another store", foreign.readSaved())
 	try("older", older)
-	if err := os.WriteFile(r.savedFile(), whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(r.savedFile(), whole, 0o600))
 	if saved, warnings := r.again(); !saved {
 		t.Errorf("the whole file is not used: %s", warnings)
 	}
@@ -234,9 +226,7 @@ func TestDamagedSavedIndexes(t *testing.T) {
 func (r *rig) readSaved() []byte {
 	r.t.Helper()
 	b, err := os.ReadFile(r.savedFile())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return b
 }
 
@@ -302,9 +292,7 @@ func TestSavedWhileWriting(t *testing.T) {
 // FuzzRestore restores what may be anything: no panic, and memory in proportion.
 func FuzzRestore(f *testing.F) {
 	x, err := New(Options{Builtin: &embeddertest.Fake{Name: "fake/own", Dim: 4}})
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	x.store = crowded{}
 	for num, text := range []string{"one two three", "two three", "three and more"} {
 		n, _ := x.numbers.Number(memory.DocumentID(text))
@@ -319,19 +307,13 @@ func FuzzRestore(f *testing.F) {
 		}
 		x.addRecord(&rec)
 	}
-	if err := x.open(context.Background(), "fake/own@4-x", x.opts.Builtin, true); err != nil {
-		f.Fatal(err)
-	}
+	must(f, x.open(context.Background(), "fake/own@4-x", x.opts.Builtin, true))
 	for num := range uint32(3) {
-		if err := x.collections.all[0].vectors.Upsert(num, []float32{1, 2, 3, float32(num)}); err != nil {
-			f.Fatal(err)
-		}
+		must(f, x.collections.all[0].vectors.Upsert(num, []float32{1, 2, 3, float32(num)}))
 	}
 	var parts [3]bytes.Buffer // documents and records, words, vectors
 	n := 0
-	if err := x.save(func() io.Writer { n++; return &parts[n-1] }, x.collections.list()); err != nil {
-		f.Fatal(err)
-	}
+	must(f, x.save(func() io.Writer { n++; return &parts[n-1] }, x.collections.list()))
 	f.Add(parts[0].Bytes(), parts[1].Bytes(), parts[2].Bytes())
 	f.Fuzz(func(t *testing.T, docs, words, vectors []byte) {
 		saved := &memory.SavedIndexes{Part: func(n int) ([]byte, error) { return [][]byte{docs, words, vectors}[min(n, 2)], nil }}

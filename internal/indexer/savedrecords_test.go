@@ -40,9 +40,7 @@ func TestSavedRecordsHaveAllFields(t *testing.T) {
 // replaced, and must not come back in place of the new one.
 func TestOwnerWithoutIDIsNotSaved(t *testing.T) {
 	x, err := New(Options{Builtin: &embeddertest.Fake{Name: "fake/own", Dim: 4}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, text := range []string{"before", "after"} {
 		rec := lesson("l-1", "p-1", text)
 		x.addRecord(&rec)
@@ -60,9 +58,7 @@ func TestOwnerWithoutIDIsNotSaved(t *testing.T) {
 // TestSavedRecordThereTwice refuses the file.
 func TestSavedRecordThereTwice(t *testing.T) {
 	x, err := New(Options{Builtin: &embeddertest.Fake{Name: "fake/own", Dim: 4}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var file bytes.Buffer
 	to := index.NewSaver(&file)
 	to.Uint(1) // a name
@@ -77,9 +73,7 @@ func TestSavedRecordThereTwice(t *testing.T) {
 			to.Uint(0)
 		}
 	}
-	if err := to.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, to.Flush())
 	r := &restored{x: x, ids: make([][16]byte, 1)}
 	in := index.NewRestorer(file.Bytes(), nil)
 	if r.readRecords(in); !errors.Is(in.Err(), index.ErrSaved) {
@@ -110,9 +104,7 @@ func TestLessonDroppedAtStart(t *testing.T) {
 		r.remember(lesson("l-1", "p-1", "about badgers"), lesson("l-2", "p-1", "about foxes"))
 		r.putFile("p-1", "s-1", "a.go", "a chunk")
 		r.save()
-		if err := r.store.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.store.Close())
 		r.start()
 		drop := func(at string) func() {
 			return func() {
@@ -121,9 +113,7 @@ func TestLessonDroppedAtStart(t *testing.T) {
 				}
 			}
 		}
-		if err := r.index.Load(t.Context(), disturbed{r.store, drop("before"), drop("during")}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.index.Load(t.Context(), disturbed{r.store, drop("before"), drop("during")}))
 		r.check()
 		r.save()
 		if _, warnings := r.restart(); warnings != "" {

@@ -101,9 +101,7 @@ func TestAnchorsAreImported(t *testing.T) {
 	good := []memory.Anchor{anchorOf("a.go", 3)}
 	raw := func(anchors ...memory.Anchor) string {
 		b, err := json.Marshal(anchors)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(b)
 	}
 	bad := func(change func(*memory.Anchor)) string {

@@ -102,9 +102,7 @@ func TestAnsweredFindsRedactedClient(t *testing.T) {
 	caller := r.caller
 	caller.Client = "agent hunter2"
 	state, err := r.ingest.StartSession(t.Context(), memory.StartSessionRequest{Caller: caller})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const quoted = "npm ERR! code EACCES: permission denied, mkdir '/usr/lib'"
 	failed := tried("npm install", "EACCES")
 	failed.Fingerprints = fingerprint.Of(quoted)

@@ -105,12 +105,8 @@ func TestStoredDocumentsAreNotEmbeddedAgain(t *testing.T) {
 	}
 	doc := memory.Document{ID: memory.DocumentID("func file0() {}"), Text: "func file0() {}"}
 	renamed := memory.File{Project: id, Sandbox: "s-1", Path: "renamed.go", Chunks: []memory.FileChunk{{Doc: doc.ID}, {Doc: doc.ID}}}
-	if err := r.ingest.PutFile(t.Context(), renamed, []memory.Document{doc, doc}); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.ingest.DropFile(t.Context(), "s-1", "f0.go"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.ingest.PutFile(t.Context(), renamed, []memory.Document{doc, doc}))
+	must(t, r.ingest.DropFile(t.Context(), "s-1", "f0.go"))
 	if texts != 4 || !r.index.Held(doc) {
 		t.Errorf("%d texts after a rename, held %v; want no more than the 4 of before", texts, r.index.Held(doc))
 	}
@@ -124,9 +120,7 @@ func TestReferences(t *testing.T) {
 	p := memory.Project{ID: "p-set", Name: "set"}
 	put := func(docs ...memory.ReferenceDoc) {
 		t.Helper()
-		if err := r.ingest.PutReferences(t.Context(), p, docs); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.ingest.PutReferences(t.Context(), p, docs))
 	}
 	long := strings.Repeat("käse und wörter\n\n", 4000)
 	put(memory.ReferenceDoc{Name: "long", Title: "title", Text: long}, memory.ReferenceDoc{Name: "short", Text: "hunter2 stays"},

@@ -17,19 +17,13 @@ func (r *rig) code(projectID string, files int) {
 	r.t.Helper()
 	ctx := context.Background()
 	p, err := r.store.Projects()
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	if err := r.ingest.PutSandbox(ctx, p[0], memory.Sandbox{ID: "s-1", Project: projectID, Root: r.repo}); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
+	must(r.t, r.ingest.PutSandbox(ctx, p[0], memory.Sandbox{ID: "s-1", Project: projectID, Root: r.repo}))
 	for i := range files {
 		text := fmt.Sprintf("func file%d() {}", i)
 		doc := memory.Document{ID: memory.DocumentID(text), Text: text}
 		f := memory.File{Project: projectID, Sandbox: "s-1", Path: fmt.Sprintf("f%d.go", i), Chunks: []memory.FileChunk{{Doc: doc.ID, End: len(text)}}}
-		if err := r.ingest.PutFile(ctx, f, []memory.Document{doc}); err != nil {
-			r.t.Fatal(err)
-		}
+		must(r.t, r.ingest.PutFile(ctx, f, []memory.Document{doc}))
 	}
 }
 

@@ -15,9 +15,7 @@ func TestLabels(t *testing.T) {
 		{Label: "interaction", Tools: []string{"mm_*"}},
 		{Label: "error-recovery", Failed: true},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, tc := range map[string]struct {
 		tool, target string
 		failed       bool

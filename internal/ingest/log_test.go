@@ -20,9 +20,7 @@ import (
 func (r *rig) project() memory.Project {
 	r.t.Helper()
 	p, _, err := r.ingest.opts.Projects.Resolve(r.t.Context(), "", r.caller)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return p
 }
 
@@ -40,9 +38,7 @@ func (r *rig) lessons() []memory.Record {
 	r.t.Helper()
 	var all []memory.Record
 	for rec, err := range r.store.ProjectRecords(r.t.Context(), r.project().ID, memory.Lesson) {
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		must(r.t, err)
 		all = append(all, rec)
 	}
 	return all
@@ -185,9 +181,7 @@ func TestOwnLineIsKnown(t *testing.T) {
 	out, line, err := r.ingest.RememberLine(t.Context(), memory.RememberRequest{
 		RequestID: "r-1", Context: "login hunter2", Command: "npm", Lesson: "x", SuccessRate: "2/3", Tags: []string{"a"}, AgentID: "me", Caller: r.caller,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := &memory.LogLine{
 		Timestamp: r.now, AgentID: "me", Repo: "demo", Type: memory.EventPattern, Context: "login [redacted]", Command: "npm", Lesson: "x",
 		SuccessRate: "2/3", Tags: []string{"a"}, Hash: memory.DocumentID("x" + r.now.String()),
@@ -260,9 +254,7 @@ func TestImportPreparedLater(t *testing.T) {
 	prepare := func(lines ...memory.LogLine) *PreparedLessons {
 		t.Helper()
 		p, err := r.ingest.PrepareLessons(t.Context(), r.project(), memory.Provenance{Origin: memory.OriginImported}, lines)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return p
 	}
 	r.importLines(lineAt(0, "held by another lesson", ""), lineAt(1, "forgotten", ""))

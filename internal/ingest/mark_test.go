@@ -23,9 +23,7 @@ func TestPrivateMeanwhile(t *testing.T) {
 	tell := func(lesson string, replaces ...string) (*memory.Remembered, *memory.LogLine) {
 		t.Helper()
 		kept, line, err := r.ingest.RememberLine(t.Context(), memory.RememberRequest{Lesson: lesson, Supersedes: replaces, Caller: r.caller})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return kept, line
 	}
 	kept, line := tell("The port is 4711")
@@ -55,9 +53,7 @@ func TestPrivateMeanwhile(t *testing.T) {
 		}
 	}
 	correction, line := tell("The port is 4713", open.ID)
-	if err := <-marked; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-marked)
 	if private := r.record(correction.ID).Event.Private; line == nil || private || !r.record(open.ID).Event.Private {
 		t.Errorf("a correction that is told before its lesson becomes private has the line %+v, private %v", line, private)
 	}

@@ -56,9 +56,7 @@ func TestRate(t *testing.T) {
 	}
 	outcome := func(ok bool, ids ...string) {
 		t.Helper()
-		if err := r.ingest.Outcome(t.Context(), ids, ok); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.ingest.Outcome(t.Context(), ids, ok))
 	}
 	outcome(true, id, "l-unknown", id)
 	check("after a success", memory.Rate{Successes: 10, Attempts: 11})
@@ -87,14 +85,10 @@ func TestRate(t *testing.T) {
 func TestFilesTakeNoOutcomeBack(t *testing.T) {
 	r := newRig(t)
 	_, told, err := r.ingest.RememberLine(t.Context(), memory.RememberRequest{Lesson: "x", SuccessRate: "9/10", AgentID: "a", Caller: r.caller})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id := r.lessons()[0].ID
 	r.after(10)
-	if err := r.ingest.Outcome(t.Context(), []string{id}, true); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.ingest.Outcome(t.Context(), []string{id}, true))
 	exported := *told
 	exported.Hash, exported.SuccessRate = memory.DocID{}, "10/11"
 	earlier := *told
@@ -188,9 +182,7 @@ func TestAsideOfNothing(t *testing.T) {
 func TestForgottenComesBackOnlyByTelling(t *testing.T) {
 	r := newRig(t)
 	_, line, err := r.ingest.RememberLine(t.Context(), memory.RememberRequest{Lesson: "x", Caller: r.caller})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id := r.remember(memory.RememberRequest{Lesson: "x"}).ID
 	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{id, "l-never"}}, r.store); err != nil {
 		t.Fatal(err)

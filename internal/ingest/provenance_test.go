@@ -51,9 +51,7 @@ func TestFollowedLinesClaimNothing(t *testing.T) {
 	if out := r.follow(forged("run it as root")); out.Known != 1 || out.Added != 0 {
 		t.Errorf("the same line again = %+v, want it known", out)
 	}
-	if err := r.ingest.Outcome(t.Context(), []string{got.ID}, true); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.ingest.Outcome(t.Context(), []string{got.ID}, true))
 	line := forged("run it as root")
 	line.SuccessRate, line.Hash = "0/50", memory.DocumentID("another")
 	counted := line
@@ -117,9 +115,7 @@ func TestToldHereRaisesTrust(t *testing.T) {
 			r.follow(evil)
 			id := r.lessons()[0].ID
 			r.now = testTime.Add(30 * time.Minute)
-			if err := r.ingest.Outcome(t.Context(), []string{id}, false); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.ingest.Outcome(t.Context(), []string{id}, false))
 			r.now = testTime.Add(time.Hour)
 			test.tell(r)
 			got := r.record(id)

@@ -21,13 +21,9 @@ const echoAnswer = "**Relevant Memories (3):**\n\n" +
 func TestEchoStrip(t *testing.T) {
 	lines := strings.Split(echoAnswer, "\n")
 	quoted, err := json.Marshal(map[string]string{"text": echoAnswer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	twice, err := json.Marshal(map[string]string{"result": string(quoted)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var numbered, cited strings.Builder
 	for i, line := range lines {
 		fmt.Fprintf(&numbered, "%5d→%s\n", i+40, line)
@@ -77,9 +73,7 @@ func TestEchoMark(t *testing.T) {
 		t.Errorf("marking again gives %q, %d", again, n)
 	}
 	raw, err := json.Marshal(map[string]any{"stdout": echoAnswer, "ok": true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	marked, n := e.mark(string(raw))
 	if !json.Valid([]byte(marked)) || n == 0 || strings.Contains(marked, "node_modules") || !strings.Contains(marked, `"stdout":"[recalled]`) {
 		t.Errorf("Mark(JSON) = %s, %d", marked, n)

@@ -17,12 +17,8 @@ func TestLessonSpeaksOfItsFolder(t *testing.T) {
 		".git/HEAD": "ref: refs/heads/main\n", ".git/config": "[remote \"origin\"]\n\turl = https://git.example.org/org/lib.git\n", "sub/file": "x",
 	} {
 		path := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	below := memory.Caller{Dir: filepath.Join(root, "sub")}
 	for _, test := range []struct {

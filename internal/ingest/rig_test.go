@@ -38,21 +38,15 @@ func newRig(t testing.TB, change ...func(*rig, *Options)) *rig {
 func newLargeRig(t testing.TB, memTable int64, change ...func(*rig, *Options)) *rig {
 	t.Helper()
 	r := &rig{t: t, repo: filepath.Join(t.TempDir(), "demo"), now: testTime}
-	if err := os.MkdirAll(filepath.Join(r.repo, ".git"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(r.repo, ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(r.repo, ".git"), 0o755))
+	must(t, os.WriteFile(filepath.Join(r.repo, ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o644))
 	r.caller = memory.Caller{Dir: r.repo}
 	var err error
 	if r.index, err = indexer.New(indexer.Options{Builtin: builtin.New()}); err != nil {
 		t.Fatal(err)
 	}
 	r.store, err = store.Open(store.Options{Dir: t.TempDir(), NoSync: true, MemTableSize: memTable, Apply: r.index.Apply, Follow: r.index.Follow})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := r.store.Check(); err != nil {
 			t.Errorf("the store is not sound: %v", err)
@@ -61,9 +55,7 @@ func newLargeRig(t testing.TB, memTable int64, change ...func(*rig, *Options)) *
 			t.Errorf("close store: %v", err)
 		}
 	})
-	if err := r.index.Load(t.Context(), r.store); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.index.Load(t.Context(), r.store))
 	opts := Options{
 		Committer: r.store, Projects: project.NewResolver(r.store), Sessions: r.store, Records: r.store,
 		Analyze: indexer.Analyze, Embedder: builtin.New(), Held: r.index.Held, Redact: redactSecret, Clock: func() time.Time { return r.now },
@@ -124,9 +116,7 @@ func (r *rig) contents() contents {
 		}
 		return nil
 	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return c
 }
 
@@ -154,4 +144,11 @@ func (r *rig) step(req memory.RecordStepRequest) *memory.StepRecorded {
 		r.t.Fatalf("record %+v: %v", req, err)
 	}
 	return out
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -266,9 +266,7 @@ func TestSessionsOfHooksAreRecognised(t *testing.T) {
 			Tool: memory.StepTool{Name: tool, Input: json.RawMessage(input)}})
 	}
 	for _, err := range []error{start("prompted", "w-1", ""), start("prompted", "w-1", "Mend the login with hunter2"), start("prompted", "w-1", "And now the logout")} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	for _, tool := range []string{"Bash", "Bash", "Edit", "mcp__github__create_issue"} {
 		step("prompted", "w-1", tool, `{"command":"go test ./..."}`)
@@ -292,9 +290,7 @@ func TestSessionsOfHooksAreRecognised(t *testing.T) {
 		t.Errorf("a prompt that changes nothing: %v, %d updates", err, r.store.Seq()-seq)
 	}
 	r.after(1)
-	if err := start("prompted", "w-2", ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, start("prompted", "w-2", ""))
 	if got := r.session("prompted"); got.Window != "w-2" || !got.Started().After(got.CreatedAt) {
 		t.Errorf("taken up in another window it is %+v, want it there, and started again", got)
 	}

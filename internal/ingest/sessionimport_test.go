@@ -24,9 +24,7 @@ func (r *rig) importSession(session memory.Session, steps ...memory.Record) Impo
 func (r *rig) session(id string) memory.Session {
 	r.t.Helper()
 	x, err := r.store.Session(r.project().ID, id)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return x
 }
 

@@ -247,9 +247,7 @@ func TestFailuresGoByOurClock(t *testing.T) {
 			req.Outcome.Error = &memory.StepError{Message: "npm ERR! EACCES: permission denied, open '/srv/a/1'"}
 		}
 		step := r.record(r.step(req).ID)
-		if err := r.ingest.Settle(t.Context(), step); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.ingest.Settle(t.Context(), step))
 		return step
 	}
 	failed := try(testTime.Add(-5*time.Hour), false)

@@ -9,16 +9,6 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// writeProject is the project of a rig's repository.
-func writeProject(r *rig) memory.Project {
-	r.t.Helper()
-	p, _, err := r.ingest.opts.Projects.Resolve(r.t.Context(), "", r.caller)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return p
-}
-
 func taskRecord(project, id, text string) memory.Record {
 	return memory.Record{ID: id, Kind: memory.Task, Project: project, Created: testTime, Text: text, Task: &memory.TaskContent{TaskID: id}}
 }
@@ -26,15 +16,13 @@ func taskRecord(project, id, text string) memory.Record {
 // What others made is committed with its project and found by its text.
 func TestWrite(t *testing.T) {
 	r := newRig(t)
-	p := writeProject(r)
+	p := r.project()
 	b := memory.Batch{
 		RequestID: "one", Records: []memory.Record{taskRecord(p.ID, "t-1", "migrate the ledger"), taskRecord(p.ID, "t-2", "migrate the ledger")},
 		Action: "test",
 	}
 	c, err := r.ingest.Write(t.Context(), p, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got, want := r.contents(), (contents{Records: 2, Documents: 1, Projects: 1}); got != want {
 		t.Errorf("the store holds %+v, want %+v", got, want)
 	}
@@ -68,7 +56,7 @@ func TestWriteOfSweptDocument(t *testing.T) {
 	r := newRig(t, func(_ *rig, o *Options) {
 		o.Held = func(memory.Document) bool { return true } // as if swept a moment later
 	})
-	p := writeProject(r)
+	p := r.project()
 	if _, err := r.ingest.Write(t.Context(), p, memory.Batch{Records: []memory.Record{taskRecord(p.ID, "t-1", "swept")}}); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +69,7 @@ func TestWriteOfSweptDocument(t *testing.T) {
 // brought back by it.
 func TestWriteWithAgainstForget(t *testing.T) {
 	r := newRig(t)
-	p := writeProject(r)
+	p := r.project()
 	if _, err := r.ingest.Write(t.Context(), p, memory.Batch{Records: []memory.Record{taskRecord(p.ID, "t-1", "before")}}); err != nil {
 		t.Fatal(err)
 	}
@@ -105,9 +93,7 @@ func TestWriteWithAgainstForget(t *testing.T) {
 		return memory.Batch{Records: []memory.Record{old}}, err
 	})
 	<-done
-	if err := errors.Join(err, forgot); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, forgot))
 	if _, err := r.store.Record("t-1"); memory.CodeOf(err) != memory.CodeNotFound {
 		t.Errorf("the forgotten record: %v, want %s", err, memory.CodeNotFound)
 	}

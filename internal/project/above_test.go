@@ -12,16 +12,10 @@ import (
 func TestBelowListsRepositoriesOnly(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"odd", "lost", "real/.git", "plain"} {
-		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(dir, filepath.FromSlash(name)), 0o700))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "real", ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "lost", ".git"), []byte("gitdir: ../gone/.git/worktrees/lost\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "real", ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "lost", ".git"), []byte("gitdir: ../gone/.git/worktrees/lost\n"), 0o600))
 	// A link to itself cannot be followed by any user.
 	if err := os.Symlink(".git", filepath.Join(dir, "odd", ".git")); err != nil {
 		t.Skipf("no symbolic links: %v", err)

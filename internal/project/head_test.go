@@ -1,15 +1,13 @@
 package project
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/recalld/recalld/internal/git/gittest"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -22,13 +20,7 @@ const (
 func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for path, text := range files {
-		path = filepath.Join(dir, filepath.FromSlash(path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(dir, filepath.FromSlash(path)), text)
 	}
 }
 
@@ -71,20 +63,11 @@ func TestHeadOfFiles(t *testing.T) {
 
 // TestHeadOfARepository asks git as well: branches, worktrees, changes.
 func TestHeadOfARepository(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is needed: install it and put it on PATH")
-	}
+	gittest.Need(t)
 	dir := filepath.Join(t.TempDir(), "repo")
 	git := func(args ...string) string {
 		t.Helper()
-		cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
-		cmd.Env = slices.DeleteFunc(cmd.Env, func(kv string) bool { return strings.HasPrefix(kv, "GIT_DIR=") })
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-		return strings.TrimSpace(string(out))
+		return gittest.Run(t, dir, args...)
 	}
 	check := func(what, dir string, want memory.Git) {
 		t.Helper()

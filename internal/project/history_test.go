@@ -18,9 +18,7 @@ const secretAddress = "git@git.example.org:org/private.git"
 func claims(t *testing.T, root, remote, commit string) {
 	t.Helper()
 	repo(t, root, remote)
-	if err := os.RemoveAll(filepath.Join(root, ".git", "objects")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(root, ".git", "objects")))
 	gittest.Commit(t, filepath.Join(root, ".git"), commit)
 }
 
@@ -28,9 +26,7 @@ func claims(t *testing.T, root, remote, commit string) {
 func (m *mover) apart(name string) string {
 	m.t.Helper()
 	p, _, err := m.r.Resolve(m.t.Context(), "", memory.Caller{Dir: m.at(name)})
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	must(m.t, err)
 	return p.Apart
 }
 
@@ -124,9 +120,7 @@ func TestHistoryComesLater(t *testing.T) {
 	claims(t, m.at("a"), secretAddress, "the first")
 	a := m.visit("a")
 	claims(t, m.at("b"), secretAddress, "x")
-	if err := os.RemoveAll(m.at("b/.git/objects")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(m.at("b/.git/objects")))
 	m.other("an empty clone", m.visit("b"), a)
 	claims(t, m.at("b"), secretAddress, "the first")
 	now = now.Add(recheck)
@@ -181,14 +175,10 @@ func TestGitFolderOfAnother(t *testing.T) {
 		},
 		"linked objects": func(m *mover) {
 			claims(t, m.at("evil"), secretAddress, "x")
-			if err := os.RemoveAll(m.at("evil/.git/objects")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.RemoveAll(m.at("evil/.git/objects")))
 			mustLink(t, m.at("private/.git/objects"), m.at("evil/.git/objects"))
 			head, err := os.ReadFile(m.at("private/.git/refs/heads/main"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			write(t, m.at("evil/.git/refs/heads/main"), string(head))
 		},
 	} {
@@ -215,9 +205,7 @@ func TestGitFolderOfAnother(t *testing.T) {
 
 func mustLink(t *testing.T, to, at string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(at), 0o755))
 	if err := os.Symlink(to, at); err != nil {
 		t.Skipf("links cannot be made here: %v", err)
 	}
@@ -225,7 +213,7 @@ func mustLink(t *testing.T, to, at string) {
 
 // TestClonesByGit has git make clones of all kinds.
 func TestClonesByGit(t *testing.T) {
-	needGit(t)
+	gittest.Need(t)
 	m := newMover(t)
 	m.git("init", "-q", "-b", "main", "one")
 	for _, message := range []string{"first", "second", "third"} {

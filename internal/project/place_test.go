@@ -2,13 +2,12 @@ package project
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/recalld/recalld/internal/git/gittest"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -35,26 +34,17 @@ func (m *mover) at(name string) string { return filepath.Join(m.dir, filepath.Fr
 
 func (m *mover) move(from, to string) {
 	m.t.Helper()
-	if err := os.Rename(m.at(from), m.at(to)); err != nil {
-		m.t.Fatal(err)
-	}
+	must(m.t, os.Rename(m.at(from), m.at(to)))
 }
 
 func (m *mover) remove(name string) {
 	m.t.Helper()
-	if err := os.RemoveAll(m.at(name)); err != nil {
-		m.t.Fatal(err)
-	}
+	must(m.t, os.RemoveAll(m.at(name)))
 }
 
 func (m *mover) git(args ...string) {
 	m.t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...)
-	cmd.Dir = m.dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		m.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
+	gittest.Run(m.t, m.dir, args...)
 }
 
 // visit is a call from a folder, which stores what it learns. It returns the id of the
@@ -66,9 +56,7 @@ func (m *mover) visit(name string) string {
 		m.t.Fatalf("a call from %s: %v", name, err)
 	}
 	stored, err := m.r.Stored(p)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	must(m.t, err)
 	i := slices.IndexFunc(m.known.projects, func(k memory.Project) bool { return k.ID == p.ID })
 	if known != (i >= 0) {
 		m.t.Errorf("from %s project %s is known: %t, want %t", name, p.ID, known, i >= 0)
@@ -97,13 +85,6 @@ func (m *mover) other(what, got, not string) {
 	m.t.Helper()
 	if got == not {
 		m.t.Errorf("%s: the project is %s, which is another one's", what, got)
-	}
-}
-
-func needGit(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is needed: install it and put it on PATH")
 	}
 }
 
@@ -198,9 +179,7 @@ func TestNewRepositoryIsNotTheOld(t *testing.T) {
 	repo(t, m.at("a"), "")
 	m.same("made anew at the same path", m.visit("a"), a)
 
-	if err := os.CopyFS(m.at("copy"), os.DirFS(m.at("a"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(m.at("copy"), os.DirFS(m.at("a"))))
 	duplicate := m.visit("copy")
 	m.other("a copy", duplicate, a)
 	m.same("the copied one", m.visit("a"), a)
@@ -238,7 +217,7 @@ func TestMovedWithRemote(t *testing.T) {
 
 // TestMovedByGit asks git itself to move worktrees, and moves clones.
 func TestMovedByGit(t *testing.T) {
-	needGit(t)
+	gittest.Need(t)
 	m := newMover(t)
 	m.git("init", "-q", "main")
 	m.git("-C", "main", "commit", "-q", "--allow-empty", "-m", "first")
@@ -272,9 +251,7 @@ func TestMarkStays(t *testing.T) {
 	write(t, m.at("a/file"), "x")
 	before := markOf(m.at("a"))
 	write(t, m.at("a/other"), "x")
-	if err := os.Chtimes(m.at("a"), time.Unix(1, 0), time.Unix(1, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chtimes(m.at("a"), time.Unix(1, 0), time.Unix(1, 0)))
 	if got := markOf(m.at("a")); got != before || got == "" {
 		t.Errorf("the mark %q becomes %q by writing into the folder", before, got)
 	}

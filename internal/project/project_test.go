@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -127,21 +126,15 @@ func repo(t *testing.T, root, remote string) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // realTemp is a temporary folder without symbolic links in its path.
 func realTemp(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return dir
 }
 
@@ -241,9 +234,7 @@ func TestIdentifyRefusesBare(t *testing.T) {
 	bare := filepath.Join(tmp, "shop.git")
 	write(t, filepath.Join(bare, "HEAD"), "ref: refs/heads/main\n")
 	for _, dir := range []string{"objects", "refs", "hooks"} {
-		if err := os.MkdirAll(filepath.Join(bare, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(bare, dir), 0o755))
 	}
 	for _, dir := range []string{bare, filepath.Join(bare, "hooks")} {
 		_, err := Identify(dir)
@@ -299,20 +290,11 @@ func TestIdentifyAbove(t *testing.T) {
 
 // TestWithGit holds the package against what git itself makes and says.
 func TestWithGit(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is needed: install it and put it on PATH")
-	}
+	gittest.Need(t)
 	tmp := realTemp(t)
 	git := func(dir string, args ...string) string {
 		t.Helper()
-		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.org",
-			"-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always"}, args...)...)
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-		return strings.TrimSpace(string(out))
+		return gittest.Run(t, dir, args...)
 	}
 	origin := filepath.Join(tmp, "origin")
 	write(t, filepath.Join(origin, "sub", "a.go"), "package a\n")
@@ -324,7 +306,7 @@ func TestWithGit(t *testing.T) {
 	git(tmp, "clone", "-q", "clone", "clone-of-clone")
 	git(tmp, "clone", "-q", "--bare", origin, "bare.git")
 	git(filepath.Join(tmp, "bare.git"), "worktree", "add", "-q", filepath.Join(tmp, "bare-tree"))
-	git(filepath.Join(tmp, "clone"), "submodule", "--quiet", "add", filepath.Join(tmp, "bare.git"), "sub-module")
+	git(filepath.Join(tmp, "clone"), "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", filepath.Join(tmp, "bare.git"), "sub-module")
 
 	first := identify(t, origin)
 	for _, dir := range []string{"origin/sub", "tree", "tree/sub", "clone", "clone-of-clone", "bare-tree"} {
@@ -351,10 +333,15 @@ func TestWithGit(t *testing.T) {
 	git(origin, "remote", "add", "origin", "git@h.example:org/thing.git")
 	moved := filepath.Join(tmp, "renamed")
 	before := identify(t, origin).Project.ID
-	if err := os.Rename(origin, moved); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(origin, moved))
 	if after := identify(t, moved).Project.ID; after != before {
 		t.Errorf("renaming the folder changed the project from %s to %s", before, after)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -21,16 +21,12 @@ func TestRemoteComesLater(t *testing.T) {
 	resolve := func(name string) memory.Project {
 		t.Helper()
 		p, _, err := r.Resolve(t.Context(), "", memory.Caller{Dir: at(name)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if id, err := r.Locate(at(name)); err != nil || id.Project.ID != p.ID || id.Root != at(name) {
 			t.Errorf("Locate(%s) = %+v, %v; want project %s in its own root", name, id, err, p.ID)
 		}
 		stored, err := r.Stored(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if i := slices.IndexFunc(known.projects, func(k memory.Project) bool { return k.ID == p.ID }); !stored && i >= 0 {
 			known.projects[i] = p
 		} else if !stored {
@@ -76,9 +72,7 @@ func TestRemoteIsKnown(t *testing.T) {
 	var known directory
 	for _, name := range []string{"clone", "own"} {
 		id, err := Identify(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		id.Project.Roots = []string{id.Root}
 		known.projects = append(known.projects, id.Project)
 	}

@@ -2,8 +2,6 @@ package project
 
 import (
 	"errors"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/recalld/recalld/internal/git/gittest"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -40,9 +39,7 @@ func TestResolve(t *testing.T) {
 	id := func(name string) memory.Project {
 		t.Helper()
 		found, err := Identify(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		found.Project.Roots = []string{found.Root} // as an earlier version stored it
 		return found.Project
 	}
@@ -202,24 +199,12 @@ func TestResolveWithoutDirectory(t *testing.T) {
 
 // TestWorktreesAreOneProject asks git itself to make a worktree and a clone.
 func TestWorktreesAreOneProject(t *testing.T) {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		t.Skip("git is needed: install it and put it on PATH")
-	}
+	gittest.Need(t)
 	dir := realTemp(t)
-	run := func(args ...string) {
-		t.Helper()
-		cmd := exec.Command(git, args...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
-	}
-	run("init", "-q", "main")
-	run("-C", "main", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "--allow-empty", "-m", "first")
-	run("-C", "main", "worktree", "add", "-q", "../tree")
-	run("clone", "-q", "main", "copy")
+	gittest.Run(t, dir, "init", "-q", "main")
+	gittest.Run(t, dir, "-C", "main", "commit", "-q", "--allow-empty", "-m", "first")
+	gittest.Run(t, dir, "-C", "main", "worktree", "add", "-q", "../tree")
+	gittest.Run(t, dir, "clone", "-q", "main", "copy")
 	r := NewResolver(directory{})
 	want := ""
 	for _, name := range []string{"main", "tree", "copy"} {

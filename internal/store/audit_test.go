@@ -22,9 +22,7 @@ func TestEraseDetails(t *testing.T) {
 			tx.Audit("act", other, "p2", "t-2")
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	if whole := s.whole().bytes; int64(updates*len(other)) < whole {
 		t.Fatalf("all of the log is written in one transaction of %d bytes", whole)
@@ -62,20 +60,14 @@ func TestAuditBack(t *testing.T) {
 	var seqs []uint64
 	for range 5 {
 		done, err := s.Commit(t.Context(), memory.Batch{Action: "act", Detail: "d"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		seqs = append(seqs, done.Seq)
 	}
 	err := s.db.Update(func(txn *badger.Txn) error { return txn.Set(keyAudit(seqs[2]), []byte("broken")) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	back := func(before uint64, most int) (got []uint64) {
 		for lines, err := range s.AuditBack(before) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got = append(got, lines[0].Seq); len(got) == most {
 				break
 			}
@@ -100,7 +92,5 @@ func TestAuditBack(t *testing.T) {
 	}
 	// The store is checked at the end.
 	err = s.db.Update(func(txn *badger.Txn) error { return txn.Delete(keyAudit(seqs[2])) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }

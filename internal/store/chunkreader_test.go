@@ -39,9 +39,7 @@ func encodedChunks(t testing.TB) (all [][]byte) {
 			}
 		}
 		raw, err := encodeChunks(list)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all = append(all, raw)
 	}
 	return all
@@ -50,9 +48,7 @@ func encodedChunks(t testing.TB) (all [][]byte) {
 func TestReadChunks(t *testing.T) {
 	for _, raw := range encodedChunks(t) {
 		want, err := libraryChunks(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got, ok := readChunks(raw); !ok || !slices.Equal(got, want) {
 			t.Errorf("%d chunks: got %v (%v), want %v", len(want), got, ok, want)
 		}

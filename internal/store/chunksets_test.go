@@ -79,9 +79,7 @@ func TestCutIsShared(t *testing.T) {
 		}
 	}
 	want("put", 1, first, renamed, again)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	s = open(t, Options{Dir: dir})
 	want("opened again", 1, first, renamed, again)
 	for _, unlike := range []struct {
@@ -143,9 +141,7 @@ func TestCutWithoutDocuments(t *testing.T) {
 	again := sameText(first, "s-2", "a.go")
 	commit(t, s, memory.Batch{Docs: docs, Files: []memory.File{first}})
 	chunks, err := s.ChunksOf(first.Hash, first.Lang, first.Chunker)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again.Chunks = chunks
 	commit(t, s, dropFiles(first))
 	if _, err := s.Commit(t.Context(), memory.Batch{Files: []memory.File{again}}); memory.CodeOf(err) != memory.CodeConflict {
@@ -167,12 +163,8 @@ func TestOrphanCutsAreSwept(t *testing.T) {
 	for i := range n {
 		id := chunkSetIDOf(memory.DocID{byte(i), byte(i >> 8)}, "go", 1)
 		b, err := encode(storedChunkSet{Chunks: noChunks})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := setRaw(s, keyChunkSet(id), seal(keyChunkSet(id), b)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, setRaw(s, keyChunkSet(id), seal(keyChunkSet(id), b)))
 	}
 	if got := storedCuts(t, s); got != n+1 {
 		t.Fatalf("%d cuts are stored, want %d", got, n+1)
@@ -197,9 +189,7 @@ func TestLostCut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, Options{})
 			commit(t, s, memory.Batch{Docs: docs, Files: []memory.File{first, again}})
-			if err := spoil(s); err != nil {
-				t.Fatal(err)
-			}
+			must(t, spoil(s))
 			load(t, s)
 			if err := s.Check(); err == nil {
 				t.Error("Check found nothing wrong")
@@ -237,18 +227,12 @@ func TestFilesOfVersion2(t *testing.T) {
 	f, docs := fileOf("s-1", "a.go", 2)
 	commit(t, s, memory.Batch{Docs: docs, Files: []memory.File{f}})
 	chunks, err := encodeChunks(f.Chunks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.ChangeTime, f.Inode = time.Time{}, 0 // that version had none
 	old, err := encode([]any{f.Project, f.Hash[:], f.Size, f.ModTime.UnixNano(), f.Lang, 1, f.Chunker, chunks, f.Head, false})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	k := keyFile("s-1", "a.go")
-	if err := setRaw(s, k, seal(k, old)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setRaw(s, k, seal(k, old)))
 	load(t, s)
 	if n := storedCuts(t, s); n != 0 {
 		t.Errorf("%d cuts are stored that no file names", n)
@@ -272,7 +256,7 @@ func TestPutWhileLoading(t *testing.T) {
 	gone, goneDocs := fileOf("s-1", "gone.go", 2)
 	late, lateDocs := fileOf("s-1", "late.go", 2)
 	commit(t, s, memory.Batch{Docs: append(docs, goneDocs...), Files: []memory.File{first, gone}})
-	l := readAll()
+	l := discardLoader()
 	once := false
 	l.File = func(memory.File) error {
 		if !once {

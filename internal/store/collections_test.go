@@ -15,9 +15,7 @@ func TestSpaceKeepsItsFirstProbes(t *testing.T) {
 	s := open(t, Options{Dir: dir})
 	const name = "m@3-1"
 	for _, probes := range [][][]float32{nil, {{1, 0, 0}, {0, 0, -1}}, {{0, 1, 0}}} {
-		if err := s.OpenCollection(t.Context(), name, probes); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.OpenCollection(t.Context(), name, probes))
 	}
 	for _, when := range []string{"at once", "after reopening"} {
 		got := s.Probes(name)
@@ -27,9 +25,7 @@ func TestSpaceKeepsItsFirstProbes(t *testing.T) {
 		if none := s.Probes(testSpace); none != nil {
 			t.Errorf("%s a space without probes has %v", when, none)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 		s = open(t, Options{Dir: dir})
 	}
 }
@@ -41,9 +37,7 @@ func TestDropSpaceThatEndsEarly(t *testing.T) {
 	const name, other = "left@4-1", "other@4-1"
 	texts := make([]memory.DocVector, 3)
 	for _, space := range []string{name, other} {
-		if err := s.OpenCollection(t.Context(), space, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.OpenCollection(t.Context(), space, nil))
 		for i := range texts {
 			r, d := lesson(fmt.Sprintf("l-%d", i), fmt.Sprintf("text %d", i))
 			put(t, s, r, d)
@@ -70,9 +64,7 @@ func TestDropSpaceThatEndsEarly(t *testing.T) {
 		}
 	}
 	counts(len(texts))
-	if err := s.DropCollection(t.Context(), name); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.DropCollection(t.Context(), name))
 	counts(0)
 }
 
@@ -81,9 +73,7 @@ func TestDropSpaceThatEndsEarly(t *testing.T) {
 func TestDropSpaceTakesVectorsOfUpdatesUnderWay(t *testing.T) {
 	s := open(t, Options{})
 	const name = "late@4-1"
-	if err := s.OpenCollection(t.Context(), name, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.OpenCollection(t.Context(), name, nil))
 	var texts []memory.DocID
 	for i := range 3 {
 		r, d := lesson(fmt.Sprintf("l-%d", i), fmt.Sprintf("text %d", i))
@@ -101,14 +91,10 @@ func TestDropSpaceTakesVectorsOfUpdatesUnderWay(t *testing.T) {
 	if errs[0] != nil {
 		t.Fatal(errs[0])
 	}
-	if err := <-dropped; err != nil {
-		t.Fatal(err)
-	}
-	if err := s.OpenCollection(t.Context(), name, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-dropped)
+	must(t, s.OpenCollection(t.Context(), name, nil))
 	held := 0
-	l := readAll()
+	l := discardLoader()
 	l.Vector = func(space string, _ memory.DocID, _ []float32) error {
 		held += btoi(space == name)
 		return nil

@@ -26,9 +26,7 @@ func together(t *testing.T, s *Store, fns ...func(*Tx) error) []error {
 		us = append(us, &update{fn: fn, done: make(chan struct{})})
 	}
 	for i, u := range us {
-		if err := s.submit(u); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.submit(u))
 		if i == 0 {
 			<-begun // the others wait behind it
 		}
@@ -103,12 +101,8 @@ func TestManyReceiptsAreWritten(t *testing.T) {
 		}
 		return nil
 	}}
-	if err := together(t, s, fns...)[0]; err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, together(t, s, fns...)[0])
+	must(t, s.Close())
 	s = open(t, Options{Dir: dir})
 	for i := range receipts {
 		if id := fmt.Sprintf("rc-%d", i); !written(t, s, id) {

@@ -15,9 +15,7 @@ import (
 // as after a restart.
 func damage(t *testing.T, s *Store, k []byte) {
 	t.Helper()
-	if err := setRaw(s, k, []byte("spoilt")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setRaw(s, k, []byte("spoilt")))
 	load(t, s)
 }
 
@@ -81,8 +79,6 @@ func TestLockWaitsForAProgramBeingStarted(t *testing.T) {
 	}
 	time.AfterFunc(10*lockRetry, func() { _ = held.Close() })
 	release, err := lockFolder(dir, lockWait)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	release()
 }

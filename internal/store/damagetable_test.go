@@ -83,13 +83,9 @@ func makeStores(t *testing.T) []damagedStore {
 	was := filepath.Join(t.TempDir(), "was")
 	for round := range 3 {
 		s, err := Open(tableOptions(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		load(t, s)
-		if err := s.OpenCollection(t.Context(), testSpace, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.OpenCollection(t.Context(), testSpace, nil))
 		fillRound(t, s, round)
 		if round == 2 {
 			killed := filepath.Join(t.TempDir(), "killed")
@@ -101,26 +97,18 @@ func makeStores(t *testing.T) []damagedStore {
 		if round == 1 { // with a log, which the stores below do not have any more
 			copyFolder(t, data, was)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 	s, err := Open(tableOptions(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	load(t, s)
 	truth := remembered(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	stores = append(stores, damagedStore{"closed", data, was, truth})
 
 	young := t.TempDir()
 	s, err = Open(tableOptions(young))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	load(t, s)
 	for n := range 20 {
 		r, d := lesson(fmt.Sprintf("l-%d", n), fmt.Sprintf("lesson %d", n))
@@ -131,9 +119,7 @@ func makeStores(t *testing.T) []damagedStore {
 	truth = remembered(t, s)
 	copyFolder(t, young, killed)
 	stores = append(stores, damagedStore{"young", killed, was, truth})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	return stores
 }
 
@@ -146,9 +132,7 @@ func splitLog(t *testing.T, dir string) {
 		t.Fatalf("the logs %v, %v; want one", logs, err)
 	}
 	b, err := os.ReadFile(logs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	at := bytes.Index(b[filled(b)/2:], []byte("!badger!txn")) + filled(b)/2 // its key, then the version
 	at += len("!badger!txn") + 8
 	for b[at] >= '0' && b[at] <= '9' { // the value
@@ -160,9 +144,7 @@ func splitLog(t *testing.T, dir string) {
 	clear(second[20:])
 	copy(second[20:], b[at:])
 	next := filepath.Join(dir, "00099.mem")
-	if err := errors.Join(os.WriteFile(logs[0], first, 0o600), os.WriteFile(next, second, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.WriteFile(logs[0], first, 0o600), os.WriteFile(next, second, 0o600)))
 }
 
 // remembered is what a store remembers: values by key, without the bookkeeping that
@@ -257,9 +239,7 @@ func toFile(name string) []harm {
 			if err == nil {
 				err = os.WriteFile(path, fn(b), 0o600)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		}
 	}
 	flip := func(part float64) func([]byte) []byte {
@@ -282,15 +262,11 @@ func toFile(name string) []harm {
 	}
 	harms := []harm{
 		{"missing", "missing", func(t *testing.T, _ damagedStore, data string) {
-			if err := os.Remove(filepath.Join(data, name)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(filepath.Join(data, name)))
 		}},
 		{"a folder in its place", "a folder", func(t *testing.T, _ damagedStore, data string) {
 			path := filepath.Join(data, name)
-			if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(os.Remove(path), os.Mkdir(path, 0o700)))
 		}},
 		{"as it was before", "stale", func(t *testing.T, d damagedStore, data string) {
 			b, err := os.ReadFile(filepath.Join(d.was, name))
@@ -358,17 +334,13 @@ func harmByChance(name, other string, rng *rand.Rand) harm {
 	edit := func(fn func(b, former, other []byte, rng *rand.Rand) []byte) func(*testing.T, damagedStore, string) {
 		return func(t *testing.T, d damagedStore, data string) {
 			b, err := os.ReadFile(filepath.Join(data, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			former, _ := os.ReadFile(filepath.Join(d.was, name)) // it may not have existed
 			others, err := os.ReadFile(filepath.Join(data, other))
 			if err == nil && len(b) > 0 {
 				err = os.WriteFile(filepath.Join(data, name), fn(b, former, others, rand.New(rand.NewPCG(seed, 0))), 0o600)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		}
 	}
 	ways := []harm{
@@ -460,9 +432,7 @@ func harmsTo(t *testing.T, d damagedStore) []harm {
 	swap := func(a, b string) {
 		harms = append(harms, harm{"two files swapped", a + " and " + b + " swapped", func(t *testing.T, _ damagedStore, data string) {
 			x, y := filepath.Join(data, a), filepath.Join(data, b)
-			if err := errors.Join(os.Rename(x, x+".x"), os.Rename(y, x), os.Rename(x+".x", y)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(os.Rename(x, x+".x"), os.Rename(y, x), os.Rename(x+".x", y)))
 		}})
 	}
 	twice := func(from, to string, was bool) {
@@ -495,9 +465,7 @@ func harmsTo(t *testing.T, d damagedStore) []harm {
 	}
 	all := func(name string, fn func(data string) error) {
 		harms = append(harms, harm{"all files of a kind missing or of before", name, func(t *testing.T, _ damagedStore, data string) {
-			if err := fn(data); err != nil {
-				t.Fatal(err)
-			}
+			must(t, fn(data))
 		}})
 	}
 	remove := func(pattern string) func(string) error {
@@ -753,9 +721,7 @@ func sameFiles(t *testing.T, a, b string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool {
 		x, err := os.ReadFile(filepath.Join(a, name))
 		y, err2 := os.ReadFile(filepath.Join(b, name))
-		if err := errors.Join(err, err2); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(err, err2))
 		return !bytes.Equal(x, y)
 	})
 }

@@ -45,22 +45,16 @@ func putFile(t *testing.T, s *Store, sandbox, path string, chunks int) memory.Fi
 func shelved(t testing.TB, f *memory.File, inCut bool) ([]byte, findChunkSet) {
 	t.Helper()
 	chunks, err := encodeChunks(f.Chunks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	value := valueOf(f)
 	value.Chunks, value.Head = chunks, f.Head
 	if inCut {
 		value.Chunks, value.SetChunks, value.Head, value.SetHead = noChunks, len(f.Chunks), "", f.Head != ""
 	}
 	b, err := encode(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stored, err := encode(storedChunkSet{Head: f.Head, Chunks: chunks})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id := chunkSetIDOf(f.Hash, f.Lang, f.Chunker)
 	return b, func(asked chunkSetID) (chunkSet, error) {
 		if asked != id {
@@ -101,16 +95,12 @@ func TestFileCodec(t *testing.T) {
 	}
 	f, _ := fileOf("s-1", "old.go", 2)
 	now, err := encodeChunks(f.Chunks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	second := []any{f.Project, f.Hash[:], f.Size, f.ModTime.UnixNano(), f.Lang, f.Generation, f.Chunker, now, f.Head, true}
 	third := slices.Concat(second, []any{0, false})
 	for version, fields := range map[int][]any{1: second[:8], 2: second, 4: third} {
 		old, err := encode(fields)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want := f
 		if version == 1 {
 			want.Head = ""
@@ -157,13 +147,9 @@ func FuzzDecodeCut(f *testing.F) {
 	for _, chunks := range []int{0, 1, 30} {
 		file, _ := fileOf("s-1", "a.go", chunks)
 		list, err := encodeChunks(file.Chunks)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		b, err := encode(storedChunkSet{Head: file.Head, Chunks: list})
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -172,9 +158,7 @@ func FuzzDecodeCut(f *testing.F) {
 			return
 		}
 		list, err := encodeChunks(c.chunks)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		stored := storedChunkSet{Head: c.head, Chunks: list}
 		again, err := stored.decoded()
 		if diff := cmp.Diff(c.chunks, again.chunks); diff != "" || err != nil || again.head != c.head {

@@ -34,9 +34,7 @@ func TestEmptyLogIsSetAside(t *testing.T) {
 			if err = errors.Join(err, s.Close()); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 			s = open(t, Options{Dir: dir})
 			if _, err := s.Record(id); err != nil {
 				t.Errorf("what was stored before is not found: %v", err)
@@ -56,9 +54,7 @@ func TestEmptyLogIsSetAside(t *testing.T) {
 func TestFullDiskRefusesWrites(t *testing.T) {
 	s := open(t, Options{})
 	id, err := remember(s, "before")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var free atomic.Int64
 	free.Store(10 << 20)
 	s.guard.disk = func(string) (diskState, error) { return diskState{free: free.Load()}, nil }
@@ -250,7 +246,7 @@ func TestFolderGoesAway(t *testing.T) {
 	}
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -31,10 +31,8 @@ func TestWriterProcess(t *testing.T) {
 		t.Skip("runs as the child of other tests only")
 	}
 	s, err := Open(Options{Dir: dir, MemTableSize: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Load(t.Context(), readAll()); err != nil {
+	must(t, err)
+	if _, err := s.Load(t.Context(), discardLoader()); err != nil {
 		t.Fatal(err)
 	}
 	var writing sync.WaitGroup
@@ -118,12 +116,8 @@ func killWriter(t *testing.T, dir string, after int) (acked map[int]int, drops i
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWriterProcess$")
 	cmd.Env = append(os.Environ(), writerEnv+"="+dir)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	acked = map[int]int{}
 	lines := bufio.NewScanner(out)
 	for said := 0; lines.Scan(); {
@@ -144,9 +138,7 @@ func killWriter(t *testing.T, dir string, after int) (acked map[int]int, drops i
 			acked[w] = n
 		}
 		if said++; said == after {
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cmd.Process.Kill())
 		}
 	}
 	_ = cmd.Wait() // it was killed

@@ -46,9 +46,7 @@ func TestFewFiles(t *testing.T) {
 		}
 	}
 	seq := s.Seq()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	refused := 0
 	for files := 5; files <= 40; files += underrace.Steps(1, 5) { // each limit meets another file
 		child := exec.CommandContext(t.Context(), "sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$0" -test.run='^TestOpenerProcess$'`, files), os.Args[0])

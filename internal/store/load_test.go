@@ -19,9 +19,7 @@ func orphan(t *testing.T, s *Store, n int) {
 		writes = append(writes, write{key: k, value: seal(k, []byte("terms"))})
 	}
 	for part := range slices.Chunk(writes, 500) {
-		if err := s.db.Update(func(txn *badger.Txn) error { return apply(txn, part) }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.db.Update(func(txn *badger.Txn) error { return apply(txn, part) }))
 	}
 }
 
@@ -49,16 +47,14 @@ func TestReadAndLoadBesideWrites(t *testing.T) {
 			second, _ := lesson("l-2", "shared")
 			put(t, s, first, d)
 			put(t, s, second, d)
-			l := readAll()
+			l := discardLoader()
 			l.Record = func(r memory.Record) error {
 				if r.ID == "l-1" { // the other record still holds the document
 					commit(t, s, memory.Batch{DropRecords: []string{"l-1"}})
 				}
 				return nil
 			}
-			if err := read(s, l); err != nil {
-				t.Fatal(err)
-			}
+			must(t, read(s, l))
 			if _, err := s.Terms(d.ID); err != nil {
 				t.Errorf("terms of a record that is there: %v", err)
 			}

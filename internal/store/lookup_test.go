@@ -17,9 +17,7 @@ func TestProjectsFollowCommits(t *testing.T) {
 	names := func() []string {
 		t.Helper()
 		projects, err := s.Projects()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		names := []string{}
 		for _, p := range projects {
 			names = append(names, p.Name)
@@ -84,24 +82,18 @@ func TestKnown(t *testing.T) {
 	put(t, s, kept, keptDoc)
 	put(t, s, again, againDoc)
 	records, forgotten, err := s.Known([]string{"l-kept", "l-again", "l-gone", "l-never", "l-kept", ""})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(records) != 2 || records["l-kept"].Text != "kept" || records["l-again"].ID != "l-again" {
 		t.Errorf("the records are %+v, want those that are stored", records)
 	}
 	if !forgotten["l-gone"] || forgotten["l-again"] || forgotten["l-kept"] || forgotten["l-never"] {
 		t.Errorf("forgotten are %v, want l-gone alone", forgotten)
 	}
-	if err := setRaw(s, key(prefixRecord, "l-kept"), []byte("spoilt")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setRaw(s, key(prefixRecord, "l-kept"), []byte("spoilt")))
 	if _, _, err := s.Known([]string{"l-kept"}); memory.CodeOf(err) != memory.CodeCorrupt {
 		t.Errorf("of a damaged record: %v, want %s", err, memory.CodeCorrupt)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	if _, _, err := s.Known([]string{"l-kept"}); err == nil {
 		t.Error("a closed store knows records")
 	}

@@ -32,12 +32,8 @@ func TestMigratorProcess(t *testing.T) {
 	}
 	fmt.Println("opening")
 	s, err := Open(Options{Dir: dir, MemTableSize: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, s.Close())
 }
 
 // TestMigrationKilled kills processes that migrate a store of version 5. What they leave has
@@ -65,9 +61,7 @@ var version5Batches, version5Batch = underrace.Steps(20, 8), 200
 func makeVersion5(t *testing.T, dir string) {
 	t.Helper()
 	s, err := Open(Options{Dir: dir, MemTableSize: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	load(t, s)
 	for n := range version5Batches {
 		b := memory.Batch{Action: "remember", Detail: map[string]string{"id": fmt.Sprintf("l-%d-0", n), "project": "p-1"}}
@@ -81,12 +75,8 @@ func makeVersion5(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 	}
-	if err := setMeta(s.db.DB, keySchema, 5); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setMeta(s.db.DB, keySchema, 5))
+	must(t, s.Close())
 }
 
 // migrateCopy migrates a copy of a store in a process of its own, which is killed after a
@@ -95,18 +85,12 @@ func makeVersion5(t *testing.T, dir string) {
 func migrateCopy(t *testing.T, former string, after time.Duration, versions ...*[2]int) (took time.Duration, records map[string]memory.Record) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "copy")
-	if err := os.CopyFS(dir, os.DirFS(former)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(dir, os.DirFS(former)))
 	c := exec.Command(os.Args[0], "-test.run=^TestMigratorProcess$")
 	c.Env = append(os.Environ(), migratorEnv+"="+dir)
 	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, c.Start())
 	lines := bufio.NewReader(out)
 	if line, err := lines.ReadString('\n'); line != "opening\n" {
 		t.Fatalf("the process says %q, %v", line, err)
@@ -138,9 +122,7 @@ func migrateCopy(t *testing.T, former string, after time.Duration, versions ...*
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return took, records
 }
 
@@ -149,9 +131,7 @@ func migrateCopy(t *testing.T, former string, after time.Duration, versions ...*
 func leftVersion(t *testing.T, dir string) uint64 {
 	t.Helper()
 	db, err := openForWriting(Options{Dir: dir, MemTableSize: 1 << 20, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() {
 		if err := db.DB.Close(); err != nil {
 			t.Error(err)

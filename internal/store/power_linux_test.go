@@ -25,16 +25,12 @@ func TestPowerFailure(t *testing.T) {
 		}
 	})
 	data := filepath.Join(disk.Dir, "above", "data")
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(data, 0o700))
 	acked, _ := killWriter(t, filepath.Join(data, "store"), 300)
 	for _, loss := range powerdisk.Losses {
 		t.Run(string(loss), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "cut")
-			if err := disk.Journal.Cut(disk.Journal.Len(), loss, rand.New(rand.NewPCG(1, 1)), dir); err != nil {
-				t.Fatal(err)
-			}
+			must(t, disk.Journal.Cut(disk.Journal.Len(), loss, rand.New(rand.NewPCG(1, 1)), dir))
 			s := open(t, Options{Dir: filepath.Join(dir, "above", "data", "store")}) // it is checked at the end of the test
 			for w, last := range acked {
 				checkWriter(t, s, w, last)

@@ -51,9 +51,7 @@ func TestRandomOperations(t *testing.T) {
 			if err := s.Check(); err != nil {
 				t.Fatalf("step %d: %v", step, err)
 			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Close())
 			s = open(t, Options{Dir: dir, NoSync: true})
 		}
 	}

@@ -221,9 +221,7 @@ func TestHowLongReceiptsAreKept(t *testing.T) {
 		wantLife(t, s, key(prefixReceipt, id), want)
 	}
 	at, err := turnOf(&unknown)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantLife(t, s, at.key(), keep)
 }
 
@@ -262,9 +260,7 @@ func TestTurnExpiresBehindItsReceipt(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // TestMendedTurnExpires: a turn that a repair restores is kept as long as its receipt, also
@@ -289,17 +285,11 @@ func TestMendedTurnExpires(t *testing.T) {
 	turns := map[string][]byte{}
 	for _, r := range []memory.Receipt{expiring, kept} {
 		at, err := turnOf(&r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		turns[r.ID] = at.key()
-		if err := deleteRaw(s, at.key()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, deleteRaw(s, at.key()))
 	}
-	if err := mend(s.db.DB, nil, &examination{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, mend(s.db.DB, nil, &examination{}))
 	for id, k := range turns {
 		turn, of := expiry(k), expiry(key(prefixReceipt, id))
 		if turn < of || turn > of+5 || (of == 0) != (id == kept.ID) {
@@ -448,9 +438,7 @@ func TestDamagedReceipt(t *testing.T) {
 func TestCheckFindsTurnsThatAreAmiss(t *testing.T) {
 	of := receipt(1, inTurn("x-1", 1))
 	at, err := turnOf(&of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	set := func(s *Store, k []byte) error { return setRaw(s, k, seal(k, nil)) }
 	other := at
 	other.number = 2
@@ -462,18 +450,14 @@ func TestCheckFindsTurnsThatAreAmiss(t *testing.T) {
 	} {
 		s := open(t, Options{})
 		commit(t, s, memory.Batch{Sessions: []memory.Session{session("x-1")}, Receipts: []memory.Receipt{of}})
-		if err := spoil(s); err != nil {
-			t.Fatal(err)
-		}
+		must(t, spoil(s))
 		if err := s.Check(); err == nil {
 			t.Errorf("%s: Check found nothing wrong", name)
 		}
 		if err := s.db.DropAll(); err != nil { // it is no sound store at the end
 			t.Fatal(err)
 		}
-		if err := setMeta(s.db.DB, keySchema, latest(migrations)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, setMeta(s.db.DB, keySchema, latest(migrations)))
 		load(t, s)
 	}
 }
@@ -483,12 +467,8 @@ func TestLedgerOfAnOlderVersion(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
 	commit(t, s, memory.Batch{Receipts: []memory.Receipt{receipt(1), receipt(2)}})
-	if err := setMeta(s.db.DB, keySchema, 3); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setMeta(s.db.DB, keySchema, 3))
+	must(t, s.Close())
 	s = open(t, Options{Dir: dir})
 	wantReceipts(t, s, memory.ReceiptFilter{Project: "p-1"}, "rc-0002", "rc-0001")
 	if v, err := meta(s.db.DB, keySchema); v != latest(migrations) || v < 4 || err != nil {

@@ -80,9 +80,7 @@ func encodedRecords(t testing.TB) map[string][]byte {
 	all := map[string][]byte{}
 	for name, record := range map[string]memory.Record{"full": full, "lesson": lesson, "step": step} {
 		payload, err := encode(record)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all[name] = payload
 	}
 	return all
@@ -98,9 +96,7 @@ func libraryRecord(payload []byte) (r memory.Record, err error) {
 func TestReadRecord(t *testing.T) {
 	for name, payload := range encodedRecords(t) {
 		want, err := libraryRecord(payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var got memory.Record
 		if !readRecord(payload, &got) || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, want %+v", name, got, want)

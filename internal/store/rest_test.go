@@ -25,9 +25,7 @@ func TestCompactionsRest(t *testing.T) {
 	for round := range 20 {
 		for end := time.Now().Add(30 * time.Second); ; {
 			resting := false
-			if err := s.betweenCommits(func() { resting = s.resting }); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.betweenCommits(func() { resting = s.resting }))
 			if resting {
 				break
 			}
@@ -120,7 +118,7 @@ func TestCompactionsStopForCallers(t *testing.T) {
 		}
 	}
 	check("after a commit", false)
-	loader := readAll()
+	loader := discardLoader()
 	loader.Record = func(memory.Record) error {
 		check("during a load", true)
 		return nil
@@ -129,16 +127,12 @@ func TestCompactionsStopForCallers(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("after a load", false)
-	if err := s.StopCompactions(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.StopCompactions())
 	check("when told so", true)
 	commit(t, s, memory.Batch{DropRecords: []string{"l-1"}})
 	check("after another commit", false)
 	hold := theGate.hold()
 	defer hold()
-	if err := s.StopCompactions(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.StopCompactions())
 	check("when told so while the gate is closed", true)
 }

@@ -59,9 +59,7 @@ func TestSeeProject(t *testing.T) {
 		t.Errorf("the roots are %v, want the newest %d", got, memory.MaxRoots)
 	}
 	before, err := s.Update(t.Context(), func(*Tx) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	see(p, "/more/3", true)
 	if after, err := s.Update(t.Context(), func(*Tx) error { return nil }); err != nil || after != before {
 		t.Errorf("seeing what is known makes update %d after %d, %v; want none", after, before, err)

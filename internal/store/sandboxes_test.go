@@ -38,9 +38,7 @@ func TestSandboxesAreKept(t *testing.T) {
 			continue
 		}
 		if step == 100 {
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Close())
 			s = open(t, opts)
 		}
 		var all []memory.Sandbox
@@ -72,9 +70,7 @@ func TestSandboxesAreKept(t *testing.T) {
 			got, err := s.ProjectSandboxes(project)
 			compare("sandboxes of "+project, want, got, err)
 		}
-		if err := s.Check(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Check())
 	}
 }
 

@@ -109,9 +109,7 @@ func TestSavedIndexes(t *testing.T) {
 	if s.DiskSize() < int64(len(large)) {
 		t.Errorf("the store takes %d bytes, want the saved indexes counted", s.DiskSize())
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	wantSaved(t, open(t, Options{Dir: dir}), large)
 }
 
@@ -120,12 +118,8 @@ func TestSavedIndexesOfAnotherPast(t *testing.T) {
 	ours, theirs := filepath.Join(t.TempDir(), "store"), filepath.Join(t.TempDir(), "store")
 	s := open(t, Options{Dir: ours})
 	saveIndexes(t, s, "in common")
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(theirs, os.DirFS(ours)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
+	must(t, os.CopyFS(theirs, os.DirFS(ours)))
 	other := open(t, Options{Dir: theirs})
 	saveIndexes(t, other, "their own")
 	s = open(t, Options{Dir: ours})
@@ -133,9 +127,7 @@ func TestSavedIndexesOfAnotherPast(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(s.savedPath(), b, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got, _, err := savedIndexes(t, s); memory.CodeOf(err) != memory.CodeCorrupt {
 		t.Errorf("indexes of a copy are used: %q, %v", got, err)
 	}
@@ -150,14 +142,12 @@ func TestLoadPassesWhatIsNotHeld(t *testing.T) {
 	left := memory.DocumentID("orphan 0")
 	saveIndexes(t, s, "")
 	_, since, err := savedIndexes(t, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	later := putLesson(t, s, "l-3", "later")
 	var dropped []memory.DocID
 	load := func(since uint64, has ...memory.DocID) (terms, vectors []memory.DocID) {
 		t.Helper()
-		l := readAll()
+		l := discardLoader()
 		l.Terms = func(doc memory.DocID, _ []byte) error { terms = append(terms, doc); return nil }
 		l.Vector = func(_ string, doc memory.DocID, _ []float32) error { vectors = append(vectors, doc); return nil }
 		l.Held = func() *memory.Held {
@@ -204,9 +194,7 @@ func TestLoadReadsRecordsThatAreNotSaved(t *testing.T) {
 	putReference(t, s, "r-2")
 	saveIndexes(t, s, "saved")
 	_, since, err := savedIndexes(t, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	putLesson(t, s, "l-2", "after")
 	putLesson(t, s, "l-3", "new")
 	if _, err := s.Commit(t.Context(), memory.Batch{DropRecords: []string{"r-2"}}); err != nil {
@@ -214,11 +202,9 @@ func TestLoadReadsRecordsThatAreNotSaved(t *testing.T) {
 	}
 	wantSaved(t, s, "saved")
 	unchanged, err := s.Record("l-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var read, loaded []string
-	l := readAll()
+	l := discardLoader()
 	l.Record = func(r memory.Record) error { read = append(read, r.ID); return nil }
 	l.Saved = &memory.SavedRecords{Since: since, Others: []string{"r-1", "r-2"}, Load: func(written func(string) bool, count func(memory.RecordOutline)) {
 		for _, id := range []string{"l-1", "l-2"} {
@@ -246,10 +232,8 @@ func TestLoadReadsRecordsThatAreNotSaved(t *testing.T) {
 func TestDamagedRecordIsNotSaved(t *testing.T) {
 	s := open(t, Options{Logger: slog.New(slog.DiscardHandler)})
 	putLesson(t, s, "l-1", "lost")
-	if err := setRaw(s, key(prefixRecord, "l-1"), []byte("spoilt")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Load(t.Context(), readAll()); err != nil {
+	must(t, setRaw(s, key(prefixRecord, "l-1"), []byte("spoilt")))
+	if _, err := s.Load(t.Context(), discardLoader()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.SaveIndexes(t.Context(), writeParts()); memory.CodeOf(err) != memory.CodeReadOnly {
@@ -267,9 +251,7 @@ func TestDroppedRecordRemovesSavedIndexes(t *testing.T) {
 	putLesson(t, s, "l-1", "a lesson")
 	putLesson(t, s, "l-2", "a damaged lesson")
 	putReference(t, s, "r-1")
-	if err := setRaw(s, key(prefixRecord, "l-2"), []byte("spoilt")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setRaw(s, key(prefixRecord, "l-2"), []byte("spoilt")))
 	for _, x := range []struct{ id, left string }{{"r-1", "saved"}, {"l-1", ""}, {"l-2", ""}, {"l-3", "saved"}} {
 		saveIndexes(t, s, "saved")
 		if _, err := s.Commit(t.Context(), memory.Batch{DropRecords: []string{x.id}}); err != nil {
@@ -277,7 +259,7 @@ func TestDroppedRecordRemovesSavedIndexes(t *testing.T) {
 		}
 		wantSaved(t, s, x.left)
 	}
-	if _, err := s.Load(t.Context(), readAll()); err != nil { // what is damaged later is still counted
+	if _, err := s.Load(t.Context(), discardLoader()); err != nil { // what is damaged later is still counted
 		t.Fatal(err)
 	}
 }
@@ -300,9 +282,7 @@ func TestForgettingRemovesSavedIndexes(t *testing.T) {
 		forget("l-2")
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantSaved(t, s, "")
 	if s.HasSavedIndexes() {
 		t.Error("saved indexes are left that know what was forgotten")
@@ -323,9 +303,7 @@ func TestForgettingRefusesSavedIndexes(t *testing.T) {
 	if _, err := s.Commit(t.Context(), memory.Batch{DropRecords: []string{"l-1"}, Tombstones: []string{"l-1"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(s.savedPath(), file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(s.savedPath(), file, 0o600))
 	if got, _, err := savedIndexes(t, s); memory.CodeOf(err) != memory.CodeCorrupt || s.HasSavedIndexes() {
 		t.Errorf("indexes that know what was forgotten are used or left: %q, %v", got, err)
 	}
@@ -359,7 +337,7 @@ func TestNothingIsSavedPastAnUnsweptDocument(t *testing.T) {
 		if memory.CodeOf(err) != memory.CodeReadOnly {
 			t.Errorf("%s: indexes are saved: %v", name, err)
 		}
-		if _, err := s.Load(t.Context(), readAll()); err != nil { // sweeps
+		if _, err := s.Load(t.Context(), discardLoader()); err != nil { // sweeps
 			t.Fatal(err)
 		}
 	}
@@ -393,9 +371,7 @@ func TestSavingThatFails(t *testing.T) {
 	}
 	wantSaved(t, s, "before")
 	left := s.savedPath() + ".abc.tmp"
-	if err := os.WriteFile(left, []byte(savedMagic), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(left, []byte(savedMagic), 0o600))
 	wantSaved(t, s, "before")
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a part of saved indexes is left: %v", err)
@@ -414,9 +390,7 @@ func TestDroppedCollectionIsNotBroughtBack(t *testing.T) {
 	if s.HasSavedIndexes() {
 		t.Error("saved indexes are left after a collection was dropped")
 	}
-	if err := os.WriteFile(s.savedPath(), file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(s.savedPath(), file, 0o600))
 	if got, _, err := savedIndexes(t, s); memory.CodeOf(err) != memory.CodeCorrupt {
 		t.Errorf("saved indexes are used after a collection was dropped: %q, %v", got, err)
 	}
@@ -429,13 +403,9 @@ func TestRestoredStoreHasNoSavedIndexes(t *testing.T) {
 	putLesson(t, s, "l-1", "a text")
 	saveIndexes(t, s, "of the former store")
 	file, err := os.ReadFile(s.savedPath())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	x, err := s.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	entries := map[string]Entry{}
 	err = x.Walk(t.Context(), func(e Entry) error {
 		entries[string(e.Key)] = Entry{Key: bytes.Clone(e.Key), Value: bytes.Clone(e.Value), ExpiresAt: e.ExpiresAt}
@@ -457,14 +427,10 @@ func TestRestoredStoreHasNoSavedIndexes(t *testing.T) {
 	if err == nil {
 		_, err = r.Finish()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s = open(t, Options{Dir: dir})
 	wantSaved(t, s, "")
-	if err := os.WriteFile(s.savedPath(), file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(s.savedPath(), file, 0o600))
 	if got, _, err := savedIndexes(t, s); memory.CodeOf(err) != memory.CodeCorrupt {
 		t.Errorf("indexes of the former store are used: %q, %v", got, err)
 	}

@@ -43,9 +43,7 @@ func TestProvenanceOfBefore(t *testing.T) {
 		Action:   "remember", Detail: map[string]string{"id": "l-told", "project": "p"}})
 	commit(memory.Batch{Action: "import lessons", Detail: map[string]any{"project": "p", "id": "l-file"}})
 	for range 2 { // it may be run again after a crash
-		if err := recordsWithProvenance(s.db.DB); err != nil {
-			t.Fatal(err)
-		}
+		must(t, recordsWithProvenance(s.db.DB))
 	}
 	for id, want := range map[string]memory.Provenance{
 		"l-told":    {Origin: memory.OriginTold, Agent: "a"},

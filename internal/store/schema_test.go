@@ -18,9 +18,7 @@ import (
 
 func TestMigrations(t *testing.T) {
 	s := open(t, Options{})
-	if err := setMeta(s.db.DB, keySchema, 1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setMeta(s.db.DB, keySchema, 1))
 	var ran []string
 	broken := errors.New("power cut")
 	step := func(name string, err error) migration {
@@ -60,12 +58,8 @@ func TestNewerStoreIsRefused(t *testing.T) {
 	r, d := lesson("l-1", "npm needs a clean cache")
 	put(t, s, r, d)
 	later := slices.Concat(migrations, []migration{func(*badger.DB) error { return nil }})
-	if err := s.openSchema(later); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.openSchema(later))
+	must(t, s.Close())
 	before := digests(t, dir)
 	for name, use := range map[string]func() error{
 		"open":   func() error { _, err := Open(Options{Dir: dir}); return err },
@@ -101,18 +95,14 @@ func TestNewerStoreIsRefused(t *testing.T) {
 func digests(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	found := map[string]string{}
 	for _, f := range files {
 		if f.Name() == "LOCK" { // as long as a process has the store
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		found[f.Name()] = fmt.Sprintf("%d bytes %x", len(text), sha256.Sum256(text))
 	}
 	return found

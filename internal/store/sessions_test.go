@@ -65,21 +65,15 @@ func TestSessionSurvivesReopening(t *testing.T) {
 	r.Step.Tool.Input = json.RawMessage(`{"b":1,"a":2.0}`)
 	r.Step.Extra = map[string]json.RawMessage{"later": json.RawMessage(`null`)}
 	commit(t, s, memory.Batch{Sessions: []memory.Session{want}, Records: []memory.Record{r}, Docs: []memory.Doc{d}})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	s = open(t, Options{Dir: dir})
 	got, err := s.Session("p-1", want.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("session after reopening (-want +got):\n%s", diff)
 	}
 	back, err := s.Record("t-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(r, back); diff != "" {
 		t.Errorf("step after reopening (-want +got):\n%s", diff)
 	}
@@ -90,9 +84,7 @@ func TestSessionsOfOneProject(t *testing.T) {
 	other := func(x *memory.Session) { x.Project = "p-10" } // p-1 begins it
 	commit(t, s, memory.Batch{Sessions: []memory.Session{session("b"), session("a"), session("a", other), session("c", other)}})
 	mine, err := s.ProjectSessions("p-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff([]memory.Session{session("a"), session("b")}, mine); diff != "" {
 		t.Errorf("sessions of p-1 (-want +got):\n%s", diff)
 	}
@@ -100,9 +92,7 @@ func TestSessionsOfOneProject(t *testing.T) {
 		t.Errorf("sessions of no project: %v, %v; want none", all, err)
 	}
 	h, err := s.ProjectHoldings(t.Context(), "p-10")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(memory.Holdings{Sessions: []string{"a", "c"}}, h); diff != "" {
 		t.Errorf("holdings of p-10 (-want +got):\n%s", diff)
 	}
@@ -298,9 +288,7 @@ func TestSessionsAreLoadedAndApplied(t *testing.T) {
 	}
 	r, d := step("t-1", "b")
 	put(t, s, r, d)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	s = open(t, Options{Dir: dir})
 	var order []string
 	if _, err := s.Load(t.Context(), memory.Loader{
@@ -328,40 +316,28 @@ func TestCheckFindsLostSessions(t *testing.T) {
 		}
 	}
 	raw, err := encode(session("b"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a, b := session("a"), session("b")
-	if err := setRaw(s, keySession(a.Key()), seal(keySession(a.Key()), raw)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setRaw(s, keySession(a.Key()), seal(keySession(a.Key()), raw)))
 	finds("another's value", "belongs to another session")
 	if _, err := s.Session("p-1", "a"); memory.CodeOf(err) != memory.CodeCorrupt {
 		t.Errorf("another's value is read as %v, want corrupt", err)
 	}
 	raw, err = encode(a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := setRaw(s, keySession(a.Key()), seal(keySession(a.Key()), raw)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, setRaw(s, keySession(a.Key()), seal(keySession(a.Key()), raw)))
 	commit(t, s, memory.Batch{DropSessions: []memory.SessionKey{a.Key()}})
 	finds("a step without a session", `step t-1: its session "a" is not stored`)
 	if _, _, err := s.CurrentSession("p-1", ownWindow); err != nil { // so that it is kept
 		t.Fatal(err)
 	}
-	if err := s.db.Update(func(txn *badger.Txn) error { return txn.Delete(keySession(b.Key())) }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.db.Update(func(txn *badger.Txn) error { return txn.Delete(keySession(b.Key())) }))
 	finds("a kept one that is not stored", "session b: it is cached as open")
 	finds("a counted one that is not stored", "sessions: 0 are stored, 1 more are counted")
 	if raw, err = encode(b); err != nil {
 		t.Fatal(err)
 	}
-	if err := setRaw(s, keySession(b.Key()), seal(keySession(b.Key()), raw)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setRaw(s, keySession(b.Key()), seal(keySession(b.Key()), raw)))
 	commit(t, s, memory.Batch{Sessions: []memory.Session{a}})
 }
 
@@ -387,9 +363,7 @@ func TestOpenSessionsBesideAWriter(t *testing.T) {
 	commit(t, s, memory.Batch{Sessions: []memory.Session{session("x-1"), session("x-2")}})
 	// The damaged one is logged while the sessions are read.
 	damaged := memory.SessionKey{Project: "p-1", ID: "x-0"}
-	if err := setRaw(s, keySession(damaged), []byte("broken")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setRaw(s, keySession(damaged), []byte("broken")))
 	s.mu.Lock()
 	s.current = nil // as before the first call
 	s.mu.Unlock()
@@ -439,9 +413,7 @@ func TestProjectRecords(t *testing.T) {
 	other, _ := lesson("l-3", "text of l-3")
 	other.Project = "p-2"
 	raw, err := encode(other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	k := key(prefixRecord, "l-3")
 	for what, c := range map[string]struct {
 		value   []byte
@@ -451,9 +423,7 @@ func TestProjectRecords(t *testing.T) {
 		"the id of its project": {bytes.Replace(seal(k, raw), []byte("p-2"), []byte("p-3"), 1), 1},
 		"its kind":              {bytes.Replace(seal(k, raw), []byte("flesson"), []byte("flessom"), 1), 1},
 	} {
-		if err := setRaw(s, k, c.value); err != nil {
-			t.Fatal(err)
-		}
+		must(t, setRaw(s, k, c.value))
 		if _, damaged := ids(memory.Lesson); damaged != c.damaged {
 			t.Errorf("with %s of a lesson of p-2 damaged, %d of p-1 are, want %d", what, damaged, c.damaged)
 		}
@@ -470,13 +440,9 @@ func TestProjectRecords(t *testing.T) {
 			t.Errorf("with %s damaged, %d lessons of p-2 are, want 1", what, n)
 		}
 	}
-	if err := setRaw(s, k, seal(k, raw)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setRaw(s, k, seal(k, raw)))
 	k = key(prefixRecord, "l-1")
-	if err := setRaw(s, k, []byte("broken")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setRaw(s, k, []byte("broken")))
 	if got, damaged := ids(memory.Lesson); !cmp.Equal(got, []string{"l-2"}) || damaged != 1 {
 		t.Errorf("beside a damaged one: %v and %d damaged, want l-2 and 1", got, damaged)
 	}
@@ -484,12 +450,8 @@ func TestProjectRecords(t *testing.T) {
 	if raw, err = encode(good); err != nil {
 		t.Fatal(err)
 	}
-	if err := setRaw(s, k, seal(k, raw)); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setRaw(s, k, seal(k, raw)))
+	must(t, s.Close())
 	for _, err := range s.ProjectRecords(t.Context(), "p-1", memory.Lesson) {
 		if err != ErrClosed {
 			t.Errorf("records of a closed store: %v, want ErrClosed", err)

@@ -27,9 +27,7 @@ func TestIndexSizes(t *testing.T) {
 	if sum := both["s-1"].Disk + both["s-2"].Disk; shared <= all || sum-shared < both["s-2"].Disk/2 {
 		t.Errorf("all take %d, one took %d; by themselves both take %d", shared, all, sum)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	s = open(t, Options{Dir: dir})
 	again, after := s.IndexSizes()
 	if after != shared || again["s-1"] != both["s-1"] || again["s-2"] != both["s-2"] {
@@ -71,9 +69,7 @@ func TestIndexSizeBesideRecords(t *testing.T) {
 		put(t, s, r, d)
 	}
 	check("beside ten lessons that say the same")
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	s = open(t, Options{Dir: dir})
 	check("opened again")
 }
@@ -107,9 +103,7 @@ func TestUsed(t *testing.T) {
 	}
 	reopen := func() {
 		t.Helper()
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 		s = open(t, Options{Dir: dir})
 	}
 	reopen()
@@ -126,18 +120,12 @@ func TestPaused(t *testing.T) {
 	dir := t.TempDir()
 	for _, want := range []bool{false, true, true, false, false} {
 		s := open(t, Options{Dir: dir})
-		if err := s.SetPaused(t.Context(), want); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.SetPaused(t.Context(), want))
+		must(t, s.Close())
 		s = open(t, Options{Dir: dir})
 		if got, err := s.Paused(); got != want || err != nil {
 			t.Errorf("opened again it is paused: %v, %v; want %v", got, err, want)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 }

@@ -41,9 +41,7 @@ func TestStateKeepsItsBytes(t *testing.T) {
 		Sessions: []memory.Session{session("x-1")},
 		States:   []memory.StateEdit{setState(stateOf("x-1"), bytes), setState(servers, "[]")},
 	})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	s = open(t, Options{Dir: dir})
 	wantState(t, s, stateOf("x-1"), bytes)
 	wantState(t, s, servers, "[]")
@@ -159,15 +157,11 @@ func TestCheckFindsStatesOfNothing(t *testing.T) {
 		"of no name":    key(prefixState, "p-1"),
 	} {
 		s := open(t, Options{})
-		if err := setRaw(s, k, seal(k, []byte("1"))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, setRaw(s, k, seal(k, []byte("1"))))
 		if err := s.Check(); err == nil {
 			t.Errorf("a state %s: Check found nothing wrong", name)
 		}
-		if err := deleteRaw(s, k); err != nil {
-			t.Fatal(err)
-		}
+		must(t, deleteRaw(s, k))
 	}
 }
 

@@ -43,9 +43,7 @@ func open(t *testing.T, opts Options) *Store {
 			t.Errorf("close store: %v", err)
 		}
 	})
-	if err := s.OpenCollection(t.Context(), testSpace, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.OpenCollection(t.Context(), testSpace, nil))
 	load(t, s)
 	return s
 }
@@ -53,19 +51,8 @@ func open(t *testing.T, opts Options) *Store {
 // load loads without looking.
 func load(t *testing.T, s *Store) {
 	t.Helper()
-	if _, err := s.Load(t.Context(), readAll()); err != nil {
+	if _, err := s.Load(t.Context(), discardLoader()); err != nil {
 		t.Fatalf("load store: %v", err)
-	}
-}
-
-// readAll is a loader that wants everything and keeps nothing.
-func readAll() memory.Loader {
-	return memory.Loader{
-		Session: func(memory.Session) error { return nil },
-		Record:  func(memory.Record) error { return nil },
-		File:    func(memory.File) error { return nil },
-		Terms:   func(memory.DocID, []byte) error { return nil },
-		Vector:  func(string, memory.DocID, []float32) error { return nil },
 	}
 }
 
@@ -98,14 +85,10 @@ func TestRecordSurvivesReopening(t *testing.T) {
 	s := open(t, Options{Dir: dir})
 	r, d := lesson("l-1", "npm needs a clean cache")
 	put(t, s, r, d)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	s = open(t, Options{Dir: dir})
 	got, err := s.Record("l-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(r, got); diff != "" {
 		t.Errorf("record after reopening (-want +got):\n%s", diff)
 	}
@@ -166,16 +149,12 @@ func TestRequestIsAnsweredOnce(t *testing.T) {
 	r, d := lesson("l-1", "once")
 	batch := memory.Batch{RequestID: "req-1", Docs: []memory.Doc{d}, Records: []memory.Record{r}}
 	first, err := s.Commit(t.Context(), batch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := s.Commit(t.Context(), memory.Batch{DropRecords: []string{"l-1"}}); err != nil {
 		t.Fatal(err)
 	}
 	again, err := s.Commit(t.Context(), batch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !again.Repeated || first.Repeated {
 		t.Errorf("repeated = %v, then %v; want false, then true", first.Repeated, again.Repeated)
 	}
@@ -232,9 +211,7 @@ func TestRequestIDOfAnother(t *testing.T) {
 			}
 		}
 		_, err := commit("a", "p/s", "a session's")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if again, err := commit("a", "p", "a session's"); err != nil || !again.Repeated {
 			t.Errorf("that of a session, which has ended: %+v, %v", again, err)
 		}
@@ -246,9 +223,7 @@ func TestRequestIDOfAnother(t *testing.T) {
 		if again, err := commit("any", "p", "former"); err != nil || !again.Repeated || again.Seq != 7 {
 			t.Errorf("a request of a former version: %+v, %v", again, err)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 		s = open(t, Options{Dir: dir})
 	}
 }
@@ -283,9 +258,7 @@ func TestConcurrentWritersShareCommits(t *testing.T) {
 			t.Fatalf("changes were applied in the order %v", applied)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	s = open(t, Options{Dir: dir})
 	if n := s.Counts()[memory.Lesson]; n != 320 {
 		t.Errorf("%d lessons after reopening, 320 were acknowledged", n)
@@ -312,9 +285,7 @@ func TestLargeFileIsReplacedAsOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := s.File("s-1", "a/big.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file.Generation = 2
 	if diff := cmp.Diff(file, got); diff != "" {
 		t.Errorf("file (-want +got):\n%s", diff)
@@ -327,32 +298,22 @@ func TestDamagedValueIsToldFromMissing(t *testing.T) {
 	put(t, s, r, d)
 	k := key(prefixRecord, "l-1")
 	good, err := encode(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := setRaw(s, k, append(seal(k, good), 0)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, setRaw(s, k, append(seal(k, good), 0)))
 	if _, err := s.Record("l-1"); memory.CodeOf(err) != memory.CodeCorrupt {
 		t.Errorf("damaged record: %v, want corrupt", err)
 	}
 	if err := s.Check(); err == nil {
 		t.Error("Check found nothing wrong with a damaged record")
 	}
-	if err := setRaw(s, k, seal(k, good)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setRaw(s, k, seal(k, good)))
 }
 
 func TestNewerSchemaIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
-	if err := setRaw(s, keySchema, seal(keySchema, []byte{0, 0, 0, 0, 0, 0, 0, 99})); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setRaw(s, keySchema, seal(keySchema, []byte{0, 0, 0, 0, 0, 0, 0, 99})))
+	must(t, s.Close())
 	_, err := Open(Options{Dir: dir})
 	if memory.CodeOf(err) != memory.CodeIncompatible {
 		t.Errorf("open of a newer store: %v, want incompatible", err)
@@ -361,13 +322,9 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 
 func TestClosedStoreRefuses(t *testing.T) {
 	s, err := Open(Options{Dir: filepath.Join(t.TempDir(), "db")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range 2 {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 	r, d := lesson("l-1", "late")
 	if _, err := s.Commit(context.Background(), memory.Batch{Docs: []memory.Doc{d}, Records: []memory.Record{r}}); err != ErrClosed {
@@ -382,9 +339,7 @@ func TestReceiptIsReadBackBeforeAndAfterItIsWritten(t *testing.T) {
 	if r, err := s.Receipt("rc-1"); err != nil || r.Project != "p-1" {
 		t.Fatalf("receipt at once = %+v, %v", r, err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	s = open(t, Options{Dir: dir})
 	if r, err := s.Receipt("rc-1"); err != nil || r.Project != "p-1" {
 		t.Errorf("receipt after reopening = %+v, %v", r, err)
@@ -401,9 +356,7 @@ func TestVectorKeepsItsDirection(t *testing.T) {
 			norm += float64(v[i]) * float64(v[i])
 		}
 		got, err := decodeVector(encodeVector(v))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var dot float64
 		for i := range v {
 			dot += float64(v[i]) * float64(got[i]) / math.Sqrt(norm)

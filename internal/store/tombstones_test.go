@@ -30,9 +30,7 @@ func TestForgottenStaysOutOfImports(t *testing.T) {
 	if dead, err := s.Tombstoned("l-2"); err != nil || dead {
 		t.Errorf("tombstone of l-2: %v, %v; want none", dead, err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	s = open(t, Options{Dir: dir})
 
 	all := memory.Batch{Docs: []memory.Doc{goneDoc, keptDoc}, Records: []memory.Record{gone, kept}, Import: true}

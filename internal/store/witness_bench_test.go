@@ -17,7 +17,7 @@ func BenchmarkCommitWithWitness(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer s.Close()
-			if _, err := s.Load(b.Context(), readAll()); err != nil {
+			if _, err := s.Load(b.Context(), discardLoader()); err != nil {
 				b.Fatal(err)
 			}
 			if !with {
@@ -48,7 +48,7 @@ func BenchmarkExamine(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := s.Load(b.Context(), readAll()); err != nil {
+	if _, err := s.Load(b.Context(), discardLoader()); err != nil {
 		b.Fatal(err)
 	}
 	if err := s.OpenCollection(b.Context(), testSpace, nil); err != nil {
@@ -74,7 +74,7 @@ func BenchmarkExamine(b *testing.B) {
 		for b.Loop() {
 			s, err := Open(opts)
 			if err == nil {
-				_, err = s.Load(b.Context(), readAll())
+				_, err = s.Load(b.Context(), discardLoader())
 			}
 			if err != nil {
 				b.Fatal(err)
@@ -93,7 +93,7 @@ func BenchmarkTestify(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Load(b.Context(), readAll()); err != nil {
+	if _, err := s.Load(b.Context(), discardLoader()); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {

@@ -84,9 +84,7 @@ func read(t testing.TB, dir string) fstest.MapFS {
 // New makes a repository, armed if h is given. It skips the test without git.
 func New(t testing.TB, h *Hostile) *Repo {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is needed: install it and put it on PATH")
-	}
+	Need(t)
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

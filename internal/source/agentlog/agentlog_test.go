@@ -26,18 +26,14 @@ func read(t *testing.T, client, text string) (Contents, []string) {
 		calls = append(calls, line)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return got, calls
 }
 
 func fixture(t testing.TB, client string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", client+".jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -262,15 +258,9 @@ func TestFind(t *testing.T) {
 	home := t.TempDir()
 	put := func(name string) string {
 		path := filepath.Join(home, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("{}\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, []byte("{}\n"), 0o600))
+		must(t, os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0)))
 		return path
 	}
 	want := []string{".claude/projects/p/a.jsonl", ".claude/projects/p/s/subagents/agent-1.jsonl", ".codex/sessions/2026/01/15/rollout-a.jsonl", ".copilot/session-state/s/events.jsonl",
@@ -286,15 +276,11 @@ func TestFind(t *testing.T) {
 		t.Skipf("this system makes no links: %v", err)
 	}
 	found, err := Find(home, func(string) string { return "" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	for _, l := range found {
 		name, err := filepath.Rel(home, l.Path())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got = append(got, filepath.ToSlash(name))
 	}
 	if strings.Join(got, " ") != strings.Join(want, " ") {
@@ -311,12 +297,8 @@ func TestFindNewest(t *testing.T) {
 	home := t.TempDir()
 	for _, day := range []string{"2024/12/31", "2025/01/01", "2025/12/31", "2026/01/01"} {
 		dir := filepath.Join(home, ".codex", "sessions", filepath.FromSlash(day))
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "rollout-"+strings.ReplaceAll(day, "/", "-")+".jsonl"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(dir, 0o700))
+		must(t, os.WriteFile(filepath.Join(dir, "rollout-"+strings.ReplaceAll(day, "/", "-")+".jsonl"), nil, 0o600))
 	}
 	for _, p := range places(home, func(string) string { return "" }) {
 		if p.client != Codex {
@@ -373,14 +355,10 @@ func TestFindBesideBadPlace(t *testing.T) {
 	home := t.TempDir()
 	log, bad := filepath.Join(home, ".claude", "projects", "p", "a.jsonl"), filepath.Join(home, ".codex", "sessions")
 	for _, path := range []string{log, bad} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("{}\n"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("{}\n"), 0o600)))
 	}
 	found, err := Find(home, func(string) string { return "" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var paths []string
 	for _, l := range found {
 		paths = append(paths, l.Path())
@@ -390,5 +368,12 @@ func TestFindBesideBadPlace(t *testing.T) {
 	}
 	if want := []string{bad, log}; !slices.Equal(paths, want) {
 		t.Errorf("found %q, want %q", paths, want)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -35,13 +35,9 @@ var openCodeParts = []string{
 func openCode(t testing.TB, home string) *sqlite3.Conn {
 	t.Helper()
 	dir := filepath.Join(home, ".local", "share", "opencode")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(dir, 0o700))
 	db, err := sqlite3.Open(filepath.Join(dir, openCodeDatabase))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	exec(t, db, openCodeTables)
 	return db
@@ -49,9 +45,7 @@ func openCode(t testing.TB, home string) *sqlite3.Conn {
 
 func exec(t testing.TB, db *sqlite3.Conn, sql string) {
 	t.Helper()
-	if err := db.Exec(sql); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Exec(sql))
 }
 
 func addSession(t testing.TB, db *sqlite3.Conn, id string, parts []string) {
@@ -66,9 +60,7 @@ func addSession(t testing.TB, db *sqlite3.Conn, id string, parts []string) {
 func found(t *testing.T, home string) []Log {
 	t.Helper()
 	logs, err := Find(home, func(string) string { return "" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return slices.DeleteFunc(logs, func(l Log) bool { return l.Client != OpenCode })
 }
 
@@ -79,9 +71,7 @@ func readLog(t *testing.T, l Log) (Contents, []string) {
 		calls = append(calls, fmt.Sprintf("%s %s %s failed=%v %q %s %d", c.ID, c.Tool, c.Input, c.Failed, c.Error, c.Response, c.At.UnixMilli()))
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return got, calls
 }
 
@@ -101,9 +91,7 @@ func TestOpenCode(t *testing.T) {
 	folder := filepath.Join(home, ".local", "share", "opencode")
 	for _, state := range []string{"open", "closed"} {
 		if state == "closed" {
-			if err := db.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.Close())
 		}
 		before, _ := filepath.Glob(filepath.Join(folder, "*"))
 		logs := found(t, home)
@@ -156,9 +144,7 @@ func TestFindKeepsTheNewest(t *testing.T) {
 	exec(t, db, fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i <= %d)
 INSERT INTO session SELECT 'ses_' || i, '/src/shop', 'a title', i, i FROM n`, maxLogs))
 	log := filepath.Join(home, ".claude", "projects", "shop", "one.jsonl")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(log), 0o700), os.WriteFile(log, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.MkdirAll(filepath.Dir(log), 0o700), os.WriteFile(log, nil, 0o600)))
 	logs, err := Find(home, func(string) string { return "" })
 	if err != nil || len(logs) != maxLogs {
 		t.Fatalf("Find returns %d logs, %v, want %d", len(logs), err, maxLogs)
@@ -188,14 +174,10 @@ func TestOpenCodeDamaged(t *testing.T) {
 		{"no tables", func() { exec(t, db, "DROP VIEW part; DROP TABLE session") }},
 		{"no database", func() {
 			_ = db.Close()
-			if err := os.WriteFile(file, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file, []byte(strings.Repeat("no database ", 1000)), 0o600))
 		}},
 		{"a folder", func() {
-			if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o700)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(os.Remove(file), os.Mkdir(file, 0o700)))
 		}},
 	} {
 		step.do()

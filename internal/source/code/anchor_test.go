@@ -99,9 +99,7 @@ func TestCompare(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			root := tree(t, map[string]string{"a.go": anchored})
 			a := anchorOf(t, root, memory.AnchorRequest{Path: "a.go", Symbol: "Backoff"})
-			if err := os.WriteFile(filepath.Join(root, "a.go"), []byte(test.disk), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(root, "a.go"), []byte(test.disk), 0o600))
 			got, err := NewVerifier().Compare(t.Context(), memory.Location{Root: root, Path: "a.go"}, []memory.Anchor{a})
 			if err != nil || len(got) != 1 || got[0] != test.want {
 				t.Errorf("compared: %+v, %v; want %+v", got, err, test.want)
@@ -123,9 +121,7 @@ func TestCompareWhatIsNoFile(t *testing.T) {
 		root := tree(t, map[string]string{"a.go": anchored})
 		a := anchorOf(t, root, memory.AnchorRequest{Path: "a.go"})
 		path := filepath.Join(root, "a.go")
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(path))
 		if err := test.replace(path); err != nil {
 			t.Skipf("this system makes no such thing: %v", err)
 		}
@@ -157,9 +153,7 @@ func TestSketch(t *testing.T) {
 		t.Errorf("a sketch of 1000 lines has %d bytes, want %d", len(a.Sketch), memory.MaxSketch)
 	}
 	half := strings.Replace(old, "line number", "another line", 400)
-	if err := os.WriteFile(filepath.Join(root, "a.txt"), []byte(half), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(root, "a.txt"), []byte(half), 0o600))
 	found, err := NewVerifier().Compare(t.Context(), memory.Location{Root: root, Path: "a.txt"}, []memory.Anchor{a})
 	if err != nil || found[0].Changed < .25 || found[0].Changed > .55 {
 		t.Errorf("400 of 1000 lines changed: %+v, %v; want about .4", found, err)

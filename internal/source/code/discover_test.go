@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/recalld/recalld/internal/git/gittest"
 )
 
 // TestRepositoriesThatAppear: made, cloned, or moved below a folder of the settings,
@@ -12,9 +14,9 @@ import (
 func TestRepositoriesThatAppear(t *testing.T) {
 	opts := withGit(t)
 	work, origin := folder(t, map[string]string{"notes.md": "# Notes\n"}), folder(t, map[string]string{"a.go": "package a\n"})
-	git(t, origin, "init", "-q")
-	git(t, origin, "add", "-A")
-	git(t, origin, "commit", "-q", "-m", "first")
+	gittest.Run(t, origin, "init", "-q")
+	gittest.Run(t, origin, "add", "-A")
+	gittest.Run(t, origin, "commit", "-q", "-m", "first")
 	r := live(t, rigOptions{run: opts, staleAfter: time.Hour}, work)
 	appears := func(root string, files int) {
 		t.Helper()
@@ -34,16 +36,16 @@ func TestRepositoriesThatAppear(t *testing.T) {
 		r.runNext()
 	}
 	write(t, work, "made/b.go", "package b\n")
-	git(t, filepath.Join(work, "made"), "init", "-q")
+	gittest.Run(t, filepath.Join(work, "made"), "init", "-q")
 	appears(filepath.Join(work, "made"), 1)
 	must(t, os.MkdirAll(filepath.Join(work, "x", "y"), 0o755))
-	git(t, filepath.Join(work, "x", "y"), "clone", "-q", origin, "cloned")
+	gittest.Run(t, filepath.Join(work, "x", "y"), "clone", "-q", origin, "cloned")
 	appears(filepath.Join(work, "x", "y", "cloned"), 1)
 	must(t, os.Rename(origin, filepath.Join(work, "x", "moved")))
 	appears(filepath.Join(work, "x", "moved"), 1)
 
 	must(t, os.Mkdir(filepath.Join(work, "empty"), 0o755))
-	git(t, filepath.Join(work, "empty"), "init", "-q")
+	gittest.Run(t, filepath.Join(work, "empty"), "init", "-q")
 	appears(filepath.Join(work, "empty"), 0)
 }
 

@@ -190,7 +190,5 @@ func TestEmptyHead(t *testing.T) {
 func chtime(t *testing.T, root, name string) {
 	t.Helper()
 	when := time.Now().Add(-time.Minute)
-	if err := os.Chtimes(filepath.Join(root, name), when, when); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chtimes(filepath.Join(root, name), when, when))
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/recalld/recalld/internal/git/gittest"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/worker"
@@ -54,23 +54,10 @@ func (r *rig) changed(q *memory.IndexQueued, paths ...string) {
 	r.runNext()
 }
 
-// git runs git in a folder.
-func git(t testing.TB, dir string, args ...string) {
-	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "init.defaultBranch=main"}, args...)...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-}
-
 // withGit are the options of runs that ask git.
 func withGit(t testing.TB) code.Options {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is needed: install it and put it on PATH")
-	}
+	gittest.Need(t)
 	o := runOptions()
 	o.Git = "git"
 	return o
@@ -118,7 +105,7 @@ func TestChangesAreIndexed(t *testing.T) {
 func TestExcludeFileChanges(t *testing.T) {
 	opts := withGit(t)
 	root := folder(t, map[string]string{"a.go": "package a\n", "own/b.go": "package b\n"})
-	git(t, root, "init", "-q")
+	gittest.Run(t, root, "init", "-q")
 	r := live(t, rigOptions{run: opts})
 	q := r.settle(root)
 	for _, step := range []struct {
@@ -138,8 +125,8 @@ func TestExcludeFileChanges(t *testing.T) {
 func TestTrackedThoughIgnored(t *testing.T) {
 	opts := withGit(t)
 	root := folder(t, map[string]string{".gitignore": "gen/\n", "gen/deep/a.go": "package a\n", "gen/deep/b.go": "package b\n"})
-	git(t, root, "init", "-q")
-	git(t, root, "add", "-f", ".gitignore", "gen/deep/a.go")
+	gittest.Run(t, root, "init", "-q")
+	gittest.Run(t, root, "add", "-f", ".gitignore", "gen/deep/a.go")
 	r := live(t, rigOptions{run: opts})
 	q := r.settle(root)
 	write(t, root, "gen/deep/b.go", "package bb\n")
@@ -151,18 +138,18 @@ func TestTrackedThoughIgnored(t *testing.T) {
 func TestBranchSwitchIsOneRun(t *testing.T) {
 	opts := withGit(t)
 	root := folder(t, nil)
-	git(t, root, "init", "-q")
+	gittest.Run(t, root, "init", "-q")
 	for _, branch := range []string{"main", "other"} {
 		for i := range 310 {
 			write(t, root, fmt.Sprintf("p%d/f%d.go", i%20, i), fmt.Sprintf("package p\n\n// %s %d\n", branch, i))
 		}
-		git(t, root, "switch", "-q", "-C", branch)
-		git(t, root, "add", "-A")
-		git(t, root, "commit", "-q", "-m", branch)
+		gittest.Run(t, root, "switch", "-q", "-C", branch)
+		gittest.Run(t, root, "add", "-A")
+		gittest.Run(t, root, "commit", "-q", "-m", branch)
 	}
 	r := live(t, rigOptions{run: opts})
 	q := r.settle(root)
-	git(t, root, "switch", "-q", "main")
+	gittest.Run(t, root, "switch", "-q", "main")
 	r.changed(q)
 	write(t, root, "sign.go", "package sign\n")
 	r.changed(q, "sign.go") // and nothing of the switch before it
@@ -177,7 +164,7 @@ func TestSavedFileIsFoundSoon(t *testing.T) {
 	var root string
 	for i := range 6 {
 		root = folder(t, map[string]string{"a.go": "package a\n", "sub/b.go": fmt.Sprintf("package b\n\n// %d\n", i)})
-		git(t, root, "init", "-q")
+		gittest.Run(t, root, "init", "-q")
 		saved = r.settle(root)
 	}
 	if s := r.state(saved.Sandbox); s.Watch != "events" {

@@ -12,19 +12,10 @@ import (
 
 // TestLiveRules: what is watched is what a walk would list, as far as names tell.
 func TestLiveRules(t *testing.T) {
-	root := t.TempDir()
-	for name, text := range map[string]string{
+	root := tree(t, map[string]string{
 		".git/HEAD": "ref: refs/heads/main\n", ".git/info/exclude": "private/\n", ".gitignore": "*.log\ngen/\n!keep.log\n",
 		"sub/.gitignore": "/only-here\n", ".recalldignore": "big/\n", "nested/.git/HEAD": "ref: refs/heads/main\n",
-	} {
-		path := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	s := &Sandboxes{opts: SandboxesOptions{Run: settings(Options{Git: "none"})}}
 	rules := s.rulesOf(root)(t.Context())
 	if want := filepath.Join(root, ".git"); rules.GitDir == "" || filepath.Base(rules.GitDir) != ".git" {

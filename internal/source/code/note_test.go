@@ -2,27 +2,20 @@ package code_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/recalld/recalld/internal/git/gittest"
 )
 
 // TestGitRefusalIsNoted: a repository that git refuses, that of another user for
 // instance, is indexed by its ignore files, and its state says so until git is
 // asked again.
 func TestGitRefusalIsNoted(t *testing.T) {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		t.Skip("git is needed: install it and put it on PATH")
-	}
-	run := runOptions()
-	run.Git = git
-	r := newRig(t, rigOptions{run: run})
+	r := newRig(t, rigOptions{run: withGit(t)})
 	root := folder(t, map[string]string{"a.go": "package a\n", "out.go": "package out\n", ".gitignore": "out.go\n"})
-	if out, err := exec.CommandContext(t.Context(), git, "init", "-q", root).CombinedOutput(); err != nil {
-		t.Fatalf("git init: %v: %s", err, out)
-	}
+	gittest.Run(t, root, "init", "-q")
 	config := filepath.Join(root, ".git", "config")
 	sound, err := os.ReadFile(config)
 	must(t, err)

@@ -27,9 +27,7 @@ func TestFolderReplaced(t *testing.T) {
 			gitInit(t, root)
 			s := newShelf()
 			index(t, root, s, nil, settings(Options{}))
-			if err := os.RemoveAll(filepath.Join(root, "was")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.RemoveAll(filepath.Join(root, "was")))
 			if err := replace(filepath.Join(root, "was")); err != nil {
 				t.Skipf("this system makes no such thing: %v", err)
 			}
@@ -46,9 +44,7 @@ func TestFolderReplaced(t *testing.T) {
 func TestGitWarns(t *testing.T) {
 	root := tree(t, map[string]string{"a.go": "package a\n", "rules": "*.tmp\n", "sub/b.go": "package b\n", "sub/c.go": "package c\n"})
 	gitInit(t, root)
-	if err := os.Symlink("../rules", filepath.Join(root, "sub", ".gitignore")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("../rules", filepath.Join(root, "sub", ".gitignore")))
 	put(t, root, "sub/new.go", "package b\n")
 	s := newShelf()
 	index(t, root, s, nil, settings(Options{}))
@@ -66,9 +62,7 @@ func TestGitWarns(t *testing.T) {
 func TestLinkedIgnoreFile(t *testing.T) {
 	root := tree(t, map[string]string{"rules": "a.go\nb.go\n", "sub/a.go": "package a\n", "sub/b.go": "package b\n", "sub/c.go": "package c\n"})
 	for name, target := range map[string]string{".gitignore": "../rules", ".recalldignore": "own"} {
-		if err := os.Symlink(target, filepath.Join(root, "sub", name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(target, filepath.Join(root, "sub", name)))
 	}
 	put(t, root, "sub/own", "c.go\n") // a link of ours is followed
 	want := []string{"rules", "sub/a.go", "sub/b.go", "sub/own"}
@@ -92,9 +86,7 @@ func TestExcludeStateOfALink(t *testing.T) {
 	if excludeState(id) == "" {
 		t.Error("a file has no state")
 	}
-	if err := errors.Join(os.Remove(excludeFile(id)), os.Symlink(dir, excludeFile(id))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Remove(excludeFile(id)), os.Symlink(dir, excludeFile(id))))
 	if state := excludeState(id); state != "" {
 		t.Errorf("a link has the state %q, want none", state)
 	}

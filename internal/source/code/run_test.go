@@ -213,9 +213,7 @@ func TestIndex(t *testing.T) {
 
 	// Another time, the same text.
 	when := time.Now().Add(-time.Minute)
-	if err := os.Chtimes(filepath.Join(root, "a.go"), when, when); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chtimes(filepath.Join(root, "a.go"), when, when))
 	report = index(t, root, s, nil, settings(Options{}))
 	if report.Touched != 1 || report.Changed != 0 || s.touches != 1 || s.puts != 0 {
 		t.Errorf("touched: %+v, %d puts", report, s.puts)
@@ -227,12 +225,8 @@ func TestIndex(t *testing.T) {
 	// Edited, made, renamed, removed, ignored.
 	put(t, root, "a.go", verified+"\nfunc Third() {}\n")
 	put(t, root, "new/n.md", "# New\n")
-	if err := os.Rename(filepath.Join(root, "b"), filepath.Join(root, "d")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(root, "README.md")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(filepath.Join(root, "b"), filepath.Join(root, "d")))
+	must(t, os.Remove(filepath.Join(root, "README.md")))
 	put(t, root, recalldIgnore, "run\n")
 	docs := len(s.docs)
 	report = index(t, root, s, nil, settings(Options{}))
@@ -267,9 +261,7 @@ func TestIndexHints(t *testing.T) {
 			put(t, root, name, "package changed\n")
 		}
 		for _, name := range []string{"d.go", "b/c/c.go"} {
-			if err := os.Remove(filepath.Join(root, filepath.FromSlash(name))); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(filepath.Join(root, filepath.FromSlash(name))))
 		}
 		s.mu.Lock()
 		before := s.files["a.go"]
@@ -301,13 +293,9 @@ func TestIndexRacy(t *testing.T) {
 	s := newShelf()
 	index(t, root, s, nil, settings(Options{Now: time.Now}))
 	info, err := os.Stat(filepath.Join(root, "a.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	put(t, root, "a.go", "package a2\n")
-	if err := os.Chtimes(filepath.Join(root, "a.go"), info.ModTime(), info.ModTime()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chtimes(filepath.Join(root, "a.go"), info.ModTime(), info.ModTime()))
 	if report := index(t, root, s, nil, settings(Options{})); report.Changed != 1 {
 		t.Errorf("the second write was overlooked: %+v", report)
 	}
@@ -327,9 +315,7 @@ func TestIndexFailures(t *testing.T) {
 	for name := range files {
 		put(t, root, name, "package changed\n")
 	}
-	if err := os.RemoveAll(filepath.Join(root, "d0")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(root, "d0")))
 	full := errors.New("the disk is full")
 	s.fail = func(path string) error {
 		if strings.HasPrefix(path, "d3") {
@@ -377,13 +363,9 @@ func TestIndexUnreadableFolder(t *testing.T) {
 	s := newShelf()
 	index(t, root, s, nil, settings(Options{Git: "none"}))
 	closed := filepath.Join(root, "closed")
-	if err := os.Chmod(closed, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(closed, 0))
 	defer os.Chmod(closed, 0o755) // for the removal of the folder
-	if err := os.Remove(filepath.Join(root, "c.go")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(root, "c.go")))
 	report, err := Index(t.Context(), sandboxOf(root), s, nil, s, settings(Options{Now: later, Git: "none"}))
 	if err != nil || !report.Incomplete || !slices.Equal(s.paths(), []string{"a.go", "closed/b.go"}) {
 		t.Errorf("%+v, %v, %q", report, err, s.paths())
@@ -416,26 +398,18 @@ func TestIndexRandom(t *testing.T) {
 			changed = append(changed, p)
 			switch pick(4) {
 			case 0:
-				if err := os.RemoveAll(full); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.RemoveAll(full))
 			case 1:
 				to := name()
 				if _, err := os.Stat(full); err == nil {
-					if err := os.MkdirAll(filepath.Dir(filepath.Join(root, filepath.FromSlash(to))), 0o755); err != nil {
-						t.Fatal(err)
-					}
-					if err := os.Rename(full, filepath.Join(root, filepath.FromSlash(to))); err != nil {
-						t.Fatal(err)
-					}
+					must(t, os.MkdirAll(filepath.Dir(filepath.Join(root, filepath.FromSlash(to))), 0o755))
+					must(t, os.Rename(full, filepath.Join(root, filepath.FromSlash(to))))
 					changed = append(changed, to)
 				}
 			default:
 				put(t, root, p, text())
 				clock = clock.Add(time.Second)
-				if err := os.Chtimes(full, clock, clock); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Chtimes(full, clock, clock))
 			}
 		}
 		if pick(2) == 0 {
@@ -458,18 +432,14 @@ func TestIndexRandom(t *testing.T) {
 // chunkSamples are the texts by which package chunk is tested.
 func chunkSamples(t *testing.T) []string {
 	files, err := filepath.Glob("chunk/testdata/chunks/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var texts []string
 	for _, file := range files {
 		if strings.HasSuffix(file, ".golden") {
 			continue
 		}
 		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		texts = append(texts, string(b))
 	}
 	return texts

@@ -23,9 +23,7 @@ func TestSkipped(t *testing.T) {
 	}
 	for _, when := range []string{"before", "after"} {
 		got, err := r.boxes.Skipped(t.Context(), memory.SkippedRequest{Path: filepath.Base(root), Caller: memory.Caller{Dir: filepath.Dir(root)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if diff := cmp.Diff(want, got.Files); diff != "" {
 			t.Errorf("%s indexing (-want +got):\n%s", when, diff)
 		}
@@ -61,9 +59,7 @@ func TestRequestedAt(t *testing.T) {
 		{"older than the last", now.Add(-time.Hour), now},
 	} {
 		q, err := r.boxes.IndexRepo(t.Context(), memory.IndexRequest{Path: root, RequestedAt: step.asked})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := r.state(q.Sandbox).RequestedAt; !got.Equal(step.want) {
 			t.Errorf("%s: requested at %v, want %v", step.name, got, step.want)
 		}

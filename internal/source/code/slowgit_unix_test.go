@@ -26,9 +26,7 @@ func TestSlowGitDropsNothing(t *testing.T) {
 		"lists any file":       `exec sleep 60`,
 	} {
 		opts.Git, opts.GitLimit = filepath.Join(t.TempDir(), "git"), 300*time.Millisecond
-		if err := os.WriteFile(opts.Git, []byte("#!/bin/sh\n"+program+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(opts.Git, []byte("#!/bin/sh\n"+program+"\n"), 0o755))
 		if report := index(t, root, s, nil, opts); !report.Incomplete || !slices.Equal(s.paths(), want) {
 			t.Errorf("git never %s: indexed %q, incomplete: %v, want %q", what, s.paths(), report.Incomplete, want)
 		}

@@ -32,20 +32,14 @@ func TestTimesSetBack(t *testing.T) {
 		for _, changed := range [][]string{nil, {"a.go"}} {
 			root := tree(t, map[string]string{"a.go": "package a // 1\n", "b.go": "package a // 1\n"})
 			path := filepath.Join(root, "a.go")
-			if err := os.Chtimes(path, past, past); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Chtimes(path, past, past))
 			s := newShelf()
 			index(t, root, s, nil, settings(Options{Now: later}))
 			if r := index(t, root, s, changed, settings(Options{Now: later})); r.Read != 0 {
 				t.Errorf("%d unchanged files are read again", r.Read)
 			}
-			if err := rewrite(path, "package b // 2\n"); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chtimes(path, past, past); err != nil {
-				t.Fatal(err)
-			}
+			must(t, rewrite(path, "package b // 2\n"))
+			must(t, os.Chtimes(path, past, past))
 			if r := index(t, root, s, changed, settings(Options{Now: later})); r.Changed != 1 {
 				t.Errorf("written %s with its old time, changed %q: %d files have changed, want 1", what, changed, r.Changed)
 			}
@@ -61,9 +55,7 @@ func TestChangedWithinAMoment(t *testing.T) {
 	}
 	root := tree(t, map[string]string{"a.go": "package a // 1\n"})
 	past := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(filepath.Join(root, "a.go"), past, past); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chtimes(filepath.Join(root, "a.go"), past, past))
 	s := newShelf()
 	index(t, root, s, nil, settings(Options{Now: time.Now}))
 	if r := index(t, root, s, nil, settings(Options{Now: later})); r.Read != 1 {

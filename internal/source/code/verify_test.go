@@ -144,28 +144,18 @@ func TestVerifyPaths(t *testing.T) {
 		} else if err != nil || v.StartLine != 8 {
 			t.Errorf("%s by %s: %+v, %v", l.path, l.target, v, err)
 		}
-		if err := os.Remove(link); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(link))
 	}
 
 	// A folder on the way is replaced by a link that leads out.
-	if err := os.RemoveAll(filepath.Join(root, "dir")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("../other", filepath.Join(root, "dir")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(root, "dir")))
+	must(t, os.Symlink("../other", filepath.Join(root, "dir")))
 	v, err = NewVerifier().Verify(t.Context(), locate(root, "dir/b.go", verified, 8, 11))
 	refused(t, "a parent became a link", v, err, memory.Outside)
 
 	// The root itself is.
-	if err := os.Rename(root, root+".was"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("other", root); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(root, root+".was"))
+	must(t, os.Symlink("other", root))
 	v, err = NewVerifier().Verify(t.Context(), locate(root, "b.go", verified, 8, 11))
 	refused(t, "the root became a link", v, err, memory.Outside)
 }
@@ -213,9 +203,7 @@ func TestVerifyWhileReplaced(t *testing.T) {
 		}
 	}
 	close(stop)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-done)
 	t.Logf("shown %d of 2000 times", shown)
 }
 

@@ -37,9 +37,7 @@ func TestVerifyIrregular(t *testing.T) {
 	if os.Geteuid() == 0 {
 		return // who may read everything is not refused
 	}
-	if err := os.Chmod(filepath.Join(root, "secret.go"), 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(filepath.Join(root, "secret.go"), 0))
 	v, err = NewVerifier().Verify(t.Context(), locate(root, "secret.go", verified, 8, 11))
 	refused(t, "not readable", v, err, memory.Unreadable)
 }

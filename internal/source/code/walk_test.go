@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/recalld/recalld/internal/git/gittest"
 	"github.com/recalld/recalld/internal/testlong"
 )
 
@@ -21,9 +21,7 @@ import (
 func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, text := range files {
 		put(t, root, name, text)
 	}
@@ -33,43 +31,17 @@ func tree(t testing.TB, files map[string]string) string {
 func put(t testing.TB, root, name, text string) {
 	t.Helper()
 	path := filepath.Join(root, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// gitInit makes root a repository with everything in it committed, and returns
-// what runs git there.
-func gitInit(t *testing.T, root string) func(args ...string) string {
+// gitInit makes root a repository with everything in it committed.
+func gitInit(t *testing.T, root string) {
 	t.Helper()
-	git := gitIn(t, root)
-	git("init", "-q")
-	git("add", "-A")
-	git("commit", "-q", "-m", "first", "--allow-empty")
-	return git
-}
-
-// gitIn returns what runs git in a folder; it skips the test where git is
-// missing.
-func gitIn(t *testing.T, root string) func(args ...string) string {
-	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is needed: install it and put it on PATH")
-	}
-	return func(args ...string) string {
-		t.Helper()
-		cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...)
-		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-		return string(out)
-	}
+	gittest.Need(t)
+	gittest.Run(t, root, "init", "-q")
+	gittest.Run(t, root, "add", "-A")
+	gittest.Run(t, root, "commit", "-q", "-m", "first", "--allow-empty")
 }
 
 // walkAll returns the paths of a walk, sorted, and the reasons of what it skipped.
@@ -143,13 +115,9 @@ func TestWalk(t *testing.T) {
 	})
 	t.Run("git", func(t *testing.T) {
 		root := guardedTree(t)
-		if err := os.Rename(filepath.Join(root, "nested"), filepath.Join(root, "aside")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Rename(filepath.Join(root, "nested"), filepath.Join(root, "aside")))
 		gitInit(t, root) // a fake nested repository cannot be added
-		if err := os.Rename(filepath.Join(root, "aside"), filepath.Join(root, "nested")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Rename(filepath.Join(root, "aside"), filepath.Join(root, "nested")))
 		gitInitNested(t, filepath.Join(root, "nested"))
 		check(t, root, settings(Options{}), "git")
 	})
@@ -157,15 +125,14 @@ func TestWalk(t *testing.T) {
 
 func gitInitNested(t *testing.T, dir string) {
 	t.Helper()
-	if err := os.RemoveAll(filepath.Join(dir, ".git")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(dir, ".git")))
 	gitInit(t, dir)
 }
 
 // TestIgnoreRulesLikeGit holds our reading of ignore files against git's, with
 // patterns and paths put together at random but the same every time.
 func TestIgnoreRulesLikeGit(t *testing.T) {
+	gittest.Need(t)
 	lines := []string{
 		"*.o", "!keep.o", "/top", "dir/", "a/b", "a/*/c", "**/deep", "a/**", "a/**/z", "**/x/y", "x/**/y/**/z", "[ab].txt", "[!ab].md",
 		"[^0-9]x", "foo*bar", "f?o", `\#hash`, `\!bang`, "#comment", "trail   ", `space\ `, "*", "!*/", "!/keep", "a**b", "**", "/*", "!a",
@@ -205,10 +172,9 @@ func TestIgnoreRulesLikeGit(t *testing.T) {
 			}
 		}
 		root := tree(t, files)
-		git := gitIn(t, root)
-		git("init", "-q")
+		gittest.Run(t, root, "init", "-q")
 		var want []string
-		for name := range strings.SplitSeq(git("ls-files", "-z", "--others", "--exclude-standard"), "\x00") {
+		for name := range strings.SplitSeq(gittest.Run(t, root, "ls-files", "-z", "--others", "--exclude-standard"), "\x00") {
 			if name != "" {
 				want = append(want, name)
 			}
@@ -225,6 +191,7 @@ func TestIgnoreRulesLikeGit(t *testing.T) {
 
 // TestIgnoreClassesLikeGit: classes of characters with a name mean what they mean to git.
 func TestIgnoreClassesLikeGit(t *testing.T) {
+	gittest.Need(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("names with * and : do not exist here: run it on Linux or macOS")
 	}
@@ -241,9 +208,8 @@ func TestIgnoreClassesLikeGit(t *testing.T) {
 		}
 		files[".gitignore"] = "x[" + pattern + "]\n"
 		root := tree(t, files)
-		git := gitIn(t, root)
-		git("init", "-q")
-		want := strings.Split(strings.Trim(git("ls-files", "-z", "--others", "--exclude-standard"), "\x00"), "\x00")
+		gittest.Run(t, root, "init", "-q")
+		want := strings.Split(strings.Trim(gittest.Run(t, root, "ls-files", "-z", "--others", "--exclude-standard"), "\x00"), "\x00")
 		slices.Sort(want)
 		if got, _, _ := walkAll(t, root, settings(Options{Git: "none"})); !slices.Equal(got, want) {
 			t.Errorf("x[%s]:\n got %q\nwant %q", pattern, got, want)
@@ -349,14 +315,10 @@ func TestTrackedOutputs(t *testing.T) {
 		t.Helper()
 		skipped = map[string]SkipReason{}
 		opts = settings(opts)
-		if err := opts.validate(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, opts.validate())
 		opts.Skipped = func(s Skip) { skipped[s.Path] = s.Reason }
 		_, err := walk(t.Context(), root, only, &opts, func(e Entry) error { names = append(names, e.Path); return nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		slices.Sort(names)
 		return names, skipped
 	}
@@ -377,14 +339,19 @@ func TestTrackedOutputs(t *testing.T) {
 		t.Errorf("without git walked are %v", names)
 	}
 	opts := settings(Options{})
-	if err := opts.validate(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, opts.validate())
 	s := &Sandboxes{opts: SandboxesOptions{Run: opts}}
 	rules := s.rulesOf(root)(t.Context())
 	for name, want := range map[string]bool{"build": false, "pkg/dist": false, "pkg/dist/sub": false, "target": false, "dist": true, "out": true, "vendor": true, "build/node_modules": true} {
 		if got := rules.Skip(name, true); got != want {
 			t.Errorf("skip of the folder %s: %t", name, got)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

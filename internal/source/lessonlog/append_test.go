@@ -20,20 +20,14 @@ import (
 // mustWrite makes a file with its folders.
 func mustWrite(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	must(t, os.WriteFile(path, []byte(text), 0o666))
 }
 
 func mustRead(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -153,9 +147,7 @@ func TestAppendKeepsToItsRoot(t *testing.T) {
 			mustLink(t, secret, filepath.Join(root, "logs", "secret.jsonl"))
 		},
 		"the log is a folder": func(root string) {
-			if err := os.MkdirAll(filepath.Join(root, "logs", "secret.jsonl"), 0o777); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(filepath.Join(root, "logs", "secret.jsonl"), 0o777))
 		},
 	} {
 		root := t.TempDir()
@@ -227,9 +219,7 @@ func TestLockThatChangesHandsIsLeftAlone(t *testing.T) {
 
 func mustMkdir(t *testing.T, path string) {
 	t.Helper()
-	if err := os.Mkdir(path, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(path, 0o777))
 }
 
 func TestAppendByMany(t *testing.T) {
@@ -266,5 +256,12 @@ func BenchmarkAppend(b *testing.B) {
 		if _, err := Append(b.Context(), "", dir, "r", lesson("a lesson")); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -119,22 +119,16 @@ func TestExport(t *testing.T) {
 func TestExportGivesTheLinesThatWereRead(t *testing.T) {
 	text := `{"timestamp":"2025-10-31T04:58:01Z","agent_id":"a","repo":"app","event_type":"error","context":"c","command":"d","lesson":"x","success_rate":"9/10","tags":["t"],"ticket":7}` + "\n"
 	l, err := Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rate, err := memory.ParseRate(l.SuccessRate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir := t.TempDir()
 	_, err = Export(dir, []memory.Record{{
 		ID: "l-1", Kind: memory.Lesson, Repo: l.Repo, Tags: l.Tags, Created: l.Timestamp, Extra: l.Extra,
 		Event: &memory.Event{AgentID: l.AgentID, Type: l.Type, Context: l.Context, Command: l.Command, Lesson: l.Lesson, Rate: &rate,
 			Observations: []memory.Observation{{At: l.Timestamp, AgentID: l.AgentID, Rate: &rate, Line: l.Hash}}},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := mustRead(t, filepath.Join(dir, "app.jsonl")); got != text {
 		t.Errorf("exported\n%s\nwant\n%s", got, text)
 	}

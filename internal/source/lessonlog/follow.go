@@ -8,7 +8,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/recalld/recalld/internal/fsx"
@@ -74,7 +73,7 @@ func (f *Follower) Poll(root, dir string) iter.Seq2[FileLines, error] {
 			return
 		}
 		defer logs.Close() // only read
-		names, tooMany, err := listLogs(logs, f.maxFiles)
+		names, tooMany, err := fsx.Names(logs, f.maxFiles, isLog)
 		if err != nil {
 			yield(FileLines{}, fmt.Errorf("list logs: %w", err))
 			return
@@ -95,35 +94,9 @@ func (f *Follower) Poll(root, dir string) iter.Seq2[FileLines, error] {
 	}
 }
 
-// listLogs returns the names of the logs of a folder, sorted, and whether there
-// are more than most.
-func listLogs(folder *os.Root, most int) (names []string, tooMany bool, err error) {
-	d, err := folder.Open(".")
-	if err != nil {
-		return nil, false, err
-	}
-	defer d.Close() // only read
-	for {
-		entries, err := d.ReadDir(1000)
-		for _, e := range entries {
-			name := e.Name()
-			if !strings.HasSuffix(name, suffix) || strings.HasPrefix(name, ".") || e.IsDir() {
-				continue
-			}
-			if len(names) == most {
-				slices.Sort(names)
-				return names, true, nil
-			}
-			names = append(names, name)
-		}
-		if errors.Is(err, io.EOF) {
-			slices.Sort(names)
-			return names, false, nil
-		}
-		if err != nil {
-			return nil, false, err
-		}
-	}
+// isLog says that an entry of a folder is a log.
+func isLog(e fs.DirEntry) bool {
+	return strings.HasSuffix(e.Name(), suffix) && !strings.HasPrefix(e.Name(), ".") && !e.IsDir()
 }
 
 // poll yields what is new in one log. It returns false when yield did.

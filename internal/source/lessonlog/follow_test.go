@@ -46,26 +46,18 @@ func line(text string) string { return string(Encode(lesson(text))) }
 func mustAppend(t *testing.T, path, text string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = f.WriteString(text)
-	if err := errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, f.Close()))
 }
 
 // mustTouch moves a file's time on, for systems whose times are coarse.
 func mustTouch(t *testing.T, path string) {
 	t.Helper()
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	when := info.ModTime().Add(time.Second)
-	if err := os.Chtimes(path, when, when); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chtimes(path, when, when))
 }
 
 func TestPoll(t *testing.T) {
@@ -103,20 +95,14 @@ func TestPoll(t *testing.T) {
 			[]string{"r.jsonl:1 a"}, []string{"r.jsonl:1 b"}},
 		{"replaced", line("a"), func(t *testing.T, log string) {
 			mustWrite(t, log+".new", line("a")+line("b"))
-			if err := os.Rename(log+".new", log); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Rename(log+".new", log))
 		}, []string{"r.jsonl:1 a"}, []string{"r.jsonl:1 a", "r.jsonl:2 b"}},
 		{"rotated", line("a"), func(t *testing.T, log string) {
-			if err := os.Rename(log, log+".1"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Rename(log, log+".1"))
 			mustWrite(t, log, line("b"))
 		}, []string{"r.jsonl:1 a"}, []string{"r.jsonl:1 b"}},
 		{"removed", line("a"), func(t *testing.T, log string) {
-			if err := os.Remove(log); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(log))
 		}, []string{"r.jsonl:1 a"}, nil},
 		{"another log", line("a"), func(t *testing.T, log string) { mustWrite(t, filepath.Join(filepath.Dir(log), "q.jsonl"), line("b")) },
 			[]string{"r.jsonl:1 a"}, []string{"q.jsonl:1 b"}},
@@ -159,9 +145,7 @@ func TestPollOfAFolderThatComesAndGoes(t *testing.T) {
 	if got := polled(t, f, root, "logs"); !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
 	}
-	if err := os.RemoveAll(filepath.Join(root, "logs")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(root, "logs")))
 	if got := polled(t, f, root, "logs"); got != nil || len(f.folders) != 0 {
 		t.Errorf("a folder that is gone holds %q; %d folders are remembered", got, len(f.folders))
 	}
@@ -186,9 +170,7 @@ func TestPollGivesAgainWhatWasNotTaken(t *testing.T) {
 	}
 	var taken int
 	for part, err := range f.Poll("", dir) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if taken += len(part.Lines); taken > partLines {
 			break // all but the last part are taken
 		}
@@ -216,9 +198,7 @@ func TestPollReportsFilesOnce(t *testing.T) {
 	if got := polled(t, f, "", dir); got != nil {
 		t.Errorf("a second poll tells again of %q", got)
 	}
-	if err := os.Remove(filepath.Join(dir, "b.jsonl")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "b.jsonl")))
 	mustWrite(t, filepath.Join(dir, "b.jsonl"), line("b"))
 	if got, want := polled(t, f, "", dir), []string{"b.jsonl:1 b"}; !slices.Equal(got, want) {
 		t.Errorf("once it can be read, %q is found, want %q", got, want)
@@ -268,15 +248,11 @@ func TestReadFile(t *testing.T) {
 	text.WriteString(`{"lesson":"last","repo":"other","timestamp":"2025-01-01T00:00:00Z"}`)
 	mustWrite(t, log, text.String())
 	changed := time.Date(2025, 3, 4, 5, 6, 7, 0, time.UTC)
-	if err := os.Chtimes(log, changed, changed); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chtimes(log, changed, changed))
 	var lines []memory.LogLine
 	var problems []memory.ImportProblem
 	for part, err := range ReadFile(log) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(part.Lines) > partLines {
 			t.Errorf("a part has %d lines", len(part.Lines))
 		}

@@ -23,9 +23,7 @@ func TestParse(t *testing.T) {
 	}
 	at := func(s string) memory.LogLine {
 		when, err := time.Parse(time.RFC3339Nano, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return memory.LogLine{Timestamp: when.UTC(), Type: memory.EventPattern, Lesson: "x"}
 	}
 	bare := memory.LogLine{Type: memory.EventPattern, Lesson: "x"}
@@ -137,9 +135,7 @@ func TestParseTakesTheLongest(t *testing.T) {
 
 func TestEncode(t *testing.T) {
 	l, err := Parse([]byte(`{"zz":{"b":1, "a":[1.0,2e3]},"tags":["a"],"lesson":"<a> & \"b\" é\u00e9\ttab","aa":null,"success_rate":"1/2","timestamp":"2025-10-31T06:58:01+02:00","repo":"r"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const want = `{"timestamp":"2025-10-31T04:58:01Z","repo":"r","event_type":"pattern","lesson":"<a> & \"b\" éé\ttab","success_rate":"1/2","tags":["a"],"aa":null,"zz":{"b":1,"a":[1.0,2e3]}}` + "\n"
 	if got := string(Encode(l)); got != want {
 		t.Errorf("Encode\n got %s\nwant %s", got, want)

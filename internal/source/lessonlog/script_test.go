@@ -76,9 +76,7 @@ func (r repository) run(shell []string, args ...string) (ran, error) {
 func (r repository) mustRun(t *testing.T, shell []string, args ...string) ran {
 	t.Helper()
 	got, err := r.run(shell, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return got
 }
 
@@ -89,9 +87,7 @@ func (r repository) lines(t *testing.T, name string) []memory.LogLine {
 	t.Helper()
 	var lines []memory.LogLine
 	for part, err := range ReadFile(filepath.Join(r.logs(), name)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, p := range part.Problems {
 			t.Errorf("%s:%d: %s", name, p.Line, p.Message)
 		}
@@ -335,9 +331,7 @@ func TestScriptTakesTheLockOfAWriterThatWasKilled(t *testing.T) {
 		// One that is newer than the wait belongs to a writer that is at work.
 		mustMkdir(t, lock)
 		later := time.Now().Add(time.Hour)
-		if err := os.Chtimes(lock, later, later); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(lock, later, later))
 		if got := r.mustRun(t, shell, "--lesson", "y"); got.code != 1 || !strings.Contains(got.errors, "is locked") {
 			t.Errorf("%s: a lock that changes hands ends with %d: %s", name, got.code, got.errors)
 		}
@@ -371,18 +365,14 @@ func TestScriptThroughRecalld(t *testing.T) {
 			recalld := filepath.Join(t.TempDir(), "recalld")
 			calls := recalld + ".calls"
 			text := fmt.Sprintf("#!/bin/sh\npwd >%q\nprintf '%%s\\n' \"$@\" >>%q\n[ %d -ne 0 ] || echo Remembered\nexit %d\n", calls, calls, test.code, test.code)
-			if err := os.WriteFile(recalld, []byte(text), 0o777); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(recalld, []byte(text), 0o777))
 			r.env = append(r.env, "RECALLD="+recalld)
 			got := r.mustRun(t, shell, "--lesson", "-x \"y\"", "--tags", "a,b", "--success-rate", "1/2", "--context", "")
 			if got.code != test.want || !strings.Contains(got.out, test.words) || !strings.Contains(got.errors, test.says) {
 				t.Errorf("%s: %s: ends with %d, %q, %q; want %d", name, test.name, got.code, got.out, got.errors, test.want)
 			}
 			root, err := filepath.EvalSymlinks(r.root)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want := strings.Join([]string{root, "remember", "--type=pattern", `--lesson=-x "y"`, "--agent-id=tester", "--success-rate=1/2", "--tags=a,b", ""}, "\n")
 			if call := mustRead(t, calls); call != want {
 				t.Errorf("%s: %s: recalld was called with\n%s\nwant\n%s", name, test.name, call, want)
@@ -466,9 +456,7 @@ func TestInstallScript(t *testing.T) {
 	install(true)
 	install(false)
 	if runtime.GOOS != "windows" {
-		if err := os.Chmod(path, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(path, 0o600))
 		install(true)
 	}
 	mustWrite(t, path, "# "+scriptMark+", an older version\n")

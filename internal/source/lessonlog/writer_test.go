@@ -23,9 +23,7 @@ func TestWriterQueues(t *testing.T) {
 		w := NewWriter()
 		mustWrite(t, filepath.Join(root, "logs", "r.jsonl"), "")
 		lock := filepath.Join(root, "logs", "r.jsonl"+lockSuffix)
-		if err := os.Mkdir(lock, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(lock, 0o777))
 		const writers = 200
 		var all sync.WaitGroup
 		for i := range writers {
@@ -39,9 +37,7 @@ func TestWriterQueues(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if err := os.Remove(lock); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(lock))
 		if err := w.Close(t.Context()); err != nil {
 			t.Errorf("Close: %v", err)
 		}
@@ -61,9 +57,7 @@ func TestWriterQueues(t *testing.T) {
 func TestWriterTellsOfFailures(t *testing.T) {
 	root := t.TempDir()
 	w := NewWriter()
-	if err := os.MkdirAll(filepath.Join(root, "logs", "r.jsonl"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(root, "logs", "r.jsonl"), 0o777))
 	if _, err := w.Append(t.Context(), root, "logs", "r", lesson("x")); memory.CodeOf(err) != memory.CodeForbidden {
 		t.Errorf("a log that is a folder: %v, want %s", err, memory.CodeForbidden)
 	}
@@ -81,9 +75,7 @@ func TestWriterCloseGivesUp(t *testing.T) {
 		root := t.TempDir()
 		w := NewWriter()
 		lock := filepath.Join(root, "logs", "r.jsonl"+lockSuffix)
-		if err := os.MkdirAll(lock, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(lock, 0o777))
 		answer := make(chan error, 1)
 		go func() {
 			_, err := w.Append(t.Context(), root, "logs", "r", lesson("x"))

@@ -127,9 +127,7 @@ func walkFiles(t *testing.T, dir string, fn func(path string, text []byte)) {
 		fn(rel, text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // sameTree holds two trees against each other byte for byte.
@@ -184,9 +182,7 @@ func TestExportKeepsFoldersApart(t *testing.T) {
 		t.Fatalf("Export wrote %d files, %v; want 6", n, err)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	seen := map[string]bool{}
 	for _, e := range entries {
 		if name := strings.ToLower(e.Name()); seen[name] || strings.HasPrefix(name, "nul.") {

@@ -3,7 +3,6 @@ package sessiondir
 import (
 	"errors"
 	"hash/maphash"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -181,34 +181,18 @@ func (l *folderReader) list() ([]file, error) {
 
 // listIn returns at most most files of a folder.
 func (l *folderReader) listIn(at *os.Root, path string, isStep func(name string) bool, most int) ([]file, error) {
-	d, err := at.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close() // only read
+	names, more, err := fsx.Names(at, most, func(e fs.DirEntry) bool {
+		name := e.Name()
+		return strings.HasSuffix(name, fileSuffix) && !strings.HasPrefix(name, ".") && isStep(name)
+	})
+	l.more = l.more || more
 	var files []file
-	for {
-		entries, err := d.ReadDir(1000)
-		for _, e := range entries {
-			name := e.Name()
-			if !strings.HasSuffix(name, fileSuffix) || strings.HasPrefix(name, ".") || !isStep(name) {
-				continue
-			}
-			if len(files) == most {
-				l.more = true
-				return files, nil
-			}
-			if info, err := at.Lstat(name); err == nil { // else removed since
-				files = append(files, l.file(at, name, filepath.Join(path, name), info))
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return files, nil
-		}
-		if err != nil {
-			return nil, err
+	for _, name := range names {
+		if info, err := at.Lstat(name); err == nil { // else removed since
+			files = append(files, l.file(at, name, filepath.Join(path, name), info))
 		}
 	}
+	return files, err
 }
 
 // file identifies a file by its path, size and modification time.

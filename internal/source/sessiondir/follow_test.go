@@ -25,9 +25,7 @@ func newFollower(t *testing.T) *follower {
 	t.Helper()
 	f := &follower{t: t, dir: filepath.Join(t.TempDir(), "tree"), now: now, Follower: sessiondir.New()}
 	f.SetClock(func() time.Time { return f.now })
-	if err := os.Mkdir(f.dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(f.dir, 0o777))
 	return f
 }
 
@@ -80,17 +78,13 @@ func TestPollHandsOutWhatIsNew(t *testing.T) {
 	if got := f.expect("a changed session", "run-0001", 0); len(got.sessions) != 1 || got.sessions[0].Goal != "second" {
 		t.Errorf("the session was told as %+v", got.sessions)
 	}
-	if err := os.Remove(filepath.Join(f.dir, "run-0001", "steps", "1.json")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(f.dir, "run-0001", "steps", "1.json")))
 	setTime(t, filepath.Join(f.dir, "run-0001", "steps"), 15*time.Second)
 	f.expect("one removed, seen", "run-0001", 0)
 	f.step("run-0001", "1.json", "read", 50*time.Second) // just as it was
 	setTime(t, filepath.Join(f.dir, "run-0001", "steps"), 10*time.Second)
 	f.expect("and put back", "run-0001", 0, "read")
-	if err := os.RemoveAll(f.dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(f.dir))
 	f.expect("without the tree", "run-0001", 0)
 }
 
@@ -112,17 +106,13 @@ func TestPollWaitsForAHalfWrittenFile(t *testing.T) {
 	f.expect("the whole one", "run-0001", 0, "edit")
 	folder := filepath.Dir(path)
 	for i := 21; i <= len(whole); i += 10 { // written in place: the folder's time stays
-		if err := os.WriteFile(path, []byte(whole[:i]), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(whole[:i]), 0o666))
 		f.now = f.now.Add(5 * time.Second)
 		setTime(t, path, now.Sub(f.now))
 		setTime(t, folder, 0)
 		f.expect(fmt.Sprintf("%d bytes", i), "run-0001", 0)
 	}
-	if err := os.WriteFile(path, []byte(whole), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(whole), 0o666))
 	setTime(t, folder, 0)
 	f.expect("all of it", "run-0001", 0, "read")
 	f.expect("nothing more", "run-0001", 0)
@@ -149,13 +139,9 @@ func TestPollReadsAMendedFile(t *testing.T) {
 	}
 	f.expect("a faulty file", "run-0001", 1)
 	f.expect("told once", "run-0001", 0)
-	if err := os.WriteFile(path, []byte(`{"tool":{"name":"write"}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(`{"tool":{"name":"write"}`), 0o666))
 	f.expect("rewritten with the same fault", "run-0001", 0)
-	if err := os.WriteFile(path, []byte(`{"tool":{"name":"read"},"timestamp":"2026-05-01T11:00:00Z"}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(`{"tool":{"name":"read"},"timestamp":"2026-05-01T11:00:00Z"}`), 0o666))
 	f.expect("mended in its place", "run-0001", 0, "read")
 	f.expect("nothing more", "run-0001", 0)
 }
@@ -167,9 +153,7 @@ func TestPollWaitsForAHalfWrittenSession(t *testing.T) {
 	if got := f.poll(); got.parts != 0 {
 		t.Errorf("a session that is half-written was told as %+v", got.sessions)
 	}
-	if err := os.WriteFile(path, []byte(`{"sessionId":"run-0001"}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(`{"sessionId":"run-0001"}`), 0o666))
 	setTime(t, path, 0)
 	f.expect("whole", "run-0001", 0, "read")
 
@@ -263,9 +247,7 @@ func TestPollReportsWhatIsNoPlainFile(t *testing.T) {
 	f.step("run-0001", "1.json", "read", time.Minute)
 	link(t, secret, filepath.Join(f.dir, "run-0001", "steps", "2.json"))
 	link(t, "1.json", filepath.Join(f.dir, "run-0001", "steps", "3.json"))
-	if err := os.Mkdir(filepath.Join(f.dir, "run-0001", "steps", "4.json"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(f.dir, "run-0001", "steps", "4.json"), 0o777))
 	link(t, filepath.Dir(secret), filepath.Join(f.dir, "run-0002", "steps"))
 	link(t, filepath.Dir(secret), filepath.Join(f.dir, "run-0003"))
 	link(t, "run-0001", filepath.Join(f.dir, "run-0004"))
@@ -300,9 +282,7 @@ func TestPollIsBounded(t *testing.T) {
 		t.Errorf("the problems are %v", got.problems)
 	}
 	f.expect("the second poll", "run-0004", 0)
-	if err := os.RemoveAll(filepath.Join(f.dir, "run-0003")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(f.dir, "run-0003")))
 	f.expect("with a session gone, another has its place", "run-0002", 0, "edit")
 }
 

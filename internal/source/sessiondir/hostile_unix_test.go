@@ -26,9 +26,7 @@ func TestHostileSessionFiles(t *testing.T) {
 			f.step("run-0001", "1.json", "read", time.Minute)
 			f.step("run-0001", "3.json", "test", time.Minute)
 			path := filepath.Join(f.dir, "run-0001", filepath.FromSlash(name))
-			if err := put(path, whole); err != nil {
-				t.Fatal(err)
-			}
+			must(t, put(path, whole))
 			if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 				setTime(t, path, time.Minute) // nobody is writing it
 			}

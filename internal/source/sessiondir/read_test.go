@@ -57,12 +57,8 @@ func TestASessionWithoutAnyTime(t *testing.T) {
 func TestReadingWaitsForNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "run-0001", "steps", "1.json")
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(`{"tool":`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	must(t, os.WriteFile(path, []byte(`{"tool":`), 0o666))
 	if got := collect(t, sessiondir.ReadTree(dir)); len(got.problems) != 1 || got.problems[0].File != path {
 		t.Errorf("the problems are %v, want one of %s", got.problems, path)
 	}

@@ -89,12 +89,8 @@ func (c *collected) pairs() iter.Seq2[memory.Session, []memory.Record] {
 func write(t *testing.T, dir, name, text string, age time.Duration) string {
 	t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	must(t, os.WriteFile(path, []byte(text), 0o666))
 	for at := path; at != filepath.Clean(dir); at = filepath.Dir(at) {
 		setTime(t, at, age)
 	}
@@ -104,9 +100,7 @@ func write(t *testing.T, dir, name, text string, age time.Duration) string {
 // setTime sets when a file or folder was last changed.
 func setTime(t *testing.T, path string, age time.Duration) {
 	t.Helper()
-	if err := os.Chtimes(path, now.Add(-age), now.Add(-age)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chtimes(path, now.Add(-age), now.Add(-age)))
 }
 
 func testSession(id string) memory.Session {
@@ -116,4 +110,11 @@ func testSession(id string) memory.Session {
 func testStep(tool string, at time.Time) memory.Record {
 	return memory.Record{Kind: memory.Step, Created: at,
 		Step: &memory.StepContent{Tool: memory.StepTool{Name: tool}, Outcome: memory.Outcome{OK: true}}}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -82,9 +82,7 @@ func TestWriteStepTellsStepsApart(t *testing.T) {
 	}
 	// A file of that name that another program wrote for something else stays.
 	taken := filepath.Join(dir, "run-0001", "steps", "2026-05-01T12-00-05.000Z-read.json")
-	if err := os.WriteFile(taken, []byte(`{"tool":{"name":"other"},"timestamp":"2026-05-01T12:00:05.000Z"}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(taken, []byte(`{"tool":{"name":"other"},"timestamp":"2026-05-01T12:00:05.000Z"}`), 0o666))
 	if path := put("read", now.Add(5*time.Second)); path == taken {
 		t.Errorf("%s of another step was overwritten", path)
 	}
@@ -128,9 +126,7 @@ func TestSessionsThatShareAFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What a system without case would do.
-	if err := os.Rename(filepath.Join(dir, "Run-0001"), filepath.Join(dir, "run-0001")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(filepath.Join(dir, "Run-0001"), filepath.Join(dir, "run-0001")))
 	folder, err := sessiondir.WriteSession("", dir, testSession("run-0001"))
 	if err != nil {
 		t.Fatalf("WriteSession: %v", err)
@@ -145,9 +141,7 @@ func TestSessionsThatShareAFolder(t *testing.T) {
 			t.Errorf("session %s is lost", id)
 		}
 	}
-	if err := os.Rename(folder, filepath.Join(dir, "moved")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(folder, filepath.Join(dir, "moved")))
 	write(t, folder, "session.json", `{"sessionId":"Run-0002"}`, 0)
 	if _, err := sessiondir.WriteSession("", dir, testSession("run-0001")); memory.CodeOf(err) != memory.CodeConflict {
 		t.Errorf("with both folders taken: %v; want a conflict", err)
@@ -191,9 +185,7 @@ func TestWriteRefuses(t *testing.T) {
 // link makes a symbolic link, or skips the test where the user may not.
 func link(t *testing.T, to, at string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(at), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(at), 0o777))
 	if err := os.Symlink(to, at); err != nil {
 		if runtime.GOOS == "windows" {
 			t.Skipf("symbolic links need a privilege here: %v", err)

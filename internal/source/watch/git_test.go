@@ -11,39 +11,41 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/recalld/recalld/internal/git/gittest"
 )
 
 // TestGitWorkIsOneBatch: whatever git does to the files of a worktree, in however
 // many steps, is reported once.
 func TestGitWorkIsOneBatch(t *testing.T) {
-	needGit(t)
+	gittest.Need(t)
 	const files = 40
 	root := tempDir(t)
-	git(t, root, "init", "-q")
+	gittest.Run(t, root, "init", "-q")
 	text := func(branch string) {
 		for i := range files {
 			write(t, root, fmt.Sprintf("pkg%d/f%02d.go", i%7, i), fmt.Sprintf("package p\n\n// %s %d\n", branch, i))
 		}
 	}
 	commit := func(message string) {
-		git(t, root, "add", "-A")
-		git(t, root, "commit", "-q", "-m", message)
+		gittest.Run(t, root, "add", "-A")
+		gittest.Run(t, root, "commit", "-q", "-m", message)
 	}
 	text("main")
 	commit("main")
-	git(t, root, "switch", "-q", "-c", "other")
+	gittest.Run(t, root, "switch", "-q", "-c", "other")
 	for i := range 5 {
 		write(t, root, fmt.Sprintf("pkg%d/f%02d.go", i, i), fmt.Sprintf("package p\n\n// changed %d\n", i))
 		commit(fmt.Sprint("change ", i))
 	}
-	git(t, root, "switch", "-q", "main")
+	gittest.Run(t, root, "switch", "-q", "main")
 	write(t, root, "main.go", "package main\n")
 	commit("ahead")
-	git(t, root, "branch", "keep")
+	gittest.Run(t, root, "branch", "keep")
 
 	linked := filepath.Join(tempDir(t), "linked")
-	git(t, root, "worktree", "add", "-q", linked, "-b", "linked")
-	dirs := map[string]string{root: filepath.Join(root, ".git"), linked: git(t, linked, "rev-parse", "--absolute-git-dir")}
+	gittest.Run(t, root, "worktree", "add", "-q", linked, "-b", "linked")
+	dirs := map[string]string{root: filepath.Join(root, ".git"), linked: gittest.Run(t, linked, "rev-parse", "--absolute-git-dir")}
 
 	// Far less than git needs between two steps, so that only its own files hold the
 	// batch together.
@@ -62,7 +64,7 @@ func TestGitWorkIsOneBatch(t *testing.T) {
 			{"reset", []string{"reset", "-q", "--hard", "other"}, false},
 			{"rebase", []string{"rebase", "-q", "main"}, false},
 		} {
-			git(t, at, step.args...)
+			gittest.Run(t, at, step.args...)
 			b := next(t, w)
 			if !b.All && len(b.Paths) == 0 || b.Gone {
 				t.Errorf("after a %s the batch is %+v", step.name, b)
@@ -74,7 +76,7 @@ func TestGitWorkIsOneBatch(t *testing.T) {
 		}
 		write(t, at, "pkg0/f00.go", "package p\n\n// by hand\n")
 		expect(t, w, "pkg0/f00.go")
-		git(t, at, "stash", "-q")
+		gittest.Run(t, at, "stash", "-q")
 		if b := next(t, w); len(b.Paths) != 1 || b.Paths[0] != "pkg0/f00.go" {
 			t.Errorf("after a stash the batch is %+v", b)
 		}

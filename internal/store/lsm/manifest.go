@@ -7,6 +7,9 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4/pb"
+	"google.golang.org/protobuf/proto"
 )
 
 // Manifest is the content of a MANIFEST.
@@ -56,77 +59,24 @@ func ReadManifest(dir string) (*Manifest, error) {
 	return m, nil
 }
 
-// apply applies a set of changes: repeated messages in field 1, in which field 1 is the id,
-// 2 whether it is a deletion, and 6 the compression.
+// apply applies a set of changes.
 func (m *Manifest) apply(set []byte) error {
-	return protoFields(set, func(number int, _ uint64, change []byte) error {
-		if number != 1 || change == nil {
-			return nil
+	var read pb.ManifestChangeSet
+	if proto.Unmarshal(set, &read) != nil {
+		return errUndecoded
+	}
+	for _, c := range read.Changes {
+		if c.Op == pb.ManifestChange_DELETE {
+			delete(m.Live, c.Id)
+			m.Dropped[c.Id] = true
+			continue
 		}
-		var id, op, compression uint64
-		err := protoFields(change, func(number int, v uint64, _ []byte) error {
-			switch number {
-			case 1:
-				id = v
-			case 2:
-				op = v
-			case 6:
-				compression = v
-			}
-			return nil
-		})
-		if err != nil {
-			return err
+		if _, twice := m.Live[c.Id]; twice {
+			return fmt.Errorf("table %d is there already", c.Id)
 		}
-		if op == 1 {
-			delete(m.Live, id)
-			m.Dropped[id] = true
-			return nil
-		}
-		if _, twice := m.Live[id]; twice {
-			return fmt.Errorf("table %d is there already", id)
-		}
-		m.Live[id] = byte(compression)
-		return nil
-	})
-}
-
-// protoFields yields the fields of a protocol buffer: numbers in v, others in b.
-func protoFields(msg []byte, fn func(number int, v uint64, b []byte) error) error {
-	bad := errors.New("it does not decode")
-	for len(msg) > 0 {
-		tag, n := binary.Uvarint(msg)
-		if n <= 0 {
-			return bad
-		}
-		msg = msg[n:]
-		var v uint64
-		var b []byte
-		switch tag & 7 {
-		case 0:
-			if v, n = binary.Uvarint(msg); n <= 0 {
-				return bad
-			}
-		case 1:
-			n = 8
-		case 2:
-			size, head := binary.Uvarint(msg)
-			if head <= 0 || size > uint64(len(msg)-head) {
-				return bad
-			}
-			b, n = msg[head:head+int(size)], head+int(size)
-		case 5:
-			n = 4
-		default:
-			return bad
-		}
-		if n > len(msg) {
-			return bad
-		}
-		if err := fn(int(tag>>3), v, b); err != nil {
-			return err
-		}
-		msg = msg[n:]
+		m.Live[c.Id] = byte(c.Compression)
 	}
 	return nil
 }
+
+var errUndecoded = errors.New("it does not decode")

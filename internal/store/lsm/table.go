@@ -10,7 +10,9 @@ import (
 	"os"
 
 	"github.com/dgraph-io/badger/v4/fb"
+	"github.com/dgraph-io/badger/v4/pb"
 	"github.com/klauspost/compress/snappy"
+	"google.golang.org/protobuf/proto"
 )
 
 // Table identifies a table.
@@ -68,21 +70,17 @@ func footer(b []byte) (sum checksum, tail int, err error) {
 	return sum, 4 + n, nil
 }
 
-// checksum is a checksum message: 0 for CRC-32C, and the sum. Badger has another algorithm,
-// which recalld never used.
-type checksum struct{ algorithm, value uint64 }
+// checksum is a checksum message. Badger has another algorithm than CRC-32C, which recalld
+// never used.
+type checksum struct {
+	algorithm pb.Checksum_Algorithm
+	value     uint64
+}
 
-func readChecksum(b []byte) (sum checksum, err error) {
-	err = protoFields(b, func(number int, v uint64, _ []byte) error {
-		switch number {
-		case 1:
-			sum.algorithm = v
-		case 2:
-			sum.value = v
-		}
-		return nil
-	})
-	return sum, err
+func readChecksum(b []byte) (checksum, error) {
+	var read pb.Checksum
+	err := proto.Unmarshal(b, &read)
+	return checksum{read.Algo, read.Sum}, err
 }
 
 // matches says that the checksum is that of b.
@@ -91,23 +89,23 @@ func (c checksum) matches(b []byte) bool {
 }
 
 // index reads the positions of the blocks of a table.
-func index(b []byte) (spans []span, start int, err error) {
+func index(b []byte) (spans []span, err error) {
 	sum, tail, err := footer(b)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	end := len(b) - tail - 4
 	if end < 0 {
-		return nil, 0, errors.New("its end does not decode")
+		return nil, errors.New("its end does not decode")
 	}
 	size := int(binary.BigEndian.Uint32(b[end:]))
 	if size <= 0 || size > end {
-		return nil, 0, fmt.Errorf("its index claims %d bytes", size)
+		return nil, fmt.Errorf("its index claims %d bytes", size)
 	}
-	start = end - size
+	start := end - size
 	data := b[start:end]
 	if !sum.matches(data) {
-		return nil, 0, errors.New("the checksum of its index does not match")
+		return nil, errors.New("the checksum of its index does not match")
 	}
 	// The reader of the index panics if it cannot decode it. After a valid checksum this is
 	// unlikely.
@@ -121,17 +119,17 @@ func index(b []byte) (spans []span, start int, err error) {
 	var o fb.BlockOffset
 	for i := range spans {
 		if !root.Offsets(&o, i) {
-			return nil, 0, errors.New("its index does not decode")
+			return nil, errors.New("its index does not decode")
 		}
 		spans[i] = span{int(o.Offset()), int(o.Len()), o.KeyBytes()}
 		if s := spans[i]; s.at < 0 || s.size <= 0 || s.at > start || s.size > start-s.at {
-			return nil, 0, fmt.Errorf("its block %d lies outside", i)
+			return nil, fmt.Errorf("its block %d lies outside", i)
 		}
 	}
 	if len(spans) == 0 {
-		return nil, 0, errors.New("its index has no block")
+		return nil, errors.New("its index has no block")
 	}
-	return spans, start, nil
+	return spans, nil
 }
 
 // tableReader reads tables, one after another, reusing its memory.
@@ -145,7 +143,7 @@ func (r *tableReader) verify(dir string, id uint64, compression byte, fn func(*E
 	if err := r.load(dir, id); err != nil {
 		return err
 	}
-	spans, _, err := index(r.file)
+	spans, err := index(r.file)
 	if err != nil {
 		r.search(fn)
 		return err
@@ -299,7 +297,7 @@ func (r *tableReader) salvage(dir string, id uint64, fn func(*Entry)) {
 	if r.load(dir, id) != nil {
 		return
 	}
-	if spans, _, err := index(r.file); err == nil {
+	if spans, err := index(r.file); err == nil {
 		for _, s := range spans {
 			b, err := r.read(s, 1)
 			if err != nil {
