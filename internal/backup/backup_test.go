@@ -404,6 +404,20 @@ func TestUnreadableDisk(t *testing.T) {
 	}
 }
 
+// TestUnreadableBackups: a folder that may not be read is refused with the next step.
+func TestUnreadableBackups(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root reads every folder: run it as another user")
+	}
+	dir := filepath.Join(t.TempDir(), "closed")
+	if err := os.Mkdir(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := List(dir); memory.CodeOf(err) != memory.CodeForbidden || !strings.Contains(err.Error(), dir) {
+		t.Errorf("the list of unreadable backups is %v, want %s that names the folder", err, memory.CodeForbidden)
+	}
+}
+
 // TestClockSetBack: the newest backup is the last one that was made, also if an older one has a
 // time to come, and is not the one that gives way.
 func TestClockSetBack(t *testing.T) {

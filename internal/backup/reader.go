@@ -83,7 +83,13 @@ func (m *manifest) walkBlocks(ctx context.Context, dir string, fn func(raw []byt
 
 // List returns the backups in a folder, by store and time. A damaged one has Damage set, one
 // of a newer layout Newer.
-func List(dir string) ([]memory.Backup, error) {
+func List(dir string) (_ []memory.Backup, err error) {
+	defer func() {
+		if errors.Is(err, fs.ErrPermission) {
+			err = &memory.Error{Code: memory.CodeForbidden, Field: "path", Message: err.Error(),
+				Hint: "make the backups readable for your user, or name another folder", Cause: err}
+		}
+	}()
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -310,6 +310,9 @@ func settingsHint(source config.Sources, err error) string {
 		return "--config or RECALLD_CONFIG names it; without them there need not be one"
 	}
 	const inFile = "run 'recalld config edit' to mend the file; configs/recalld.yaml explains the settings"
+	if errors.Is(err, fs.ErrPermission) {
+		return "make it readable for your user, or name another file with --config"
+	}
 	if _, ok := errors.AsType[*config.FileError](err); ok {
 		return inFile // which may be large, and is not read again
 	}
@@ -381,6 +384,9 @@ func (a *App) dial(ctx context.Context, cfg config.Config, autostart bool) (Daem
 		// The folders must be there, and private, before the daemon's log and
 		// socket go into them.
 		if err := paths.Prepare(); err != nil {
+			if _, ok := errors.AsType[*config.Error](err); ok {
+				err = &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: settingsHint(a.sources, err), Cause: err}
+			}
 			return nil, err
 		}
 		options.Command = a.serveCommandLine(cfg)

@@ -75,6 +75,19 @@ func TestGoneIsNoFailure(t *testing.T) {
 	}
 }
 
+// TestUnreadableIsSaid: files that cannot be read are counted, with the command that lists them.
+func TestUnreadableIsSaid(t *testing.T) {
+	b := newBench(t, sample())
+	b.fake.Answers[service.Repos.Name] = &memory.RepoList{Repos: []memory.SandboxState{{ProjectName: "demo", Sandbox: memory.Sandbox{
+		ID: "s", Project: "p1", Root: "/src/demo", Skipped: map[string]int{"ignored": 7, "unreadable": 2},
+	}}}}
+	for _, args := range [][]string{{"repos"}, {"repos", "--wide"}} {
+		if out := b.ok(args...); !strings.Contains(out, "2 files cannot be read; run 'recalld repos --skipped /src/demo' to list them") {
+			t.Errorf("recalld %v says:\n%s", args, out)
+		}
+	}
+}
+
 // TestPausedIsSaid: that nothing is done in the background is said wherever its
 // results are awaited.
 func TestPausedIsSaid(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/memory"
 )
 
 // settingsIn is the settings file of a bench, with a text.
@@ -260,6 +261,22 @@ func TestConfigSetBehindLink(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(kept); string(text) != "queue:\n  depth: 20\n" {
 		t.Errorf("the file behind the link has %q", text)
+	}
+}
+
+// TestHintOfDataFolder: where the data folder cannot be made, the error says how to name another.
+func TestHintOfDataFolder(t *testing.T) {
+	b := newBench(t, nil)
+	a := &App{opts: b.opts}
+	a.sources = a.configSources()
+	cfg := config.Default()
+	cfg.Data = filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(cfg.Data+".gone", cfg.Data); err != nil {
+		t.Skipf("no symbolic links: %v", err)
+	}
+	_, err := a.dial(t.Context(), cfg, true)
+	if e := memory.AsError(err); err == nil || e.Code != memory.CodeInvalidInput || !strings.Contains(e.Hint, "--data") {
+		t.Errorf("the error is %+v, want a hint that names --data", e)
 	}
 }
 

@@ -105,8 +105,8 @@ func writeAgentImport(w io.Writer, i *memory.AgentImported, stopped bool) {
 	if i.DryRun {
 		fmt.Fprintf(w, "%s found; nothing was imported.\n", memory.Count(i.Logs, "log"))
 	} else {
-		fmt.Fprintf(w, "%s: %s and %s imported, %d steps already known, %d logs unchanged.\n", memory.Count(i.Logs, "log"),
-			memory.Count(i.Added, "step"), memory.Count(i.Lessons, "lesson"), i.Known, i.Unchanged)
+		fmt.Fprintf(w, "%s: %s and %s imported, %s already known, %s unchanged.\n", memory.Count(i.Logs, "log"),
+			memory.Count(i.Added, "step"), memory.Count(i.Lessons, "lesson"), memory.Count(i.Known, "step"), memory.Count(i.Unchanged, "log"))
 	}
 	if i.Live > 0 {
 		fmt.Fprintf(w, "%s recorded by hooks left out.\n", memory.Count(i.Live, "session"))

@@ -51,3 +51,11 @@ func TestImportAgentsAsks(t *testing.T) {
 		}
 	}
 }
+
+// TestImportAgentsCounts: one is not called many.
+func TestImportAgentsCounts(t *testing.T) {
+	b := newBench(t, map[string]any{service.ImportAgents.Name: &memory.AgentImported{Logs: 2, Known: 1, Unchanged: 1}})
+	if out := b.ok("import", "agents", "--yes"); !strings.Contains(out, "1 step already known, 1 log unchanged.") {
+		t.Errorf("it says:\n%s", out)
+	}
+}

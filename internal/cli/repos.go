@@ -174,6 +174,9 @@ func trouble(r memory.SandboxState, now time.Time) []string {
 	if r.GoneAt.IsZero() && r.Failed() { // else that is why it failed
 		out = append(out, fmt.Sprintf("failed %s: %s", render.Ago(r.LastErrorAt, now, "?"), r.LastError))
 	}
+	if n := r.Skipped["unreadable"]; n > 0 && r.GoneAt.IsZero() {
+		out = append(out, memory.Count(n, "file")+" cannot be read; run "+render.CommandWith("recalld repos --skipped", r.Root)+" to list them")
+	}
 	return out
 }
 

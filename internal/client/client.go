@@ -235,6 +235,10 @@ func outward(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok { // its URL is made up
 		err = e.Err
 	}
+	if errors.Is(err, fs.ErrPermission) { // a daemon may run
+		return &memory.Error{Code: memory.CodeForbidden, Message: fmt.Sprintf("the daemon's socket cannot be opened: %v", err),
+			Hint: "make its folder yours, with chmod 700, or run as the user whose daemon it is", Cause: err}
+	}
 	return &memory.Error{Code: memory.CodeUnavailable, Message: fmt.Sprintf("the connection to the daemon broke: %v", err),
 		Hint: "see the daemon's log", Cause: err}
 }

@@ -206,6 +206,21 @@ func TestStaleSocket(t *testing.T) {
 	}
 }
 
+// A daemon whose socket may not be opened is not taken for none.
+func TestSocketThatMayNotBeOpened(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root opens every socket: run it as another user")
+	}
+	socket := listen(t, http.NotFoundHandler())
+	if err := os.Chmod(filepath.Dir(socket), 0); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(filepath.Dir(socket), 0o700) // for the removal of the folder
+	if _, err := client.Stop(t.Context(), client.Options{Socket: socket}); memory.CodeOf(err) != memory.CodeForbidden {
+		t.Errorf("Stop says %v, want %s: a daemon may run", err, memory.CodeForbidden)
+	}
+}
+
 // A client outlives its daemon: the next call starts another.
 func TestDaemonRestarts(t *testing.T) {
 	opts, dir := startable(t)

@@ -117,8 +117,12 @@ func userID() string {
 // a shared one. Daemon and clients call it before they listen or dial.
 func (p Paths) Prepare() error {
 	for _, dir := range []string{p.Data, filepath.Dir(p.Log)} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("create data folder: %w", err)
+		err := os.MkdirAll(dir, 0o700)
+		if info, statErr := os.Stat(p.Data); statErr == nil && err != nil { // why it may be refused
+			err = cmp.Or(checkOwned(p.Data, info), err)
+		}
+		if err != nil {
+			return &Error{Field: "data", Message: err.Error()}
 		}
 	}
 	for _, dir := range []string{p.Data, p.Store, p.Models} {

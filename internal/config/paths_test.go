@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -26,7 +27,8 @@ func TestPlatformFolders(t *testing.T) {
 			folders{config: "/Users/u/Library/Application Support/recalld", data: "/Users/u/Library/Application Support/recalld"}},
 		"windows": {"windows", map[string]string{"USERPROFILE": "/Users/u", "LOCALAPPDATA": "/local"},
 			folders{config: "/Users/u/AppData/Roaming/recalld", data: "/local/recalld"}},
-		"no home": {"linux", nil, folders{}},
+		"no home":         {"linux", nil, folders{}},
+		"a relative home": {"linux", map[string]string{"HOME": "u"}, folders{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if runtime.GOOS == "windows" {
@@ -141,6 +143,20 @@ func TestPrepare(t *testing.T) {
 	cfg.Socket = filepath.Join(link, "s")
 	if err := cfg.Paths().Prepare(); err == nil {
 		t.Error("a socket folder that is a link was accepted: another user may turn it elsewhere")
+	}
+}
+
+// TestDataFolderThatCannotBeMade: the error is of the setting data, so that it gets the hint of
+// that.
+func TestDataFolderThatCannotBeMade(t *testing.T) {
+	cfg := Default()
+	cfg.Data = filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(cfg.Data+".gone", cfg.Data); err != nil {
+		t.Skipf("no symbolic links: %v", err)
+	}
+	err := cfg.Paths().Prepare()
+	if e, ok := errors.AsType[*Error](err); !ok || e.Field != "data" || !strings.Contains(e.Message, cfg.Data) {
+		t.Errorf("the error is %v, want one of the setting data that names the folder", err)
 	}
 }
 

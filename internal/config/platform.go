@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"path"
 	"path/filepath"
 )
 
@@ -40,7 +41,7 @@ func platformFolders(goos string, getenv func(string) string) (folders, error) {
 		f.data = base("XDG_DATA_HOME", ".local", "share")
 	}
 	if f.config == "" || f.data == "" {
-		return f, errors.New("the home folder is not known: HOME is not set; name a data folder with --data or RECALLD_DATA")
+		return f, errors.New("the home folder is not known: HOME is not set to an absolute path; name a data folder with --data or RECALLD_DATA")
 	}
 	return f, nil
 }
@@ -51,5 +52,8 @@ func homeFolder(goos string, getenv func(string) string) string {
 	if goos == "windows" {
 		return getenv("USERPROFILE")
 	}
-	return getenv("HOME")
+	if home := getenv("HOME"); path.IsAbs(home) { // else each working folder would have data of its own
+		return home
+	}
+	return ""
 }

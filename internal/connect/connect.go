@@ -297,6 +297,9 @@ func readFile(path string) ([]byte, error) {
 		return nil, memory.Errorf(memory.CodeConflict, "%s has %d bytes, too many for a settings file", path, info.Size())
 	}
 	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, &memory.Error{Code: memory.CodeForbidden, Field: "file", Message: path + " cannot be read", Hint: "make it readable for your user", Cause: err}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}

@@ -351,6 +351,13 @@ func TestRefuses(t *testing.T) {
 			}
 		})
 	}
+	t.Run("unreadable", func(t *testing.T) { // for root, who reads it, it is read-only
+		r := newRig(t, "opencode")
+		put(t, r.path(whatServer), "{}", 0)
+		if _, err := r.client.Connect(r.machine, r.options); memory.CodeOf(err) != memory.CodeForbidden || !strings.Contains(err.Error(), r.path(whatServer)) {
+			t.Errorf("got %v, want %s with the file", err, memory.CodeForbidden)
+		}
+	})
 	t.Run("a folder", func(t *testing.T) {
 		r := newRig(t, "cursor")
 		if err := os.MkdirAll(r.path(whatServer), 0o755); err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -217,9 +218,32 @@ func TestArchiveRefusals(t *testing.T) {
 		}
 	}
 	s.keep(dir, "Keep the receipts")
+	if runtime.GOOS == "linux" { // where nobody, root neither, makes a folder in /sys
+		_, err := service.Export.Do(t.Context(), s, memory.ExportRequest{Path: "/sys/recalld", Caller: caller})
+		if e := memory.AsError(err); err == nil || e.Code != memory.CodeReadOnly || e.Field != "path" || e.Hint == "" {
+			t.Errorf("export to where nothing can be written answers %+v, want %s with a hint", e, memory.CodeReadOnly)
+		}
+	}
 	_, err := service.Export.Do(t.Context(), s, memory.ExportRequest{Path: dir, Caller: caller})
 	if memory.CodeOf(err) != memory.CodeConflict {
 		t.Errorf("export into a folder that holds something answers %v, want %s", err, memory.CodeConflict)
+	}
+}
+
+// TestImportOfWhatCannotBeRead: it is refused by name, and is no fault of ours.
+func TestImportOfWhatCannotBeRead(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root reads everything: run it as another user")
+	}
+	s, dir := serve(t, newConfig(t)), shop(t)
+	log, logs := filepath.Join(t.TempDir(), "a.jsonl"), filepath.Join(t.TempDir(), "logs")
+	must(t, os.WriteFile(log, nil, 0))
+	must(t, os.Mkdir(logs, 0))
+	for _, path := range []string{log, logs, filepath.Join(logs, "b.jsonl")} {
+		_, err := service.Import.Do(t.Context(), s, memory.ImportRequest{Path: path, Caller: memory.Caller{Dir: dir}})
+		if e := memory.AsError(err); err == nil || e.Code != memory.CodeForbidden || !strings.Contains(e.Message, path) || e.Hint == "" {
+			t.Errorf("import of %s answers %+v, want %s with a hint", path, e, memory.CodeForbidden)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -17,10 +18,12 @@ const (
 )
 
 // PartKey and ErrorKey are the attributes of a logged error: the part of the daemon that
-// logs it, and what went wrong.
+// logs it, and what went wrong. MendedKey names, in a later record of the part, the message
+// of an error that has ended: it is not kept any longer.
 const (
-	PartKey  = "part"
-	ErrorKey = "error"
+	PartKey   = "part"
+	ErrorKey  = "error"
+	MendedKey = "mended"
 )
 
 // errorKeeper is a slog.Handler that passes everything on and keeps the latest errors.
@@ -45,6 +48,12 @@ func KeepErrors(next slog.Handler) (slog.Handler, *ErrorList) {
 
 // Handle keeps errors and passes the record on.
 func (k *errorKeeper) Handle(ctx context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == MendedKey {
+			k.kept.mended(k.part, a.Value.String())
+		}
+		return true
+	})
 	if r.Level >= slog.LevelError {
 		e := memory.LoggedError{At: r.Time.UTC(), Part: k.part, Message: r.Message}
 		r.Attrs(func(a slog.Attr) bool {
@@ -91,6 +100,15 @@ func (l *ErrorList) add(e memory.LoggedError) {
 		l.list = slices.Delete(l.list, 0, 1)
 	}
 	l.list = append(l.list, e)
+}
+
+// mended removes the errors of a part with a message.
+func (l *ErrorList) mended(part, message string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = slices.DeleteFunc(l.list, func(e memory.LoggedError) bool {
+		return e.Part == part && strings.HasPrefix(e.Message, message+": ")
+	})
 }
 
 // Latest returns the errors kept, the newest first.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -34,5 +35,20 @@ func TestErrorsAreKept(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "not an error") {
 		t.Error("what is kept is not passed on")
+	}
+}
+
+// TestMendedErrorsAreNotKept: an error leaves the list when its part logs that it has ended.
+func TestMendedErrorsAreNotKept(t *testing.T) {
+	handler, kept := KeepErrors(slog.NewTextHandler(io.Discard, nil))
+	follow, files := slog.New(handler).With(PartKey, "follow"), slog.New(handler).With(PartKey, "files")
+	for _, logger := range []*slog.Logger{follow, files} {
+		logger.Error("/a is not read", ErrorKey, errors.New("permission denied"))
+	}
+	follow.Error("/a/b is not read", ErrorKey, errors.New("permission denied"))
+	follow.Info("read again", MendedKey, "/a is not read")
+	got := kept.Latest()
+	if len(got) != 2 || got[0].Message != "/a/b is not read: permission denied" || got[1].Part != "files" {
+		t.Errorf("kept %+v, want the error of the other folder and that of the other part", got)
 	}
 }

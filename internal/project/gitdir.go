@@ -47,8 +47,9 @@ func gitDirOf(dir string) (string, error) {
 		return "", memory.Errorf(memory.CodeInvalidInput, "look at git folder: %w", err)
 	}
 	if info.IsDir() {
-		// An empty .git folder, which some tools leave behind, is not a repository.
-		if !isGitDir(path) {
+		// An empty .git folder, which some tools leave behind, is not a repository. One that may
+		// not be entered is: else the folder would be another project until it may be.
+		if !isGitDir(path) && !isClosed(path) {
 			return "", nil
 		}
 		return realPath(path)
@@ -74,7 +75,7 @@ func gitDirOf(dir string) (string, error) {
 // commonDir returns the folder that all worktrees of a repository share.
 func commonDir(gitDir string) (string, error) {
 	text, err := readSmall(filepath.Join(gitDir, "commondir"))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || isClosed(gitDir) {
 		return gitDir, nil
 	}
 	if err != nil {
@@ -88,6 +89,12 @@ func commonDir(gitDir string) (string, error) {
 func isGitDir(dir string) bool {
 	info, err := os.Lstat(filepath.Join(dir, "HEAD"))
 	return err == nil && !info.IsDir()
+}
+
+// isClosed reports whether a folder may not be entered.
+func isClosed(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, "HEAD"))
+	return errors.Is(err, fs.ErrPermission)
 }
 
 // isBare reports whether a folder looks like the top of a bare repository to git: a HEAD

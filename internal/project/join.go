@@ -19,6 +19,8 @@ import (
 //     exists: the new folder in its place is a separate project;
 //   - the project that was moved here before another folder took its place;
 //   - the project that the folder was, by its mark, before a repository was made in it;
+//   - the project that recorded this folder, where its remote was removed or git's config
+//     cannot be read;
 //   - for clones: the project that got the remote later. Of two repositories that got the
 //     same remote each stays a separate project, so that neither loses its memories;
 //   - the project of the folder on this machine that it was cloned from and that is gone.
@@ -69,6 +71,7 @@ func (r *Resolver) find(known []memory.Project, id *Identity) (p memory.Project,
 		}
 	}
 	for _, same := range []func(memory.Project) bool{
+		func(k memory.Project) bool { return own.Remote == "" && isMember(k, id.place) },
 		func(k memory.Project) bool { return own.Remote != "" && k.Remote == own.Remote && belongs(k) },
 		func(k memory.Project) bool { return slices.Contains(id.origins, k.ID) && belongs(k) },
 	} {

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -80,5 +81,49 @@ func TestRemoteIsKnown(t *testing.T) {
 	p, old, err := NewResolver(known).Resolve(t.Context(), "", memory.Caller{Dir: filepath.Join(dir, "own")})
 	if err != nil || !old || p.ID != known.projects[0].ID {
 		t.Errorf("Resolve = %+v, known %t, %v; want %s", p, old, err, known.projects[0].ID)
+	}
+}
+
+// TestUnreadableGit: a clone stays its project while git's files cannot be read, and from its
+// subfolders too: what is stored then would be another project's afterwards.
+func TestUnreadableGit(t *testing.T) {
+	root := filepath.Join(realTemp(t), "clone")
+	repo(t, root, "https://git.example.org/org/tool.git")
+	write(t, filepath.Join(root, "deep", "x.go"), "package x\n")
+	known := &directory{}
+	resolve := func(dir string) memory.Project {
+		t.Helper()
+		p, _, err := NewResolver(known).Resolve(t.Context(), "", memory.Caller{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	first := resolve(root)
+	known.projects = append(known.projects, first)
+
+	config := filepath.Join(root, ".git", "config")
+	if err := os.Rename(config, config+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(config, 0o755); err != nil { // which root cannot read either
+		t.Fatal(err)
+	}
+	if p := resolve(filepath.Join(root, "deep")); p.ID != first.ID || p.Remote != first.Remote {
+		t.Errorf("without git's config it is %+v, want %s with its remote", p, first.ID)
+	}
+
+	if os.Geteuid() == 0 {
+		t.Skip("root enters every folder: run it as another user")
+	}
+	closed := filepath.Join(root, ".git")
+	if err := os.Chmod(closed, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(closed, 0o755) // for the removal of the folder
+	for _, dir := range []string{root, filepath.Join(root, "deep")} {
+		if p := resolve(dir); p.ID != first.ID {
+			t.Errorf("where .git may not be entered %s is %+v, want %s", dir, p, first.ID)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/recalld/recalld/internal/fsx"
@@ -46,6 +47,9 @@ func (s *Service) Import(ctx context.Context, req memory.ImportRequest) (*memory
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("%s does not exist", req.Path), Cause: err}
+	case errors.Is(err, fs.ErrPermission):
+		return nil, &memory.Error{Code: memory.CodeForbidden, Field: "path", Message: fmt.Sprintf("%s cannot be read: %v", req.Path, err),
+			Hint: "make it readable for the user of the daemon", Cause: err}
 	case err != nil:
 		return nil, fmt.Errorf("import %s: %w", req.Path, err)
 	case !found:
@@ -81,12 +85,13 @@ func (i *importer) path(ctx context.Context, path string) (found bool, err error
 	case sessiondir.IsTree(path):
 		return true, i.sessions(ctx, sessiondir.ReadTree(path))
 	}
-	logs, err := fs.Glob(os.DirFS(path), "*.jsonl")
+	logs, err := os.ReadDir(path)
 	if err != nil {
 		return false, err
 	}
-	for _, name := range logs {
-		file := filepath.Join(path, name)
+	logs = slices.DeleteFunc(logs, func(e fs.DirEntry) bool { return !strings.HasSuffix(e.Name(), ".jsonl") })
+	for _, log := range logs {
+		file := filepath.Join(path, log.Name())
 		err := i.log(ctx, file)
 		if memory.CodeOf(err) == memory.CodeForbidden || errors.Is(err, fs.ErrPermission) { // the others can be read
 			i.problems([]memory.ImportProblem{{File: file, Message: err.Error()}})
@@ -205,10 +210,16 @@ func (i *importer) problems(list []memory.ImportProblem) {
 }
 
 // Export carries out service.Export.
-func (s *Service) Export(ctx context.Context, req memory.ExportRequest) (*memory.Exported, error) {
+func (s *Service) Export(ctx context.Context, req memory.ExportRequest) (_ *memory.Exported, err error) {
 	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
+	defer func() {
+		if fsx.RefusesWrites(err) {
+			err = &memory.Error{Code: memory.CodeReadOnly, Field: "path", Cause: err,
+				Message: fmt.Sprintf("%s cannot be written: %v", req.Path, err), Hint: "make room there, or name another folder"}
+		}
+	}()
 	project, known, err := s.opts.Projects.Resolver.Resolve(ctx, req.Project, req.Caller)
 	if err != nil {
 		return nil, err

@@ -106,15 +106,17 @@ func (f *follower) look(ctx context.Context) {
 	}
 }
 
-// report logs why a folder is not followed, once for each reason.
+// report logs why a folder is not followed, once for each reason, and that it is again.
 func (f *follower) report(folder string, err error) {
-	if err == nil {
+	what := "what other programs wrote into " + folder + " is not taken over"
+	switch why := f.failed[folder]; {
+	case err == nil && why == "":
+	case err == nil:
 		delete(f.failed, folder)
-		return
-	}
-	if why := err.Error(); f.failed[folder] != why {
-		f.failed[folder] = why
-		f.log.Error("what other programs wrote is not taken over", "folder", folder, logging.ErrorKey, err)
+		f.log.Info("what other programs wrote is taken over again", logging.MendedKey, what)
+	case err.Error() != why:
+		f.failed[folder] = err.Error()
+		f.log.Error(what, logging.ErrorKey, err)
 	}
 }
 

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/source/lessonlog"
@@ -102,5 +104,51 @@ func TestForgottenDoesNotWait(t *testing.T) {
 	}
 	if got := f.trust.waits(); len(got) > 0 {
 		t.Errorf("%+v waits, want nothing", got)
+	}
+}
+
+// TestFolderThatCannotBeFollowed: the error names the folder, and leaves the errors of status
+// when the folder can be read.
+func TestFolderThatCannotBeFollowed(t *testing.T) {
+	root := backend.Repo(t)
+	f, _ := followed(t, root, func(string) {})
+	handler, kept := logging.KeepErrors(slog.NewTextHandler(io.Discard, nil))
+	f.log = slog.New(handler)
+	logs := filepath.Join(root, "logs")
+	if err := os.WriteFile(logs, nil, 0o644); err != nil { // no folder
+		t.Fatal(err)
+	}
+	look := func() []memory.LoggedError {
+		f.report(logs, f.followLessons(t.Context(), root))
+		return kept.Latest()
+	}
+	look()
+	if got := look(); len(got) != 1 || !strings.Contains(got[0].Message, logs) {
+		t.Errorf("the errors are %+v, want one with %s", got, logs)
+	}
+	if err := os.Remove(logs); err != nil {
+		t.Fatal(err)
+	}
+	if got := look(); len(got) != 0 {
+		t.Errorf("once the folder is mended the errors are %+v, want none", got)
+	}
+}
+
+// TestWarningNamesTheFolder: what is said of a log that cannot be written names its folder.
+func TestWarningNamesTheFolder(t *testing.T) {
+	root := backend.Repo(t)
+	f, _ := followed(t, root, func(string) {})
+	f.opts.WriteLessons, f.opts.ShareLessons = true, true
+	if err := os.WriteFile(filepath.Join(root, "logs"), nil, 0o644); err != nil { // no folder
+		t.Fatal(err)
+	}
+	id, err := f.opts.Projects.Locate(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := &memory.Remembered{Project: id.Project.ID}
+	newWriter(f.opts, f.roots).AppendLesson(t.Context(), memory.Caller{Dir: root}, kept, memory.LogLine{Repo: "shop", Type: memory.EventError, Lesson: "x"})
+	if !strings.Contains(kept.Warning, filepath.Join(root, "logs")) {
+		t.Errorf("the warning is %q, want the folder", kept.Warning)
 	}
 }

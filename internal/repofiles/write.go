@@ -67,7 +67,7 @@ func (w *writer) AppendLesson(ctx context.Context, caller memory.Caller, kept *m
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logPatience)
 	defer cancel()
 	path, err := w.lines.Append(ctx, root, w.opts.LessonDir, line.Repo, line)
-	kept.Log, kept.Warning = path, w.warning("write lesson log", err)
+	kept.Log, kept.Warning = path, w.warning("write lesson log", root, w.opts.LessonDir, err)
 }
 
 // sessionRoot is root for the files of sessions. It is also not ok where the caller's
@@ -88,7 +88,7 @@ func (w *writer) PutSession(caller memory.Caller, s *memory.SessionState) {
 		return
 	}
 	dir, err := sessiondir.WriteSession(root, w.opts.SessionDir, s.Session)
-	s.Dir, s.Warning = dir, w.warning("write session file", err)
+	s.Dir, s.Warning = dir, w.warning("write session file", root, w.opts.SessionDir, err)
 }
 
 // PutPicture stores the picture that a step of a session names, if the session
@@ -101,7 +101,7 @@ func (w *writer) PutPicture(caller memory.Caller, s memory.Session, name string)
 	}
 	stored, err := sessiondir.StoreScreenshot(root, w.opts.SessionDir, s, name)
 	if err != nil {
-		return name, w.warning("store screenshot", err)
+		return name, w.warning("store screenshot", root, w.opts.SessionDir, err)
 	}
 	return stored, ""
 }
@@ -114,7 +114,7 @@ func (w *writer) PutStep(caller memory.Caller, s memory.Session, r memory.Record
 	}
 	path, err := sessiondir.WriteStep(root, w.opts.SessionDir, s, r)
 	out.File = path
-	if warning := w.warning("write step file", err); warning != "" {
+	if warning := w.warning("write step file", root, w.opts.SessionDir, err); warning != "" {
 		out.Warning = warning
 	}
 }
@@ -133,11 +133,16 @@ func (w *writer) AppendAudit(caller memory.Caller, project string, line []byte) 
 	return fsx.AppendLine(root, auditDir, auditName, line)
 }
 
-// warning logs an error and returns the text for the caller.
-func (w *writer) warning(what string, err error) string {
+// warning logs an error with a file of a folder and returns the text for the caller. The
+// error has paths below the folder at most.
+func (w *writer) warning(what, root, dir string, err error) string {
 	if err == nil {
 		return ""
 	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(root, dir)
+	}
+	what += " in " + dir
 	w.log.Warn(what, logging.ErrorKey, err)
 	return what + ": " + err.Error() + "; the record is kept"
 }

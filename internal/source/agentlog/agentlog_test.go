@@ -377,3 +377,24 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// TestFindUnreadableFolder: a folder of logs that cannot be listed is found as a log that cannot
+// be read, not passed over.
+func TestFindUnreadableFolder(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root lists every folder: run it as another user")
+	}
+	home := t.TempDir()
+	closed := filepath.Join(home, ".claude", "projects", "p")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(closed), 0o700), os.Mkdir(closed, 0)); err != nil {
+		t.Fatal(err)
+	}
+	found, err := Find(home, func(string) string { return "" })
+	if err != nil || len(found) != 1 || found[0].Path() != closed {
+		t.Fatalf("found %+v, %v; want %s", found, err, closed)
+	}
+	_, err = Read(found[0], func(Session, Call) error { return nil })
+	if _, unopened := errors.AsType[*OpenError](err); !unopened {
+		t.Errorf("reading it says %v, want that it cannot be opened", err)
+	}
+}

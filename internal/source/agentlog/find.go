@@ -109,6 +109,9 @@ func (p place) find(most int) ([]Log, error) {
 		}
 		parts := strings.Split(name, "/")
 		switch {
+		case errors.Is(err, fs.ErrPermission): // reading it says so
+			found = append(found, Log{Client: p.client, Place: p.folder, Name: filepath.FromSlash(name)})
+			return nil
 		case err != nil:
 			return nil // a folder that cannot be listed holds nothing for us
 		case entry.IsDir() && len(parts) > 5:

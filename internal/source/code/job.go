@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -127,13 +128,16 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 	if dirty > 0 || box.IndexedAt.IsZero() || box.LastError != "" {
 		changed = nil // more was missed than requested
 	}
-	report, err := s.index(ctx, box, changed, req.Asked)
+	report, unread, err := s.index(ctx, box, changed, req.Asked)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errSuspended), errors.Is(cause, errPaused):
 		s.markDirty(req.Sandbox)
 		return nil
 	case cause != nil:
 		return cause // the queue runs it again
+	}
+	if err == nil {
+		s.noteUnread(box.ID, hints(box.Root, changed), unread)
 	}
 	if fault := s.finish(ctx, box, report, began, err); fault != nil {
 		return errors.Join(err, fault)
@@ -214,13 +218,20 @@ func (s *Sandboxes) forgotten(sandbox string) {
 	}
 }
 
-// index runs over the sandbox and reports progress.
-func (s *Sandboxes) index(ctx context.Context, box memory.Sandbox, changed []string, asked bool) (Report, error) {
+// index runs over the sandbox and reports progress. unread are the files and folders that it
+// could not read.
+func (s *Sandboxes) index(ctx context.Context, box memory.Sandbox, changed []string, asked bool) (report Report, unread map[string]bool, err error) {
 	known, err := knownOf(s.opts.Store, box.ID, hints(box.Root, changed) == nil)
 	if err != nil {
-		return Report{}, err
+		return Report{}, nil, err
 	}
 	opts := s.opts.Run
+	unread = map[string]bool{}
+	opts.Skipped = func(skip Skip) {
+		if skip.Reason == SkipUnreadable {
+			unread[skip.Path] = true
+		}
+	}
 	opts.Restore, opts.Indexed = asked, s.opts.Store.IndexSize(box.ID).Files
 	opts.Progress = func(p memory.Progress) {
 		s.mu.Lock()
@@ -229,7 +240,22 @@ func (s *Sandboxes) index(ctx context.Context, box memory.Sandbox, changed []str
 			r.progress = p
 		}
 	}
-	return Index(ctx, box, known, changed, s.opts.Writer, opts)
+	report, err = Index(ctx, box, known, changed, s.opts.Writer, opts)
+	return report, unread, err
+}
+
+// noteUnread keeps what a run could not read. One over some paths knows nothing of the others.
+func (s *Sandboxes) noteUnread(sandbox string, only []string, unread map[string]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.state(sandbox)
+	switch {
+	case only == nil:
+		st.unread = unread
+	case st.unread != nil:
+		maps.DeleteFunc(st.unread, func(name string, _ bool) bool { return covered(only, name) })
+		maps.Copy(st.unread, unread)
+	}
 }
 
 // finish stores the outcome of a run. The totals come from the store, which counts as it

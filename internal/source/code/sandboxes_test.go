@@ -122,6 +122,30 @@ func TestIndexRepoRefuses(t *testing.T) {
 	}
 }
 
+// TestUnreadableIsCounted: what cannot be read is counted by runs over some paths too, and is
+// not once it can be read.
+func TestUnreadableIsCounted(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root reads every file: run it as another user")
+	}
+	r := newRig(t, rigOptions{})
+	root := folder(t, map[string]string{"a.go": "package a\n", "b.go": "package b\n", "closed/c.go": "package c\n"})
+	q := r.ask(root)
+	r.runNext()
+	for _, step := range []struct {
+		path string
+		mode os.FileMode
+		want int
+	}{{"a.go", 0, 1}, {"closed", 0, 2}, {"b.go", 0o600, 2}, {"a.go", 0o600, 1}, {"closed", 0o700, 0}} {
+		must(t, os.Chmod(filepath.Join(root, step.path), step.mode))
+		r.ask(root, step.path)
+		r.runNext()
+		if got := r.state(q.Sandbox).Skipped["unreadable"]; got != step.want {
+			t.Errorf("after %s got the mode %o, %d are counted as unreadable, want %d", step.path, step.mode, got, step.want)
+		}
+	}
+}
+
 // TestHostNamesAProject: what a host calls the project becomes a name of it, and
 // none is lost when requests and the ends of runs come together.
 func TestHostNamesAProject(t *testing.T) {

@@ -2,6 +2,7 @@ package code
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,9 @@ type sandboxState struct {
 	dirty int
 	// unfinished is true if the time limit ended the last run.
 	unfinished bool
+	// unread are the files and folders that could not be read, nil before a run looked at
+	// everything. It is newer than what is stored, which runs over some paths leave as it is.
+	unread map[string]bool
 	// refreshed is when isDue last allowed a refresh.
 	refreshed time.Time
 }
@@ -106,6 +110,9 @@ func (s *Sandboxes) Repos(context.Context) ([]memory.SandboxState, error) {
 			IndexBytes: size.Disk, Pruned: size.Pruned, UsedAt: size.UsedAt,
 		}
 		st := s.state(b.ID)
+		if st.unread != nil {
+			states[i].Skipped = withUnread(b.Skipped, len(st.unread))
+		}
 		states[i].Progress = st.progress()
 		if (b.Paused || s.allPaused) && st.running == nil {
 			states[i].Progress = &memory.Progress{Phase: "paused"} // also if a run is queued
@@ -115,6 +122,19 @@ func (s *Sandboxes) Repos(context.Context) ([]memory.SandboxState, error) {
 		return strings.Compare(a.ProjectName+"\x00"+a.Root, b.ProjectName+"\x00"+b.Root)
 	})
 	return states, nil
+}
+
+// withUnread returns counts of skipped files with another count of those that cannot be read.
+func withUnread(skipped map[string]int, n int) map[string]int {
+	skipped = maps.Clone(skipped)
+	delete(skipped, string(SkipUnreadable))
+	if n > 0 {
+		if skipped == nil {
+			skipped = map[string]int{}
+		}
+		skipped[string(SkipUnreadable)] = n
+	}
+	return skipped
 }
 
 // Counts returns the totals of runs and indexes. Others fill in the fields about the
