@@ -16,6 +16,7 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/eval"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/golden"
 	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
@@ -55,7 +56,7 @@ func TestGoldenLessons(t *testing.T) {
 	for _, q := range set.Queries {
 		fmt.Fprintf(&report, "%s %s\n", q.ID, strings.Join(ranks[q.ID], " "))
 	}
-	golden(t, lessonSet+".golden", report.String())
+	golden.Equal(t, lessonSet+".golden", report.String())
 }
 
 // answersTable writes the figures of answers.
