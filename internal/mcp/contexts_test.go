@@ -59,17 +59,17 @@ func TestContextRequests(t *testing.T) {
 		t.FailNow()
 	}
 	wantEqual(t, "complete_task", memory.CompleteTaskRequest{TaskID: "task-1", CompletedAt: noon, TaskType: "code", RequiresContext: new(true), Intent: "i",
-		Summary: "s", ValidationReport: json.RawMessage(`{"valid":true}`), Project: "demo", Caller: caller}, requestOf[memory.CompleteTaskRequest](t, s, service.CompleteTask.Name))
+		Summary: "s", ValidationReport: json.RawMessage(`{"valid":true}`), Project: "demo", Caller: caller}, lastRequest[memory.CompleteTaskRequest](t, s, service.CompleteTask.Name))
 	wantEqual(t, "block_task", memory.BlockTaskRequest{TaskID: "task-1", Reason: "r", BlockedAt: noon, Project: "demo", Caller: caller},
-		requestOf[memory.BlockTaskRequest](t, s, service.BlockTask.Name))
+		lastRequest[memory.BlockTaskRequest](t, s, service.BlockTask.Name))
 	wantEqual(t, "unblock_task", memory.UnblockTaskRequest{TaskID: "task-1", Resolution: "done", Project: "demo", Caller: caller},
-		requestOf[memory.UnblockTaskRequest](t, s, service.UnblockTask.Name))
+		lastRequest[memory.UnblockTaskRequest](t, s, service.UnblockTask.Name))
 	wantEqual(t, "task_window", memory.TaskWindowRequest{TaskType: "code", Limit: 3, Project: "demo", Caller: caller},
-		requestOf[memory.TaskWindowRequest](t, s, service.TaskWindow.Name))
+		lastRequest[memory.TaskWindowRequest](t, s, service.TaskWindow.Name))
 	wantEqual(t, "task_history", memory.TaskHistoryRequest{TaskID: "task-1", Limit: 3, Before: 9, Project: "demo", Caller: caller},
-		requestOf[memory.TaskHistoryRequest](t, s, service.TaskHistory.Name))
+		lastRequest[memory.TaskHistoryRequest](t, s, service.TaskHistory.Name))
 	wantEqual(t, "load_tasks", memory.LoadTasksRequest{State: json.RawMessage(`[{"task_id":"a"}]`), Project: "demo", Caller: caller},
-		requestOf[memory.LoadTasksRequest](t, s, service.LoadTasks.Name))
+		lastRequest[memory.LoadTasksRequest](t, s, service.LoadTasks.Name))
 	wantEqual(t, "register_context", memory.RegisterRequest{
 		Entries: []memory.CatalogueEntry{
 			{Ref: table, Description: "d", Guidance: "g", InputSchema: json.RawMessage(`{"type":"object"}`), Core: true, Include: memory.IncludeAgent, Enabled: new(false)},
@@ -77,31 +77,31 @@ func TestContextRequests(t *testing.T) {
 		},
 		Servers: []memory.Server{{Name: "database", Include: memory.IncludeManual, Enabled: new(true)}},
 		Source:  "host", Replace: true, Project: "demo", Caller: caller,
-	}, requestOf[memory.RegisterRequest](t, s, service.Register.Name))
+	}, lastRequest[memory.RegisterRequest](t, s, service.Register.Name))
 	wantEqual(t, "unregister_context", memory.UnregisterRequest{Entries: []memory.Ref{{Type: memory.Rule, Name: "A"}}, Project: "demo", Caller: caller},
-		requestOf[memory.UnregisterRequest](t, s, service.Unregister.Name))
+		lastRequest[memory.UnregisterRequest](t, s, service.Unregister.Name))
 	wantEqual(t, "list_context", memory.EntriesRequest{Types: []memory.Kind{memory.Rule, memory.Tool}, Server: "database", Content: true, Project: "demo", Caller: caller},
-		requestOf[memory.EntriesRequest](t, s, service.Entries.Name))
+		lastRequest[memory.EntriesRequest](t, s, service.Entries.Name))
 	wantEqual(t, "search_tools", memory.SearchToolsRequest{Query: "read a table", Limit: 20, Own: true, SessionRef: which},
-		requestOf[memory.SearchToolsRequest](t, s, service.SearchTools.Name))
-	wantEqual(t, "session_context", memory.ContextRequest{SessionRef: which}, requestOf[memory.ContextRequest](t, s, service.SessionContext.Name))
+		lastRequest[memory.SearchToolsRequest](t, s, service.SearchTools.Name))
+	wantEqual(t, "session_context", memory.ContextRequest{SessionRef: which}, lastRequest[memory.ContextRequest](t, s, service.SessionContext.Name))
 	wantEqual(t, "change_context", memory.ChangeContextRequest{
 		Add:    []memory.ContextItem{{Ref: memory.Ref{Type: memory.Rule, Name: "B"}, IncludeMode: memory.IncludeAlways}, {Ref: table, IncludeMode: memory.IncludeManual}},
 		Remove: []memory.Ref{{Type: memory.Reference, Name: "X"}}, SessionRef: which,
-	}, requestOf[memory.ChangeContextRequest](t, s, service.ChangeContext.Name))
+	}, lastRequest[memory.ChangeContextRequest](t, s, service.ChangeContext.Name))
 	wantEqual(t, "assemble_context", memory.AssembleRequest{Message: "How do I authenticate?", TaskType: "code", RequiresContext: new(false), TopK: 10, TopN: 3,
-		IncludeScore: new(0.0), MaxTokens: 50, NoSearch: true, SessionRef: which}, requestOf[memory.AssembleRequest](t, s, service.Assemble.Name))
-	wantEqual(t, "context_of_turn", memory.ContextOfRequest{Turn: 2, Texts: true, SessionRef: which}, requestOf[memory.ContextOfRequest](t, s, service.ContextOf.Name))
+		IncludeScore: new(0.0), MaxTokens: 50, NoSearch: true, SessionRef: which}, lastRequest[memory.AssembleRequest](t, s, service.Assemble.Name))
+	wantEqual(t, "context_of_turn", memory.ContextOfRequest{Turn: 2, Texts: true, SessionRef: which}, lastRequest[memory.ContextOfRequest](t, s, service.ContextOf.Name))
 	wantEqual(t, "receipts", memory.ReceiptsRequest{SessionID: "mm-1", Turn: new(0), Since: noon, Limit: 200, Project: "demo", Caller: caller},
-		requestOf[memory.ReceiptsRequest](t, s, service.Receipts.Name))
-	wantEqual(t, "working_context", memory.WorkingContextRequest{SessionRef: which}, requestOf[memory.WorkingContextRequest](t, s, service.WorkingContext.Name))
+		lastRequest[memory.ReceiptsRequest](t, s, service.Receipts.Name))
+	wantEqual(t, "working_context", memory.WorkingContextRequest{SessionRef: which}, lastRequest[memory.WorkingContextRequest](t, s, service.WorkingContext.Name))
 	wantEqual(t, "report_context", memory.ReportRequest{UsedTools: []memory.ToolRef{{ServerName: "database", ToolName: "query"}},
 		Entities:        []memory.Entity{{ID: "o-1", Type: "order", Name: "Order", Data: json.RawMessage(`{"n":1.50}`)}, {ID: "o-2"}},
-		ClearDiscovered: true, SessionRef: which}, requestOf[memory.ReportRequest](t, s, service.Report.Name))
+		ClearDiscovered: true, SessionRef: which}, lastRequest[memory.ReportRequest](t, s, service.Report.Name))
 	wantEqual(t, "compact_session", memory.CompactRequest{Summary: "Continuing", Transcript: "t", KeepTurns: 5, SessionRef: which},
-		requestOf[memory.CompactRequest](t, s, service.Compact.Name))
+		lastRequest[memory.CompactRequest](t, s, service.Compact.Name))
 	wantEqual(t, "feedback", memory.FeedbackRequest{Receipt: "r-1", Item: "l-1", Verdict: memory.Worked, Note: "n", Caller: caller},
-		requestOf[memory.FeedbackRequest](t, s, service.Feedback.Name))
+		lastRequest[memory.FeedbackRequest](t, s, service.Feedback.Name))
 }
 
 // TestContextAnswers: what the service says reaches the agent within the published
@@ -216,7 +216,7 @@ func TestContextCallsOfASession(t *testing.T) {
 		}
 	}
 	callTool(t, c, "receipts", `{"turn":1}`)
-	if got := requestOf[memory.ReceiptsRequest](t, s, service.Receipts.Name); got.SessionID != "session-a" || got.Limit != receiptsListed {
+	if got := lastRequest[memory.ReceiptsRequest](t, s, service.Receipts.Name); got.SessionID != "session-a" || got.Limit != receiptsListed {
 		t.Errorf("receipts of a turn are asked of session %q, at most %d; want that of the connection, and %d", got.SessionID, got.Limit, receiptsListed)
 	}
 }
