@@ -23,7 +23,7 @@ import (
 )
 
 // listen serves a handler on a socket for as long as the test runs.
-func listen(t *testing.T, h http.Handler) (socket string) {
+func listen(t testing.TB, h http.Handler) (socket string) {
 	t.Helper()
 	socket = filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)

@@ -154,18 +154,15 @@ func drawSet(t *testing.T, dir string, kind memory.Kind, n int, seed uint64) *ev
 
 // openQuiet opens both paths over an empty store that may be lost.
 func openQuiet(t *testing.T) *Core {
-	t.Helper()
-	core, err := OpenCore(t.Context(), CoreOptions{Dir: t.TempDir(), NoSync: true, Config: config.Default()})
-	if err != nil {
-		t.Fatalf("open core: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := core.Close(); err != nil {
-			t.Errorf("close core: %v", err)
-		}
-	})
-	if err := core.Load(t.Context()); err != nil {
-		t.Fatalf("load: %v", err)
-	}
+	return openCore(t, CoreOptions{Dir: t.TempDir(), NoSync: true, Config: config.Default()})
+}
+
+// openCore opens both paths and loads them; they are closed when the test ends.
+func openCore(tb testing.TB, opts CoreOptions) *Core {
+	tb.Helper()
+	core, err := OpenCore(tb.Context(), opts)
+	must(tb, err)
+	tb.Cleanup(func() { must(tb, core.Close()) })
+	must(tb, core.Load(tb.Context()))
 	return core
 }
