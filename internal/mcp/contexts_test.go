@@ -220,32 +220,25 @@ func TestContextCallsOfASession(t *testing.T) {
 	}
 }
 
-// TestContextRefusals: every tool refuses fields that it does not know, values of the
-// wrong type, and requests that say nothing.
+// TestContextRefusals: every tool refuses what only the daemon may say, fields that lists do
+// not have, and requests that say nothing. The hostile requests of package daemon try unknown
+// fields, wrong types and values of every tool.
 func TestContextRefusals(t *testing.T) {
 	c := connect(t, overHTTP(t, serve(t, fullContexts(), Options{})))
 	type refusalCase struct{ tool, arguments, field, limit string }
 	var cases []refusalCase
 	for _, call := range contextCalls {
 		cases = append(cases,
-			refusalCase{call.tool, `{"colour":1}`, "colour", "known fields"},
 			refusalCase{call.tool, `{"request_id":"x"}`, "request_id", "known fields"},
-			refusalCase{call.tool, `{"caller":{"dir":"/"}}`, "caller", "known fields"},
-			refusalCase{call.tool, `[]`, "arguments", "an object"})
+			refusalCase{call.tool, `{"caller":{"dir":"/"}}`, "caller", "known fields"})
 		if strings.Contains(call.full, `"sessionId"`) {
-			cases = append(cases,
-				refusalCase{call.tool, `{"sessionId":""}`, "sessionId", "4–200 characters"},
-				refusalCase{call.tool, `{"sessionId":7}`, "sessionId", "a string"})
+			cases = append(cases, refusalCase{call.tool, `{"sessionId":""}`, "sessionId", "4–200 characters"})
 		}
 	}
 	cases = append(cases, []refusalCase{
-		{"complete_task", `{"task_id":"t","validation_report":{},"completed_at":"now"}`, "completed_at", "RFC 3339"},
 		{"complete_task", `{"task_id":"t","validation_report":null}`, "validation_report", ""},
-		{"complete_task", `{"task_id":"t","validation_report":[]}`, "validation_report", ""},
-		{"complete_task", `{"task_id":"t","validation_report":{},"requires_context":"yes"}`, "requires_context", "a boolean"},
 		{"block_task", `{"task_id":"t"}`, "reason", "characters"},
 		{"unblock_task", `{}`, "task_id", "characters"},
-		{"task_window", `{"limit":0}`, "limit", "1–100"},
 		{"load_tasks", `{"state":null}`, "state", "object or array"},
 		{"register_context", `{}`, "entries", ""},
 		{"register_context", `{"entries":[{"type":"rule","name":"A","colour":1}]}`, "entries[0].colour", "known fields"},
@@ -256,25 +249,16 @@ func TestContextRefusals(t *testing.T) {
 		{"unregister_context", `{}`, "entries", ""},
 		{"list_context", `{"types":["lesson"]}`, "types[0]", "rule, reference, tool"},
 		{"search_tools", `{}`, "query", "1–1000 characters"},
-		{"search_tools", `{"query":"q","limit":0}`, "limit", "1–20"},
 		{"search_tools", `{"query":"q","own":false}`, "own", "known fields"},
 		{"change_context", `{}`, "add", ""},
 		{"change_context", `{"add":[{"type":"rule","name":"A","includeMode":"agent"}]}`, "add[0].includeMode", "always, manual"},
 		{"change_context", `{"add":[{"type":"rule","name":"A","similarityScore":1}]}`, "add[0].similarityScore", "known fields"},
 		{"assemble_context", `{}`, "message", "1–1000000 characters"},
-		{"assemble_context", `{"message":"m","topK":0}`, "topK", "1–200"},
-		{"assemble_context", `{"message":"m","topN":0}`, "topN", "1–50"},
-		{"assemble_context", `{"message":"m","max_tokens":0}`, "max_tokens", "50–100000"},
-		{"context_of_turn", `{"turn":0}`, "turn", "1–1000000"},
-		{"receipts", `{"limit":0}`, "limit", "1–200"},
-		{"receipts", `{"since":"yesterday"}`, "since", "RFC 3339"},
 		{"receipts", `{"turn":1}`, "turn", ""},
 		{"report_context", `{}`, "entities", ""},
 		{"report_context", `{"entities":[{"id":"a","data":[1]}]}`, "entities[0].data", "object"},
 		{"report_context", `{"usedTools":[{"tool":"x"}]}`, "usedTools[0].tool", "known fields"},
-		{"compact_session", `{"keepTurns":0}`, "keepTurns", "1–100"},
 		{"feedback", `{"verdict":"worked"}`, "receipt", "characters"},
-		{"feedback", `{"receipt":"r","verdict":"good"}`, "verdict", "worked, failed, irrelevant, outdated"},
 	}...)
 	for _, tt := range cases {
 		wantRefusal(t, tt.tool+" "+tt.arguments, callTool(t, c, tt.tool, tt.arguments), "invalid_input", tt.field, tt.limit)

@@ -78,12 +78,8 @@ func TestJournalRefusals(t *testing.T) {
 	c := connect(t, overHTTP(t, serve(t, l, Options{})))
 	for _, tt := range []struct{ tool, arguments, field, limit string }{
 		{"session_start", `{"gaol":"x"}`, "gaol", "known fields"},
-		{"session_start", `{"goal":7}`, "goal", "a string"},
 		{"session_start", `{"sessionId":""}`, "sessionId", "4–200 characters"},
-		{"session_start", `{"sessionId":"abc"}`, "sessionId", "4–200 characters"},
-		{"session_start", `{"flowTags":"send"}`, "flowTags", "an array"},
 		{"session_end", `{"sessionId":"abc"}`, "sessionId", "4–200 characters"},
-		{"session_end", `{"id":"abcd"}`, "id", "known fields"},
 		{"session_end", `{}`, "sessionId", ""},
 		{"record_step", `{}`, "tool", "an object with name"},
 		{"record_step", `{"tool":{"name":"x"}}`, "outcome.ok", "true or false"},
@@ -92,9 +88,6 @@ func TestJournalRefusals(t *testing.T) {
 		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":true,"error":{"message":"m"}}}`, "outcome.error", "only with ok false"},
 		{"record_step", `{"tool":{"name":"x","args":1},"outcome":{"ok":true}}`, "tool.args", "known fields"},
 		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":false,"error":{"text":"m"}}}`, "outcome.error.text", "known fields"},
-		{"record_step", `{"tool":"x","outcome":{"ok":true}}`, "tool", "an object"},
-		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":true},"timestamp":"now"}`, "timestamp", "RFC 3339"},
-		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":true},"durationMs":1.5}`, "durationMs", "an integer"},
 		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":true},"labels":["a"]}`, "labels", "known fields"},
 	} {
 		wantRefusal(t, tt.tool+" "+tt.arguments, callTool(t, c, tt.tool, tt.arguments), "invalid_input", tt.field, tt.limit)
