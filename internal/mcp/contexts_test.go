@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -47,60 +49,40 @@ var contextCalls = []struct{ tool, method, full, short string }{
 func TestContextRequests(t *testing.T) {
 	s := fullContexts()
 	c := connect(t, overHTTP(t, serve(t, s, Options{})))
-	which := memory.SessionRef{SessionID: "mm-1", Project: "demo", Caller: memory.Caller{Client: "test-agent"}}
-	caller, table := which.Caller, memory.Ref{Type: memory.Tool, Name: "query", ServerName: "database"}
+	fields := func(text string) (all map[string]any) {
+		t.Helper()
+		d := json.NewDecoder(strings.NewReader(text))
+		d.UseNumber() // 1.50 stays so
+		if err := d.Decode(&all); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	otherwise := map[string]string{ // what reaches it in other words
+		"search_tools":   `{"query":"read a table","own":true}`,
+		"change_context": `{"add":[{"type":"rule","name":"B","includeMode":"always"},{"type":"tool","name":"query","serverName":"database","includeMode":"manual"}]}`,
+		"report_context": `{"entities":[{"id":"o-1","type":"order","name":"Order","data":{"n":1.50}},{"id":"o-2"}]}`,
+	}
 	for _, call := range contextCalls {
 		if r := callTool(t, c, call.tool, call.full); r.IsError {
 			t.Errorf("%s %s was refused: %s", call.tool, call.full, textOf(r))
+			continue
 		}
+		calls := s.Calls()
+		last := calls[len(calls)-1]
+		sent, err := json.Marshal(last.Request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := fields(string(sent)), fields(call.full)
+		maps.Copy(want, fields(cmp.Or(otherwise[call.tool], "{}")))
+		want["caller"] = map[string]any{"client": "test-agent"}
+		if caller, ok := got["caller"].(map[string]any); ok {
+			delete(caller, "window")
+		}
+		wantEqual(t, call.tool, want, got)
+		wantEqual(t, call.tool, call.method, last.Operation)
 	}
-	if t.Failed() {
-		t.FailNow()
-	}
-	wantEqual(t, "complete_task", memory.CompleteTaskRequest{TaskID: "task-1", CompletedAt: noon, TaskType: "code", RequiresContext: new(true), Intent: "i",
-		Summary: "s", ValidationReport: json.RawMessage(`{"valid":true}`), Project: "demo", Caller: caller}, lastRequest[memory.CompleteTaskRequest](t, s, service.CompleteTask.Name))
-	wantEqual(t, "block_task", memory.BlockTaskRequest{TaskID: "task-1", Reason: "r", BlockedAt: noon, Project: "demo", Caller: caller},
-		lastRequest[memory.BlockTaskRequest](t, s, service.BlockTask.Name))
-	wantEqual(t, "unblock_task", memory.UnblockTaskRequest{TaskID: "task-1", Resolution: "done", Project: "demo", Caller: caller},
-		lastRequest[memory.UnblockTaskRequest](t, s, service.UnblockTask.Name))
-	wantEqual(t, "task_window", memory.TaskWindowRequest{TaskType: "code", Limit: 3, Project: "demo", Caller: caller},
-		lastRequest[memory.TaskWindowRequest](t, s, service.TaskWindow.Name))
-	wantEqual(t, "task_history", memory.TaskHistoryRequest{TaskID: "task-1", Limit: 3, Before: 9, Project: "demo", Caller: caller},
-		lastRequest[memory.TaskHistoryRequest](t, s, service.TaskHistory.Name))
-	wantEqual(t, "load_tasks", memory.LoadTasksRequest{State: json.RawMessage(`[{"task_id":"a"}]`), Project: "demo", Caller: caller},
-		lastRequest[memory.LoadTasksRequest](t, s, service.LoadTasks.Name))
-	wantEqual(t, "register_context", memory.RegisterRequest{
-		Entries: []memory.CatalogueEntry{
-			{Ref: table, Description: "d", Guidance: "g", InputSchema: json.RawMessage(`{"type":"object"}`), Core: true, Include: memory.IncludeAgent, Enabled: new(false)},
-			{Ref: memory.Ref{Type: memory.Rule, Name: "A"}, Content: "c"},
-		},
-		Servers: []memory.Server{{Name: "database", Include: memory.IncludeManual, Enabled: new(true)}},
-		Source:  "host", Replace: true, Project: "demo", Caller: caller,
-	}, lastRequest[memory.RegisterRequest](t, s, service.Register.Name))
-	wantEqual(t, "unregister_context", memory.UnregisterRequest{Entries: []memory.Ref{{Type: memory.Rule, Name: "A"}}, Project: "demo", Caller: caller},
-		lastRequest[memory.UnregisterRequest](t, s, service.Unregister.Name))
-	wantEqual(t, "list_context", memory.EntriesRequest{Types: []memory.Kind{memory.Rule, memory.Tool}, Server: "database", Content: true, Project: "demo", Caller: caller},
-		lastRequest[memory.EntriesRequest](t, s, service.Entries.Name))
-	wantEqual(t, "search_tools", memory.SearchToolsRequest{Query: "read a table", Limit: 20, Own: true, SessionRef: which},
-		lastRequest[memory.SearchToolsRequest](t, s, service.SearchTools.Name))
-	wantEqual(t, "session_context", memory.ContextRequest{SessionRef: which}, lastRequest[memory.ContextRequest](t, s, service.SessionContext.Name))
-	wantEqual(t, "change_context", memory.ChangeContextRequest{
-		Add:    []memory.ContextItem{{Ref: memory.Ref{Type: memory.Rule, Name: "B"}, IncludeMode: memory.IncludeAlways}, {Ref: table, IncludeMode: memory.IncludeManual}},
-		Remove: []memory.Ref{{Type: memory.Reference, Name: "X"}}, SessionRef: which,
-	}, lastRequest[memory.ChangeContextRequest](t, s, service.ChangeContext.Name))
-	wantEqual(t, "assemble_context", memory.AssembleRequest{Message: "How do I authenticate?", TaskType: "code", RequiresContext: new(false), TopK: 10, TopN: 3,
-		IncludeScore: new(0.0), MaxTokens: 50, NoSearch: true, SessionRef: which}, lastRequest[memory.AssembleRequest](t, s, service.Assemble.Name))
-	wantEqual(t, "context_of_turn", memory.ContextOfRequest{Turn: 2, Texts: true, SessionRef: which}, lastRequest[memory.ContextOfRequest](t, s, service.ContextOf.Name))
-	wantEqual(t, "receipts", memory.ReceiptsRequest{SessionID: "mm-1", Turn: new(0), Since: noon, Limit: 200, Project: "demo", Caller: caller},
-		lastRequest[memory.ReceiptsRequest](t, s, service.Receipts.Name))
-	wantEqual(t, "working_context", memory.WorkingContextRequest{SessionRef: which}, lastRequest[memory.WorkingContextRequest](t, s, service.WorkingContext.Name))
-	wantEqual(t, "report_context", memory.ReportRequest{UsedTools: []memory.ToolRef{{ServerName: "database", ToolName: "query"}},
-		Entities:        []memory.Entity{{ID: "o-1", Type: "order", Name: "Order", Data: json.RawMessage(`{"n":1.50}`)}, {ID: "o-2"}},
-		ClearDiscovered: true, SessionRef: which}, lastRequest[memory.ReportRequest](t, s, service.Report.Name))
-	wantEqual(t, "compact_session", memory.CompactRequest{Summary: "Continuing", Transcript: "t", KeepTurns: 5, SessionRef: which},
-		lastRequest[memory.CompactRequest](t, s, service.Compact.Name))
-	wantEqual(t, "feedback", memory.FeedbackRequest{Receipt: "r-1", Item: "l-1", Verdict: memory.Worked, Note: "n", Caller: caller},
-		lastRequest[memory.FeedbackRequest](t, s, service.Feedback.Name))
 }
 
 // TestContextAnswers: what the service says reaches the agent within the published
