@@ -77,6 +77,12 @@ func filled(op *service.Spec) method {
 	if op.TakesRequest() {
 		m.request = fill(op.Request()).Interface()
 	}
+	if wc, ok := m.answer.(*memory.WorkingContext); ok { // its JSON is its own, and escapes what HTML needs
+		for i := range wc.Entities {
+			wc.Entities[i].Data = json.RawMessage(`{"b":1.50,"a":[null]}`)
+		}
+		wc.Extra = map[string]json.RawMessage{"x": wc.Entities[0].Data}
+	}
 	return m
 }
 
@@ -88,51 +94,23 @@ func (m method) invoke(ctx context.Context, svc service.Service) (any, error) {
 // fill returns an addressable value with its fields set. JSON must arrive as it was sent, key
 // order and number formats included, and so must a zero behind a pointer.
 func fill(t reflect.Type) reflect.Value {
-	v := reflect.New(t).Elem()
-	switch {
-	case t == reflect.TypeFor[time.Time]():
-		v.Set(reflect.ValueOf(at))
-	case t == reflect.TypeFor[json.RawMessage]():
-		v.SetBytes([]byte(`{"n":1.50,"z":"<b>","a":[null]}`))
-	case t == reflect.TypeFor[memory.Millis]():
-		v.SetInt(int64(1500 * time.Microsecond))
-	case t.Kind() == reflect.String:
-		v.SetString("größe/ <b> \u2028 %2F?")
-	case t.Kind() == reflect.Bool:
-		v.SetBool(true)
-	case v.CanInt():
-		v.SetInt(1 << (t.Bits() - 4)) // more than a float64 holds
-	case v.CanUint():
-		v.SetUint(1 << (t.Bits() - 4))
-	case v.CanFloat():
-		v.SetFloat(.5)
-	case t.Kind() == reflect.Pointer && t.Elem().Kind() != reflect.Struct:
-		v.Set(reflect.New(t.Elem()))
-	case t.Kind() == reflect.Pointer:
-		v.Set(fill(t.Elem()).Addr())
-	case t.Kind() == reflect.Slice:
-		v.Set(reflect.Append(v, fill(t.Elem())))
-	case t.Kind() == reflect.Array:
-		for i := range v.Len() {
-			v.Index(i).Set(fill(t.Elem()))
+	return servicetest.Value(t, "größe/ <b> \u2028 %2F?", at, func(v reflect.Value) bool {
+		switch t := v.Type(); {
+		case t == reflect.TypeFor[json.RawMessage]():
+			v.SetBytes([]byte(`{"n":1.50,"z":"<b>","a":[null]}`))
+		case t == reflect.TypeFor[memory.Millis]():
+			v.SetInt(int64(1500 * time.Microsecond))
+		case t == reflect.TypeFor[memory.Scope](): // one of two
+			v.Set(reflect.ValueOf(memory.Scope{Session: "abcd"}))
+		case v.CanInt():
+			v.SetInt(1 << (t.Bits() - 4)) // more than a float64 holds
+		case t.Kind() == reflect.Pointer && t.Elem().Kind() != reflect.Struct:
+			v.Set(reflect.New(t.Elem()))
+		default:
+			return false
 		}
-	case t.Kind() == reflect.Map:
-		v.Set(reflect.MakeMap(t))
-		v.SetMapIndex(fill(t.Key()), fill(t.Elem()))
-	case t == reflect.TypeFor[memory.Scope](): // one of two
-		v.Set(reflect.ValueOf(memory.Scope{Session: "abcd"}))
-	case t.Kind() == reflect.Struct:
-		for f, field := range v.Fields() {
-			if f.Tag.Get("json") != "-" { // which does not travel
-				field.Set(fill(f.Type))
-			}
-		}
-	}
-	if wc, ok := v.Addr().Interface().(*memory.WorkingContext); ok { // its JSON is its own, and escapes what HTML needs
-		wc.Entities[0].Data = json.RawMessage(`{"b":1.50,"a":[null]}`)
-		wc.Extra = map[string]json.RawMessage{"x": wc.Entities[0].Data}
-	}
-	return v
+		return true
+	})
 }
 
 // Every method makes the trip over the socket with all that it carries.
