@@ -8,9 +8,9 @@ import (
 
 // page shows a text in the user's pager, and says whether it did: not where none is wanted
 // or found. The text was made visible, so the pager may pass its colours on.
-func (a *App) page(text string) (shown bool, err error) {
+func (a *App) page(text string) (shown bool) {
 	if a.noPager || !a.opts.OutTerminal || a.opts.Getenv("TERM") == "dumb" {
-		return false, nil
+		return false
 	}
 	line, set := a.opts.Getenv("RECALLD_PAGER"), true
 	if line == "" {
@@ -21,11 +21,11 @@ func (a *App) page(text string) (shown bool, err error) {
 	}
 	words := strings.Fields(line)
 	if len(words) == 0 || words[0] == "cat" {
-		return false, nil
+		return false
 	}
 	program, err := a.opts.LookPath(words[0])
 	if err != nil {
-		return false, nil // the text itself is worth more than a message
+		return false // the text itself is worth more than a message
 	}
 	command := exec.Command(program, words[1:]...)
 	command.Stdin = strings.NewReader(text)
@@ -36,9 +36,9 @@ func (a *App) page(text string) (shown bool, err error) {
 		command.Env = append(command.Env, "LESS=FRX")
 	}
 	if err := command.Start(); err != nil {
-		return false, nil
+		return false
 	}
 	// A pager that was left early, or by a signal, is no failure of the command.
 	_ = command.Wait()
-	return true, nil
+	return true
 }

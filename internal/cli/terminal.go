@@ -98,10 +98,8 @@ func (a *App) people(write func(w io.Writer)) error {
 		written = render.Paint
 	}
 	text := written(p.String())
-	if height > 0 && strings.Count(text, "\n") >= height {
-		if shown, err := a.page(text); shown {
-			return err
-		}
+	if height > 0 && strings.Count(text, "\n") >= height && a.page(text) {
+		return nil
 	}
 	a.flush() // what was written before stands before
 	_, err := io.WriteString(a.out, text)

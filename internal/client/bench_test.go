@@ -1,9 +1,6 @@
 package client_test
 
 import (
-	"net"
-	"net/http"
-	"path/filepath"
 	"testing"
 
 	"github.com/recalld/recalld/internal/api"
@@ -16,21 +13,7 @@ import (
 // What the transport costs: a round trip of a call that does nothing, and a
 // connect with its hello, as every hook pays it.
 func BenchmarkRoundTrip(b *testing.B) {
-	socket := filepath.Join(b.TempDir(), "s")
-	l, err := net.Listen("unix", socket)
-	if err != nil {
-		b.Fatal(err)
-	}
-	srv := &http.Server{Handler: api.NewHandler(&servicetest.Service{Answers: map[string]any{service.Status.Name: &memory.Status{}}}, api.Options{})}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = srv.Serve(l)
-	}()
-	defer func() {
-		_ = srv.Close()
-		<-done
-	}()
+	socket := listen(b, api.NewHandler(&servicetest.Service{Answers: map[string]any{service.Status.Name: &memory.Status{}}}, api.Options{}))
 	b.Run("connect", func(b *testing.B) {
 		for b.Loop() {
 			c, err := client.Connect(b.Context(), client.Options{Socket: socket})

@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,12 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 var server = Server{Command: "recalld", Args: []string{"mcp"}}
 
@@ -51,19 +47,7 @@ func TestClients(t *testing.T) {
 		}
 		fmt.Fprintln(&out)
 	}
-	golden := filepath.Join("testdata", "clients.txt")
-	if *update {
-		if err := os.WriteFile(golden, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatalf("%v (write it with -update)", err)
-	}
-	if diff := cmp.Diff(string(want), out.String()); diff != "" {
-		t.Errorf("%s differs (write it anew with -update):\n%s", golden, diff)
-	}
+	golden.Equal(t, "testdata/clients.txt", out.String())
 }
 
 func TestEnvironmentMovesFolders(t *testing.T) {

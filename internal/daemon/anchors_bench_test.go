@@ -22,18 +22,7 @@ func BenchmarkAnchors(b *testing.B) {
 	in := memory.Caller{Dir: root}
 	lesson := func(i int) string { return fmt.Sprintf("Attempt %d: %s() must not be called twice", i, names[i].name) }
 	for _, state := range []string{"unanchored", "anchored"} {
-		core, err := OpenCore(b.Context(), CoreOptions{Dir: b.TempDir(), NoSync: true, Config: config.Default()})
-		if err != nil {
-			b.Fatalf("open core: %v", err)
-		}
-		b.Cleanup(func() {
-			if err := core.Close(); err != nil {
-				b.Errorf("close: %v", err)
-			}
-		})
-		if err := core.Load(b.Context()); err != nil {
-			b.Fatalf("load: %v", err)
-		}
+		core := openCore(b, CoreOptions{Dir: b.TempDir(), NoSync: true, Config: config.Default()})
 		if state == "anchored" {
 			indexTree(b, core, root, config.Default().Index)
 		}

@@ -105,7 +105,7 @@ func TestCodeQuestions(t *testing.T) {
 func measureCodeQuestions(t *testing.T, root string, q codeQuestions) {
 	cfg := config.Default()
 	cfg.Recall.CodeDeadline = recall.MaxCodeDeadline // the machine may be busy
-	core := openCore(t, cfg)
+	core := openCore(t, CoreOptions{Dir: t.TempDir(), NoSync: true, Config: cfg})
 	chunks := indexTree(t, core, root, cfg.Index)
 	if core.History != nil {
 		<-core.History.Refresh("box-"+filepath.Base(root), root)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,9 +17,8 @@ import (
 	"github.com/recalld/recalld/internal/eval"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/testkit/golden"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 func openEvaluation(t *testing.T, opts EvaluationOptions) *Evaluation {
 	t.Helper()
@@ -93,24 +91,7 @@ func TestGoldenRetrieval(t *testing.T) {
 	for _, q := range set.Queries {
 		figures += fmt.Sprintf("%-12s %s\n", strings.Join(ranks[q.ID], " "), q.Text)
 	}
-	golden(t, file, figures)
-}
-
-// golden compares a report with its golden file, or writes it anew.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatalf("write golden file: %v", err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("read golden file: %v", err)
-	}
-	if got != strings.ReplaceAll(string(want), "\r\n", "\n") {
-		t.Errorf("%s changed; go test ./internal/daemon -run %s -update accepts it\ngot:\n%s\nwant:\n%s", file, t.Name(), got, want)
-	}
+	golden.Equal(t, file, figures)
 }
 
 // firstRight reads a run: the rank of the first document that answers, by

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 )
@@ -150,7 +149,7 @@ func TestLightOfACore(t *testing.T) {
 	s.indexed(s.index(dir))
 	s.end()
 	must(t, s.wait())
-	core := openCode(t, cfg)
+	core := openCore(t, CoreOptions{Dir: cfg.Paths().Store, Config: cfg})
 	ask := func() *memory.RecallResponse {
 		a, err := core.Recall.Recall(t.Context(), memory.RecallRequest{Query: aboutQueue, Caller: memory.Caller{Dir: dir}})
 		must(t, err)
@@ -168,14 +167,4 @@ func TestLightOfACore(t *testing.T) {
 	if a := ask(); codeOf(a) != "" || !a.Stale {
 		t.Errorf("a file that has gone is shown, or the answer is not stale:\n%s", a.Text)
 	}
-}
-
-// openCode opens a core over what a daemon left, and loads it.
-func openCode(t *testing.T, cfg config.Config) *Core {
-	t.Helper()
-	core, err := OpenCore(t.Context(), CoreOptions{Dir: cfg.Paths().Store, Config: cfg})
-	must(t, err)
-	t.Cleanup(func() { must(t, core.Close()) })
-	must(t, core.Load(t.Context()))
-	return core
 }

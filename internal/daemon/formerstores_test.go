@@ -13,10 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/golden"
 )
 
 // TestStoresOfFormerVersions opens a store of each schema version, as the program of that
@@ -58,15 +57,7 @@ func TestStoresOfFormerVersions(t *testing.T) {
 		must(t, core.Close())
 		must(t, open().Close()) // as the next start does
 		if version == schema {
-			const path = "testdata/stores/remembered.txt"
-			if *update {
-				must(t, os.WriteFile(path, []byte(remembered.String()), 0o644))
-			}
-			want, err := os.ReadFile(path)
-			must(t, err)
-			if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), remembered.String()); diff != "" {
-				t.Errorf("the stores remember something else (-want +got), which -update accepts:\n%s", diff)
-			}
+			golden.Equal(t, "testdata/stores/remembered.txt", remembered.String())
 			return
 		}
 		if _, err := os.Stat(fmt.Sprintf("testdata/stores/v%d.tar.gz", version+1)); errors.Is(err, fs.ErrNotExist) {

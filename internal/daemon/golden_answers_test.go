@@ -8,6 +8,7 @@ import (
 
 	"github.com/recalld/recalld/internal/eval"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/golden"
 	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
@@ -37,5 +38,5 @@ func TestGoldenAnswers(t *testing.T) {
 	for _, q := range set.Queries {
 		fmt.Fprintf(&report, "%s %s\n", q.ID, ranks[q.ID])
 	}
-	golden(t, dir+".golden", report.String())
+	golden.Equal(t, dir+".golden", report.String())
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/eval"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/golden"
 	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
@@ -55,7 +56,7 @@ func TestGoldenLessons(t *testing.T) {
 	for _, q := range set.Queries {
 		fmt.Fprintf(&report, "%s %s\n", q.ID, strings.Join(ranks[q.ID], " "))
 	}
-	golden(t, lessonSet+".golden", report.String())
+	golden.Equal(t, lessonSet+".golden", report.String())
 }
 
 // answersTable writes the figures of answers.
@@ -153,18 +154,15 @@ func drawSet(t *testing.T, dir string, kind memory.Kind, n int, seed uint64) *ev
 
 // openQuiet opens both paths over an empty store that may be lost.
 func openQuiet(t *testing.T) *Core {
-	t.Helper()
-	core, err := OpenCore(t.Context(), CoreOptions{Dir: t.TempDir(), NoSync: true, Config: config.Default()})
-	if err != nil {
-		t.Fatalf("open core: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := core.Close(); err != nil {
-			t.Errorf("close core: %v", err)
-		}
-	})
-	if err := core.Load(t.Context()); err != nil {
-		t.Fatalf("load: %v", err)
-	}
+	return openCore(t, CoreOptions{Dir: t.TempDir(), NoSync: true, Config: config.Default()})
+}
+
+// openCore opens both paths and loads them; they are closed when the test ends.
+func openCore(tb testing.TB, opts CoreOptions) *Core {
+	tb.Helper()
+	core, err := OpenCore(tb.Context(), opts)
+	must(tb, err)
+	tb.Cleanup(func() { must(tb, core.Close()) })
+	must(tb, core.Load(tb.Context()))
 	return core
 }

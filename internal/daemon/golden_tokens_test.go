@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/golden"
 	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
@@ -50,7 +51,7 @@ func TestGoldenTokens(t *testing.T) {
 		total, most = total+a.Tokens, max(most, a.Tokens)
 	}
 	whole, mean := (2*log+6)/7, total/len(questions)
-	golden(t, "../eval/testdata/tokens.golden", fmt.Sprintf(
+	golden.Equal(t, "../eval/testdata/tokens.golden", fmt.Sprintf(
 		"the log of %d lessons: %d tokens\nfive memories: %d tokens in the mean of %d questions, at most %d\nsaved: %.1f %%, 1 of %d tokens is read\n",
 		lessons, whole, mean, len(questions), most, 100*(1-float64(mean)/float64(whole)), whole/mean))
 }

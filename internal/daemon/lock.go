@@ -43,19 +43,9 @@ type Owner struct {
 // folderLock is a process's hold on a data folder. The system lets it go when the
 // process ends, however it ends.
 type folderLock struct {
-	flock *flock.Flock
-	once  sync.Once
-	err   error // of the release, written within once
-}
-
-// lockOptions say who takes a lock, and how patiently.
-type lockOptions struct {
-	// Path is the lock file; its folder is the data folder.
-	Path string
-	// Owner is written into the file, for those who are refused.
-	Owner Owner
-	// Wait is how long to wait for an owner that is draining, at least lockGlance.
-	Wait time.Duration
+	// Release lets the data folder go. The file stays: removing it would let two
+	// processes lock two files of one name. A second call does nothing.
+	Release func() error
 }
 
 // lockPatience is how long commands wait for a daemon that has closed its store and is
@@ -67,20 +57,21 @@ const lockPatience = time.Second
 func lockFolder(ctx context.Context, paths config.Paths, version string, wait time.Duration) (*folderLock, error) {
 	config.PrivateFiles()
 	owner := Owner{PID: os.Getpid(), Version: version, Since: time.Now().UTC()}
-	return acquireLock(ctx, lockOptions{Path: paths.Lock, Owner: owner, Wait: wait})
+	return acquireLock(ctx, paths.Lock, owner, wait)
 }
 
-// acquireLock takes the data folder for a process. The error is CodeConflict, naming
-// the owner, while another one holds it.
-func acquireLock(ctx context.Context, opts lockOptions) (*folderLock, error) {
-	dir := filepath.Dir(opts.Path)
+// acquireLock takes the data folder that holds a lock file for a process, which is written
+// into the file for those who are refused. It waits for an owner that is draining, at least
+// lockGlance. The error is CodeConflict, naming the owner, while another one holds it.
+func acquireLock(ctx context.Context, path string, owner Owner, wait time.Duration) (*folderLock, error) {
+	dir := filepath.Dir(path)
 	if err := fsx.MakeFolder(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data folder: %w", err)
 	}
-	f := flock.New(opts.Path, flock.SetPermissions(0o600))
+	f := flock.New(path, flock.SetPermissions(0o600))
 	ok, err := f.TryLock()
 	if err == nil && !ok {
-		waiting, cancel := context.WithTimeout(ctx, max(opts.Wait, lockGlance))
+		waiting, cancel := context.WithTimeout(ctx, max(wait, lockGlance))
 		ok, err = f.TryLockContext(waiting, lockRetry)
 		cancel()
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -91,25 +82,18 @@ func acquireLock(ctx context.Context, opts lockOptions) (*folderLock, error) {
 		return nil, fmt.Errorf("lock data folder %s: %w", dir, err)
 	}
 	if !ok {
-		return nil, conflict(dir, opts.Path)
+		return nil, conflict(dir, path)
 	}
 	// A disk without room does not keep the folder from being read. Who holds it is
 	// unknown then.
-	if err := writeOwner(opts.Path, opts.Owner); err != nil && !fsx.RefusesWrites(err) {
+	if err := writeOwner(path, owner); err != nil && !fsx.RefusesWrites(err) {
 		return nil, errors.Join(fmt.Errorf("write owner of data folder: %w", err), f.Unlock())
 	}
-	return &folderLock{flock: f}, nil
-}
-
-// Release lets the data folder go. The file stays: removing it would let two
-// processes lock two files of one name. A second call does nothing.
-func (l *folderLock) Release() error {
-	l.once.Do(func() {
+	return &folderLock{Release: sync.OnceValue(func() error {
 		// An owner's record without a lock is of no consequence, only untidy.
-		_ = os.Truncate(l.flock.Path(), ownerOffset)
-		l.err = l.flock.Unlock()
-	})
-	return l.err
+		_ = os.Truncate(path, ownerOffset)
+		return f.Unlock()
+	})}, nil
 }
 
 // conflict says who holds the folder and what to do.

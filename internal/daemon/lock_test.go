@@ -20,11 +20,11 @@ var since = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 func TestLockNamesItsOwner(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data", "recalld.lock")
 	owner := Owner{PID: 4711, Version: "1.2.3", Since: since}
-	first, err := acquireLock(t.Context(), lockOptions{Path: path, Owner: owner})
+	first, err := acquireLock(t.Context(), path, owner, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = acquireLock(t.Context(), lockOptions{Path: path, Owner: Owner{PID: 1}})
+	_, err = acquireLock(t.Context(), path, Owner{PID: 1}, 0)
 	e, ok := errors.AsType[*memory.Error](err)
 	if !ok || e.Code != memory.CodeConflict {
 		t.Fatalf("second lock: error %v, want a conflict", err)
@@ -45,7 +45,7 @@ func TestLockNamesItsOwner(t *testing.T) {
 			t.Errorf("release: %v", err)
 		}
 	}
-	second, err := acquireLock(t.Context(), lockOptions{Path: path, Owner: Owner{PID: 2, Version: "1", Since: since}})
+	second, err := acquireLock(t.Context(), path, Owner{PID: 2, Version: "1", Since: since}, 0)
 	if err != nil {
 		t.Fatalf("after the release: %v", err)
 	}
@@ -57,13 +57,13 @@ func TestLockNamesItsOwner(t *testing.T) {
 
 func TestLockWaitsForAnOwnerThatDrains(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "recalld.lock")
-	first, err := acquireLock(t.Context(), lockOptions{Path: path})
+	first, err := acquireLock(t.Context(), path, Owner{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := make(chan error, 1)
 	go func() {
-		l, err := acquireLock(t.Context(), lockOptions{Path: path, Wait: time.Minute})
+		l, err := acquireLock(t.Context(), path, Owner{}, time.Minute)
 		if err == nil {
 			err = l.Release()
 		}
@@ -79,17 +79,17 @@ func TestLockWaitsForAnOwnerThatDrains(t *testing.T) {
 
 func TestLockWaitsNoLongerThanAsked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "recalld.lock")
-	first, err := acquireLock(t.Context(), lockOptions{Path: path})
+	first, err := acquireLock(t.Context(), path, Owner{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer first.Release()
-	if _, err := acquireLock(t.Context(), lockOptions{Path: path, Wait: time.Millisecond}); memory.CodeOf(err) != memory.CodeConflict {
+	if _, err := acquireLock(t.Context(), path, Owner{}, time.Millisecond); memory.CodeOf(err) != memory.CodeConflict {
 		t.Errorf("error %v, want a conflict", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := acquireLock(ctx, lockOptions{Path: path, Wait: time.Hour}); !errors.Is(err, context.Canceled) {
+	if _, err := acquireLock(ctx, path, Owner{}, time.Hour); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}
 }
@@ -103,7 +103,7 @@ func TestLockHolder(t *testing.T) {
 	if path == "" {
 		t.Skip("runs as the child of TestLockOfAKilledProcess only")
 	}
-	if _, err := acquireLock(t.Context(), lockOptions{Path: path, Owner: Owner{PID: os.Getpid(), Version: "child", Since: since}}); err != nil {
+	if _, err := acquireLock(t.Context(), path, Owner{PID: os.Getpid(), Version: "child", Since: since}, 0); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Println("locked")
@@ -129,7 +129,7 @@ func TestLockOfAKilledProcess(t *testing.T) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() && !strings.Contains(lines.Text(), "locked") {
 	}
-	_, err = acquireLock(t.Context(), lockOptions{Path: path})
+	_, err = acquireLock(t.Context(), path, Owner{}, 0)
 	if memory.CodeOf(err) != memory.CodeConflict || !strings.Contains(fmt.Sprint(err), fmt.Sprint(cmd.Process.Pid)) {
 		t.Errorf("while the child lives: error %v, want a conflict with process %d", err, cmd.Process.Pid)
 	}
@@ -137,7 +137,7 @@ func TestLockOfAKilledProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	l, err := acquireLock(t.Context(), lockOptions{Path: path})
+	l, err := acquireLock(t.Context(), path, Owner{}, 0)
 	if err != nil {
 		t.Fatalf("after the child was killed: %v", err)
 	}

@@ -72,18 +72,7 @@ func BenchmarkAllGoNames(b *testing.B) {
 func askGoNames(b *testing.B, cfg config.Config, forms []form, skip func(guarded bool) bool) {
 	root := gosource.Dir(b)
 	names := drawNames(b, root, 200, skip)
-	core, err := OpenCore(b.Context(), CoreOptions{Dir: b.TempDir(), NoSync: true, Config: cfg})
-	if err != nil {
-		b.Fatalf("open core: %v", err)
-	}
-	b.Cleanup(func() {
-		if err := core.Close(); err != nil {
-			b.Errorf("close: %v", err)
-		}
-	})
-	if err := core.Load(b.Context()); err != nil {
-		b.Fatalf("load: %v", err)
-	}
+	core := openCore(b, CoreOptions{Dir: b.TempDir(), NoSync: true, Config: cfg})
 	b.Logf("%d chunks", indexTree(b, core, root, cfg.Index))
 	for _, form := range forms {
 		b.Run(form.name, func(b *testing.B) {

@@ -21,6 +21,7 @@ import (
 	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testkit/golden"
 	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
@@ -224,7 +225,7 @@ func TestPolicies(t *testing.T) {
 			table += fmt.Sprintf(" %-11s", word)
 		}
 	}
-	golden(t, "testdata/policies.txt", strings.TrimRight(table, " ")+"\n")
+	golden.Equal(t, "testdata/policies.txt", strings.TrimRight(table, " ")+"\n")
 	if _, err := s.Hello(t.Context()); err != nil {
 		t.Errorf("the daemon was stopped: %v", err)
 	}

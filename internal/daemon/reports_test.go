@@ -158,7 +158,7 @@ func eachLine(t *testing.T, path string, do func(line string)) {
 // It returns how many titles are answered with silence.
 func askReports(t *testing.T, clone string, reports []report, rank func(way string, rank int)) (silent int) {
 	t.Helper()
-	core := openCore(t, config.Default())
+	core := openCore(t, CoreOptions{Dir: t.TempDir(), NoSync: true, Config: config.Default()})
 	p, _, err := core.Projects.Resolve(t.Context(), "", memory.Caller{Dir: clone})
 	if err != nil {
 		t.Fatalf("resolve %s: %v", clone, err)
@@ -204,23 +204,6 @@ func askReports(t *testing.T, clone string, reports []report, rank func(way stri
 		}
 	}
 	return silent
-}
-
-func openCore(t *testing.T, cfg config.Config) *Core {
-	t.Helper()
-	core, err := OpenCore(t.Context(), CoreOptions{Dir: t.TempDir(), NoSync: true, Config: cfg})
-	if err != nil {
-		t.Fatalf("open core: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := core.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	if err := core.Load(t.Context()); err != nil {
-		t.Fatalf("load: %v", err)
-	}
-	return core
 }
 
 // reindex brings the index of a folder up to date.

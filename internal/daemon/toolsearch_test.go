@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/golden"
 	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
@@ -109,7 +110,7 @@ func TestGoldenToolSearch(t *testing.T) {
 			report.WriteString(strings.Join(lines, "\n") + "\n")
 		}
 	}
-	golden(t, "testdata/toolsearch/found.golden", report.String())
+	golden.Equal(t, "testdata/toolsearch/found.golden", report.String())
 	if three["queries.txt"] < 85 {
 		t.Errorf("%d of 100 queries find their tool among the first three, want 85", three["queries.txt"])
 	}

@@ -67,24 +67,12 @@ func BenchmarkRemember(b *testing.B) {
 // lessons are about.
 func openWithJobs(b *testing.B) (*Core, string) {
 	b.Helper()
-	core, err := OpenCore(b.Context(), CoreOptions{
+	core := openCore(b, CoreOptions{
 		Dir: b.TempDir(), Config: config.Default(),
 		Background: map[string]embedder.Embedder{"fake/words": &embeddertest.Fake{}},
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		if err := core.Close(); err != nil {
-			b.Error(err)
-		}
-	})
-	if err := core.Load(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	if _, err := core.Indexer.Attach(b.Context(), "fake/words"); err != nil {
-		b.Fatal(err)
-	}
+	_, err := core.Indexer.Attach(b.Context(), "fake/words")
+	must(b, err)
 	return core, b.TempDir()
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/recalld/recalld/internal/render"
 )
 
 // answerWriter stands between mcp-go and the client. With the head of an answer it
@@ -65,7 +67,7 @@ func send(ctx context.Context, method string, params any) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.events = append(w.events, plainJSON(map[string]any{"jsonrpc": mcpgo.JSONRPC_VERSION, "method": method, "params": params}))
+	w.events = append(w.events, render.Compact(map[string]any{"jsonrpc": mcpgo.JSONRPC_VERSION, "method": method, "params": params}))
 	if !w.begun {
 		w.Header().Set("Content-Type", "application/json") // of which head makes a stream
 		w.head()

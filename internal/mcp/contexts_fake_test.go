@@ -1,37 +1,15 @@
 package mcp
 
 import (
-	"context"
 	"encoding/json"
-	"reflect"
-	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
-	"github.com/recalld/recalld/internal/service/servicetest"
 )
-
-// contextService is a service that checks the requests about contexts, tasks, catalogue
-// and ledger as the daemon does, and answers with what it is filled with.
-type contextService struct{ *ledger }
-
-// Call implements service.Service.
-func (s contextService) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
-	switch op.Group {
-	case service.Tasks, service.Catalogue, service.Contexts, service.Working, service.Ledger, service.Core:
-		checked := reflect.New(op.Request())
-		checked.Elem().Set(reflect.ValueOf(request))
-		if err := memory.Check(checked.Interface()); err != nil {
-			return nil, err
-		}
-		return s.Service.Call(ctx, op, checked.Elem().Interface(), progress)
-	}
-	return s.ledger.Call(ctx, op, request, progress)
-}
 
 // fullContexts answers every method with every field set, so that the output schemas
 // are held against all.
-func fullContexts() contextService {
+func fullContexts() *ledger {
 	l := newLedger()
 	rule := memory.Ref{Type: memory.Rule, Name: "Authentication Rules"}
 	tool := memory.Ref{Type: memory.Tool, Name: "query", ServerName: "database"}
@@ -54,7 +32,6 @@ func fullContexts() contextService {
 		Entities: []memory.Entity{{ID: "o-1", Type: "order", Name: "Order", Data: json.RawMessage(`{"n":1.50}`)}},
 		Summary:  "Continuing", Compactions: 1, CompactedAt: noon}
 	for method, answer := range map[string]any{
-		service.StartSession.Name: fullState(), service.EndSession.Name: fullState(),
 		service.CompleteTask.Name: kept, service.BlockTask.Name: kept, service.UnblockTask.Name: kept, service.TaskWindow.Name: window,
 		service.TaskHistory.Name: &memory.TaskHistory{Project: "p1", ProjectName: "demo", More: true, Before: 8, Tokens: 9, Text: "## Task History\n- task-1 completed\n",
 			Events: []memory.TaskEvent{{Event: memory.TaskCompleted, At: noon, Seq: 9, Project: "p1", Client: "test", Task: json.RawMessage(`{"task_id":"task-1"}`), GaveWay: []string{"task-0"}},
@@ -91,11 +68,11 @@ func fullContexts() contextService {
 	} {
 		l.Answers[method] = answer
 	}
-	return contextService{l}
+	return l
 }
 
 // emptyContexts answers every method with what has no lists.
-func emptyContexts() contextService {
+func emptyContexts() *ledger {
 	l := newLedger()
 	for method, answer := range map[string]any{
 		service.TaskWindow.Name: &memory.TaskWindow{Project: "p1"}, service.TaskHistory.Name: &memory.TaskHistory{Project: "p1"}, service.Entries.Name: &memory.EntryList{Project: "p1"},
@@ -109,13 +86,5 @@ func emptyContexts() contextService {
 	} {
 		l.Answers[method] = answer
 	}
-	return contextService{l}
-}
-
-var _ service.Service = contextService{&ledger{Service: &servicetest.Service{}}}
-
-// requestOf is the last request of a method.
-func requestOf[Request any](t *testing.T, s contextService, method string) Request {
-	t.Helper()
-	return lastRequest[Request](t, s.ledger, method)
+	return l
 }

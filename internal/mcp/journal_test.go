@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -14,85 +15,46 @@ import (
 	"github.com/recalld/recalld/internal/service/servicetest"
 )
 
-// ledger answers as servicetest does, but refuses what the service would refuse
-// and tells sessions apart.
+// ledger answers as servicetest does, but checks requests as the daemon does, and tells
+// sessions apart.
 type ledger struct {
 	*servicetest.Service
-	// broken, if set, is what every question fails with.
+	// broken, if set, is what every question about sessions fails with.
 	broken error
 }
 
 // Call implements service.Service.
 func (l *ledger) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
-	return servicetest.With(l.Service, service.Bind(service.StartSession, l.StartSession), service.Bind(service.EndSession, l.EndSession),
-		service.Bind(service.RecordStep, l.RecordStep), service.Bind(service.SearchSteps, l.SearchSteps), service.Bind(service.LastSteps, l.LastSteps),
-		service.Bind(service.SummarizeSession, l.SummarizeSession), service.Bind(service.Sessions, l.Sessions)).Call(ctx, op, request, progress)
-}
-
-func (l *ledger) StartSession(ctx context.Context, req memory.StartSessionRequest) (*memory.SessionState, error) {
-	if err := memory.Check(&req); err != nil {
+	checked := reflect.New(op.Request())
+	checked.Elem().Set(reflect.ValueOf(request))
+	if err := memory.Check(checked.Interface()); err != nil {
 		return nil, err
 	}
-	if _, err := service.StartSession.Do(ctx, l.Service, req); err != nil {
-		return nil, err
-	}
-	state := fullState()
-	if req.SessionID != "" {
-		state.ID = req.SessionID
-	}
-	return state, nil
-}
-
-func (l *ledger) EndSession(ctx context.Context, req memory.EndSessionRequest) (*memory.SessionState, error) {
-	if err := memory.Check(&req); err != nil {
-		return nil, err
-	}
-	if _, err := service.EndSession.Do(ctx, l.Service, req); err != nil {
-		return nil, err
-	}
-	state := fullState()
-	if state.ID = req.SessionID; state.ID == "" {
-		state.ID = req.Caller.Session
-	}
-	if state.ID == "" {
-		return nil, &memory.Error{Code: memory.CodeInvalidInput, Field: "sessionId", Message: "no session is open", Hint: "session_start opens one"}
-	}
-	state.EndedAt = noon.Add(time.Hour)
-	return state, nil
-}
-
-func (l *ledger) RecordStep(ctx context.Context, req memory.RecordStepRequest) (*memory.StepRecorded, error) {
-	if err := memory.Check(&req); err != nil {
-		return nil, err
-	}
-	return service.RecordStep.Do(ctx, l.Service, req)
-}
-
-func (l *ledger) SearchSteps(ctx context.Context, r memory.SearchStepsRequest) (*memory.StepMatches, error) {
-	return ask(ctx, l, service.SearchSteps, &r)
-}
-
-func (l *ledger) LastSteps(ctx context.Context, r memory.LastStepsRequest) (*memory.StepList, error) {
-	return ask(ctx, l, service.LastSteps, &r)
-}
-
-func (l *ledger) SummarizeSession(ctx context.Context, r memory.SummarizeRequest) (*memory.Summary, error) {
-	return ask(ctx, l, service.SummarizeSession, &r)
-}
-
-func (l *ledger) Sessions(ctx context.Context, r memory.SessionsRequest) (*memory.SessionList, error) {
-	return ask(ctx, l, service.Sessions, &r)
-}
-
-// ask has a request answered, as the service does: only when it was valid.
-func ask[Request, Response any](ctx context.Context, l *ledger, op service.Operation[Request, Response], r *Request) (*Response, error) {
-	if err := memory.Check(r); err != nil {
-		return nil, err
-	}
-	if l.broken != nil {
+	if l.broken != nil && op.Group == service.Knowledge {
 		return nil, l.broken
 	}
-	return op.Do(ctx, l.Service, *r)
+	request = checked.Elem().Interface()
+	answer, err := l.Service.Call(ctx, op, request, progress)
+	state, ofSession := answer.(*memory.SessionState)
+	if err != nil || !ofSession {
+		return answer, err
+	}
+	own := *state
+	switch req := request.(type) {
+	case memory.StartSessionRequest:
+		if req.SessionID != "" {
+			own.ID = req.SessionID
+		}
+	case memory.EndSessionRequest:
+		if own.ID = req.SessionID; own.ID == "" {
+			own.ID = req.Caller.Session
+		}
+		if own.ID == "" {
+			return nil, &memory.Error{Code: memory.CodeInvalidInput, Field: "sessionId", Message: "no session is open", Hint: "session_start opens one"}
+		}
+		own.EndedAt = noon.Add(time.Hour)
+	}
+	return &own, nil
 }
 
 var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
@@ -116,6 +78,7 @@ func newLedger() *ledger {
 	bare := memory.StepView{ID: "s-2", Timestamp: noon, Tool: "bash", SessionID: "mm-20260115-abc"}
 	item := fullItem("wait for the fee")
 	return &ledger{Service: &servicetest.Service{Answers: map[string]any{
+		service.StartSession.Name: fullState(), service.EndSession.Name: fullState(),
 		service.Recall.Name: &memory.RecallResponse{Project: "p1", Receipt: "r1", Text: "nothing relevant", NothingRelevant: true},
 		service.RecordStep.Name: &memory.StepRecorded{ID: "s-1", SessionID: "mm-20260115-abc", Project: "p1", Timestamp: noon, Labels: []string{"execution", "error-recovery"},
 			Redacted: true, File: "/w/s.json", Warning: "no space left.", Seq: 4,

@@ -1,8 +1,6 @@
 package mcp
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -53,19 +51,7 @@ func knowledgeRefusal(err error) *mcpgo.CallToolResult {
 	if code == memory.CodeNotFound && strings.HasSuffix(e.Field, "sessionId") {
 		code = memory.CodeInvalidInput // every refused input is, in contract 1
 	}
-	return mcpgo.NewToolResultError(plainJSON(knowledgeAnswer{Error: &knowledgeError{
+	return mcpgo.NewToolResultError(render.Compact(knowledgeAnswer{Error: &knowledgeError{
 		Code: knowledgeCode(code), Message: e.Error(), Field: e.Field, Limit: e.Limit, Hint: e.Hint,
 	}}))
-}
-
-// plainJSON writes a value in one line, without the escapes that HTML needs: they
-// cost tokens. What a terminal would act on is escaped.
-func plainJSON(value any) string {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil { // never: values that JSON was decoded to, or can be encoded as
-		return "{}"
-	}
-	return render.JSON(strings.TrimSuffix(text.String(), "\n"))
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -188,7 +189,7 @@ func TestKnowledgeCodes(t *testing.T) {
 		}
 	}
 	l := newLedger()
-	l.Answers[service.Sessions.Name] = 7 // of no type that there is
+	l.Before = func(context.Context, string) { panic("odd") }
 	c := connect(t, overHTTP(t, serve(t, l, Options{})))
 	if r := callTool(t, c, "mm_knowledge_sessions", `{}`); !r.IsError || !strings.HasPrefix(textOf(r), `{"ok":false,"error":{"code":"MM_INTERNAL"`) {
 		t.Errorf("a panic is answered %q, want MM_INTERNAL", textOf(r))

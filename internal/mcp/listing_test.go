@@ -23,13 +23,13 @@ import (
 
 // finder finds the tools that a query names: "status database:query"; with a ? behind its
 // name, one that little speaks for.
-type finder struct{ contextService }
+type finder struct{ *ledger }
 
 func newFinder() finder { return finder{fullContexts()} }
 
 // Call implements service.Service.
 func (f finder) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
-	return servicetest.With(f.contextService, service.Bind(service.SearchTools, f.SearchTools)).Call(ctx, op, request, progress)
+	return servicetest.With(f.ledger, service.Bind(service.SearchTools, f.SearchTools)).Call(ctx, op, request, progress)
 }
 
 func (f finder) SearchTools(_ context.Context, req memory.SearchToolsRequest) (*memory.ToolMatches, error) {

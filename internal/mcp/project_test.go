@@ -33,7 +33,7 @@ func TestAssumedProject(t *testing.T) {
 			s := fullContexts()
 			c := connect(t, overHTTP(t, serve(t, s, Options{Project: test.setting}), transport.WithHTTPHeaders(test.headers)))
 			text := blocksOf(callTool(t, c, "task_window", test.arguments))
-			if got := requestOf[memory.TaskWindowRequest](t, s, service.TaskWindow.Name).Project; got != test.want {
+			if got := lastRequest[memory.TaskWindowRequest](t, s, service.TaskWindow.Name).Project; got != test.want {
 				t.Errorf("the project is %q, want %q", got, test.want)
 			}
 			if noted := strings.Contains(text, "named by"); noted != (test.note != "") || !strings.Contains(text, test.note) || strings.Contains(text, "\x1b") {

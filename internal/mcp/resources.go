@@ -103,7 +103,7 @@ func (s *Server) readResource(ctx context.Context, uri string, header http.Heade
 		if err != nil {
 			return "", err
 		}
-		return fence(plainJSON(whole(r))), nil
+		return fence(render.Compact(whole(r))), nil
 	case parts[0] == "turn" && len(parts) == 3:
 		turn, err := strconv.Atoi(parts[2])
 		if err != nil || turn < 1 {

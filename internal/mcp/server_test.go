@@ -18,9 +18,7 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/recalld/recalld/internal/access"
-	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
-	"github.com/recalld/recalld/internal/testkit/underrace"
 )
 
 // serve starts a server over HTTP and returns its URL.
@@ -182,59 +180,6 @@ func wantRefusal(t *testing.T, call string, r *mcpgo.CallToolResult, code, field
 	_, rest, limited := strings.Cut(text, "limit: ")
 	if !r.IsError || r.StructuredContent != nil || !strings.HasPrefix(text, start) || limit != "" && !(limited && strings.Contains(rest, limit)) {
 		t.Errorf("%s: isError %v, %q beside %v; want a text that begins %q, with the limit %q, and nothing else", call, r.IsError, text, r.StructuredContent, start, limit)
-	}
-}
-
-// TestLimits asks on both sides of every limit of contract 0.
-func TestLimits(t *testing.T) {
-	underrace.Skip(t, "its calls come one after the other")
-	c := connect(t, overHTTP(t, serve(t, &fakeService{}, Options{})))
-	chars := func(n int) string { return strings.Repeat("ä", n) } // two bytes each
-	list := func(n int, s string) string {
-		return "[" + strings.TrimSuffix(strings.Repeat(fmt.Sprintf("%q,", s), n), ",") + "]"
-	}
-	recall := func(field, value string) string { return fmt.Sprintf(`{"query":"q",%q:%s}`, field, value) }
-	filter := func(field, value string) string { return fmt.Sprintf(`{"query":"q","filters":{%q:%s}}`, field, value) }
-	quote := func(s string) string { return fmt.Sprintf("%q", s) }
-	lesson := func(field, value string) string { return fmt.Sprintf(`{"lesson":"l",%q:%s}`, field, value) }
-	index := func(field, value string) string { return fmt.Sprintf(`{"path":"/w",%q:%s}`, field, value) }
-	for _, tt := range []struct {
-		tool    string
-		inside  []string
-		outside []string
-	}{
-		{"recall", []string{`{"query":"x"}`, `{"query":"` + chars(memory.MaxQuery) + `"}`}, []string{`{"query":""}`, `{"query":"  "}`, `{"query":"` + chars(memory.MaxQuery+1) + `"}`}},
-		{"recall", []string{recall("limit", "1"), recall("limit", "50"), recall("limit", "null")}, []string{recall("limit", "0"), recall("limit", "51"), recall("limit", "-1")}},
-		{"recall", []string{recall("max_tokens", "50"), recall("max_tokens", "8000")}, []string{recall("max_tokens", "0"), recall("max_tokens", "49"), recall("max_tokens", "8001")}},
-		{"recall", []string{recall("min_relevance", "0"), recall("min_relevance", "1")}, []string{recall("min_relevance", "-0.01"), recall("min_relevance", "1.01")}},
-		{"recall", []string{recall("kinds", "[]"), recall("kinds", list(7, "lesson"))}, []string{recall("kinds", list(8, "lesson"))}},
-		{"recall", []string{recall("repo", quote(chars(200)))}, []string{recall("repo", quote(chars(201)))}},
-		{"recall", []string{recall("project", quote(chars(4096)))}, []string{recall("project", quote(chars(4097)))}},
-		{"recall", []string{recall("scope", `{"sessionId":"abcd"}`)}, []string{recall("scope", `{"sessionId":"abc"}`), recall("scope", `{}`), recall("scope", `""`)}},
-		{"recall", []string{filter("sinceHours", "1"), filter("sinceHours", "720")}, []string{filter("sinceHours", "0"), filter("sinceHours", "721")}},
-		{"recall", []string{filter("flowTag", `"x"`), filter("screen", quote(chars(200)))}, []string{filter("flowTag", `""`), filter("tag", `""`), filter("screen", quote(chars(201))), filter("gitBranch", `""`), filter("lang", `""`)}},
-		{"recall", []string{filter("lang", `"golang"`), filter("lang", `"C++"`), filter("lang", `".ts"`)}, []string{filter("lang", `"pyton"`)}},
-		{"recall", []string{filter("path", quote(chars(4096)))}, []string{filter("path", `""`), filter("path", quote(chars(4097)))}},
-		{"remember", []string{`{"lesson":"` + chars(4000) + `"}`}, []string{`{"lesson":""}`, `{"lesson":"` + chars(4001) + `"}`}},
-		{"remember", []string{lesson("context", quote(chars(2000)))}, []string{lesson("context", quote(chars(2001)))}},
-		{"remember", []string{lesson("command", quote(chars(2000)))}, []string{lesson("command", quote(chars(2001)))}},
-		{"remember", []string{lesson("tags", list(20, "t")), lesson("tags", list(1, chars(64)))}, []string{lesson("tags", list(21, "t")), lesson("tags", list(1, chars(65)))}},
-		{"remember", []string{lesson("success_rate", `"0/0"`), lesson("success_rate", `"9999999/9999999"`)}, []string{lesson("success_rate", `"10000000/10000000"`), lesson("success_rate", `"-1/2"`)}},
-		{"remember", []string{lesson("agent_id", quote(chars(200)))}, []string{lesson("agent_id", quote(chars(201)))}},
-		{"index_repo", []string{index("changed_files", list(10000, "f"))}, []string{index("changed_files", list(10001, "f")), index("changed_files", `[""]`)}},
-		{"index_repo", []string{index("project_id", quote(chars(200)))}, []string{index("project_id", quote(chars(201)))}},
-		{"index_repo", []string{`{"path":"/` + chars(4095) + `"}`}, []string{`{"path":"/` + chars(4096) + `"}`}},
-	} {
-		for _, arguments := range tt.inside {
-			if r := callTool(t, c, tt.tool, arguments); r.IsError {
-				t.Errorf("%s %.80s is within the limits and was refused: %s", tt.tool, arguments, textOf(r))
-			}
-		}
-		for _, arguments := range tt.outside {
-			if r := callTool(t, c, tt.tool, arguments); !r.IsError || !strings.Contains(textOf(r), "limit: ") {
-				t.Errorf("%s %.80s is outside the limits and was answered %q", tt.tool, arguments, textOf(r))
-			}
-		}
 	}
 }
 

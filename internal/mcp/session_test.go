@@ -2,8 +2,6 @@ package mcp
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -80,12 +78,8 @@ func TestJournalRefusals(t *testing.T) {
 	c := connect(t, overHTTP(t, serve(t, l, Options{})))
 	for _, tt := range []struct{ tool, arguments, field, limit string }{
 		{"session_start", `{"gaol":"x"}`, "gaol", "known fields"},
-		{"session_start", `{"goal":7}`, "goal", "a string"},
 		{"session_start", `{"sessionId":""}`, "sessionId", "4–200 characters"},
-		{"session_start", `{"sessionId":"abc"}`, "sessionId", "4–200 characters"},
-		{"session_start", `{"flowTags":"send"}`, "flowTags", "an array"},
 		{"session_end", `{"sessionId":"abc"}`, "sessionId", "4–200 characters"},
-		{"session_end", `{"id":"abcd"}`, "id", "known fields"},
 		{"session_end", `{}`, "sessionId", ""},
 		{"record_step", `{}`, "tool", "an object with name"},
 		{"record_step", `{"tool":{"name":"x"}}`, "outcome.ok", "true or false"},
@@ -94,70 +88,9 @@ func TestJournalRefusals(t *testing.T) {
 		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":true,"error":{"message":"m"}}}`, "outcome.error", "only with ok false"},
 		{"record_step", `{"tool":{"name":"x","args":1},"outcome":{"ok":true}}`, "tool.args", "known fields"},
 		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":false,"error":{"text":"m"}}}`, "outcome.error.text", "known fields"},
-		{"record_step", `{"tool":"x","outcome":{"ok":true}}`, "tool", "an object"},
-		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":true},"timestamp":"now"}`, "timestamp", "RFC 3339"},
-		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":true},"durationMs":1.5}`, "durationMs", "an integer"},
 		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":true},"labels":["a"]}`, "labels", "known fields"},
 	} {
 		wantRefusal(t, tt.tool+" "+tt.arguments, callTool(t, c, tt.tool, tt.arguments), "invalid_input", tt.field, tt.limit)
-	}
-}
-
-// TestJournalLimits asks on both sides of every limit of what is written, and
-// holds the published schema against what is refused.
-func TestJournalLimits(t *testing.T) {
-	c := connect(t, overHTTP(t, serve(t, newLedger(), Options{})))
-	inputs := inputSchemas(t)
-	chars := func(n int) string { return strings.Repeat("ä", n) } // two bytes each
-	list := func(n int, s string) string {
-		return "[" + strings.TrimSuffix(strings.Repeat(fmt.Sprintf("%q,", s), n), ",") + "]"
-	}
-	start := func(field, value string) string { return fmt.Sprintf(`{%q:%s}`, field, value) }
-	step := func(field, value string) string {
-		return fmt.Sprintf(`{"tool":{"name":"x"},"outcome":{"ok":true},%q:%s}`, field, value)
-	}
-	failed := func(field, value string) string {
-		return fmt.Sprintf(`{"tool":{"name":"x"},"outcome":{"ok":false,"error":{%q:%s}}}`, field, value)
-	}
-	named := func(name string) string { return fmt.Sprintf(`{"tool":{"name":%q},"outcome":{"ok":true}}`, name) }
-	quote := func(s string) string { return fmt.Sprintf("%q", s) }
-	for _, tt := range []struct {
-		tool, inside, outside, field string
-		// blind says that the schema cannot tell: sizes in bytes.
-		blind bool
-	}{
-		{"session_start", start("goal", quote(chars(2000))), start("goal", quote(chars(2001))), "goal", false},
-		{"session_start", start("flowTags", list(20, "send")), start("flowTags", list(21, "send")), "flowTags", false},
-		{"session_start", start("tags", list(20, "a")), start("tags", list(21, "a")), "tags", false},
-		{"session_start", start("tags", list(1, chars(64))), start("tags", list(1, chars(65))), "tags[0]", false},
-		{"session_start", start("tags", list(1, "a")), start("tags", `[""]`), "tags[0]", false},
-		{"session_start", start("sessionId", `"a.-_"`), start("sessionId", `"a/bc"`), "sessionId", false},
-		{"session_start", start("sessionId", `"abcd"`), start("sessionId", `".abc"`), "sessionId", false},
-		{"session_start", start("sessionId", `"abcd"`), start("sessionId", `"abc."`), "sessionId", false},
-		{"session_start", start("sessionId", quote(strings.Repeat("a", 200))), start("sessionId", quote(strings.Repeat("a", 201))), "sessionId", false},
-		{"session_start", start("build", `{}`), start("build", `[]`), "build", false},
-		{"session_start", start("launch", `{"a":"`+strings.Repeat("a", 16<<10-8)+`"}`), start("launch", `{"a":"`+strings.Repeat("a", 16<<10-7)+`"}`), "launch", true},
-		{"session_start", start("project", quote(chars(4096))), start("project", quote(chars(4097))), "project", false},
-		{"session_end", start("sessionId", `"abcd"`), start("sessionId", `"abc"`), "sessionId", false},
-		{"record_step", named(chars(200)), named(chars(201)), "tool.name", false},
-		{"record_step", named("x"), named(""), "tool.name", false},
-		{"record_step", failed("message", quote(chars(8000))), failed("message", quote(chars(8001))), "outcome.error.message", false},
-		{"record_step", failed("code", quote(chars(200))), failed("code", quote(chars(201))), "outcome.error.code", false},
-		{"record_step", step("durationMs", "0"), step("durationMs", "-1"), "durationMs", false},
-		{"record_step", step("durationMs", "604800000"), step("durationMs", "604800001"), "durationMs", false},
-		{"record_step", step("observation", `"text"`), step("observation", `[1]`), "observation", false},
-		{"record_step", step("observation", `{"state":{}}`), step("observation", `7`), "observation", false},
-		{"record_step", step("environment", `{"a":"`+strings.Repeat("a", 256<<10-8)+`"}`), step("environment", `{"a":"`+strings.Repeat("a", 256<<10-7)+`"}`), "environment", true},
-	} {
-		if r := callTool(t, c, tt.tool, tt.inside); r.IsError {
-			t.Errorf("%s %.80s is within the limits and was refused: %s", tt.tool, tt.inside, textOf(r))
-		}
-		r := callTool(t, c, tt.tool, tt.outside)
-		if text := textOf(r); !r.IsError || !strings.HasPrefix(text, "invalid_input: "+tt.field+": ") {
-			t.Errorf("%s %.80s is outside the limits and was answered %q, want %s refused", tt.tool, tt.outside, text, tt.field)
-		}
-		wantSchema(t, inputs[tt.tool], tt.inside, true)
-		wantSchema(t, inputs[tt.tool], tt.outside, tt.blind)
 	}
 }
 

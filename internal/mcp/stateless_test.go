@@ -118,7 +118,7 @@ func TestStatelessClientsShareNothing(t *testing.T) {
 		"nonsense in header": {map[string]string{HeaderAgent: "a/b/c/d"}, ""},
 	} {
 		postStateless(t, url, window, "tools/call", "task_window", test.headers)
-		got := requestOf[memory.TaskWindowRequest](t, s, service.TaskWindow.Name).Caller
+		got := lastRequest[memory.TaskWindowRequest](t, s, service.TaskWindow.Name).Caller
 		if got.Session != test.session || got.Client != "new-agent" || got.Window != "" {
 			t.Errorf("%s: caller %+v, want session %q", name, got, test.session)
 		}
@@ -159,7 +159,7 @@ func TestStatelessOverStdio(t *testing.T) {
 	d.stop()
 	p.write(stateless(4, "tools/call", `"name":"task_window","arguments":{}`))
 	p.expect(`"id":4`, "task-1")
-	if got := requestOf[memory.TaskWindowRequest](t, s, service.TaskWindow.Name).Caller; got.Session != fullState().ID || got.Dir != "/src" {
+	if got := lastRequest[memory.TaskWindowRequest](t, s, service.TaskWindow.Name).Caller; got.Session != fullState().ID || got.Dir != "/src" {
 		t.Errorf("after a restart the caller is %+v", got)
 	}
 	p.write(stateless(5, "subscriptions/listen", `"notifications":{"toolsListChanged":true}`))

@@ -137,7 +137,7 @@ func completing[Request any](complete func(context.Context, call, *Request) erro
 
 // noticed is a value as JSON that says of itself that it holds stored text.
 func noticed(value any) string {
-	return string(render.WithNotice([]byte(plainJSON(whole(value)))))
+	return string(render.WithNotice([]byte(render.Compact(whole(value)))))
 }
 
 // call carries out the operation of the tool. The content is what a client gets beside the
@@ -181,11 +181,11 @@ func (t ownTool) call(ctx context.Context, s *Server, c call, arguments json.Raw
 func (t ownTool) json(response any) string {
 	switch {
 	case t.op.Group == service.Knowledge:
-		return plainJSON(knowledgeAnswer{OK: true, Notice: render.Notice, Result: whole(response)})
+		return render.Compact(knowledgeAnswer{OK: true, Notice: render.Notice, Result: whole(response)})
 	case t.op.Stored:
 		return noticed(response)
 	}
-	return plainJSON(whole(response))
+	return render.Compact(whole(response))
 }
 
 // fill says in a request who calls, with which id, and in which project: that of the

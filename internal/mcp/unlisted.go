@@ -90,6 +90,6 @@ func (s *Server) redirect(_ context.Context, _ any, request *mcpgo.CallToolReque
 	if _, known := s.handlers[name]; known || name == CallTool || s.mcp.GetTool(name) != nil { // which may have others than ownTools
 		return
 	}
-	request.Params.RawArguments = []byte(plainJSON(callToolArguments{Name: name, Arguments: request.Params.RawArguments}))
+	request.Params.RawArguments = []byte(render.Compact(callToolArguments{Name: name, Arguments: request.Params.RawArguments}))
 	request.Params.Name, request.Params.Arguments = CallTool, nil
 }

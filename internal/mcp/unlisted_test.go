@@ -17,14 +17,14 @@ import (
 )
 
 // refusing refuses some operations as the daemon does, with hints that name tools.
-type refusing struct{ contextService }
+type refusing struct{ *ledger }
 
 func (r refusing) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
 	switch op {
 	case service.RecordStep.Spec, service.EndSession.Spec, service.WorkingContext.Spec:
 		return nil, &memory.Error{Code: memory.CodeNotFound, Field: "sessionId", Message: "no session is open", Hint: "open one with session_start, or name one"}
 	}
-	return r.contextService.Call(ctx, op, request, progress)
+	return r.ledger.Call(ctx, op, request, progress)
 }
 
 // TestTextsNameOnlyWhatIsReachable: whatever a client is told, by descriptions, answers and

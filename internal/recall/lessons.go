@@ -33,9 +33,6 @@ func (s *Service) lessons(ctx context.Context, req memory.LessonsRequest, deadli
 	if err := memory.Check(&req); err != nil {
 		return nil, err
 	}
-	if err := s.ready(); err != nil {
-		return nil, err
-	}
 	project, sel, err := s.lessonsOf(ctx, req.Project, req.Caller)
 	if err != nil {
 		return nil, err
@@ -89,6 +86,9 @@ func (s *Service) lessons(ctx context.Context, req memory.LessonsRequest, deadli
 
 // lessonsOf returns the project of a request and the selection of its lessons.
 func (s *Service) lessonsOf(ctx context.Context, name string, caller memory.Caller) (memory.Project, memory.Selection, error) {
+	if err := s.ready(); err != nil {
+		return memory.Project{}, memory.Selection{}, err
+	}
 	project, _, err := s.opts.Projects.Resolve(ctx, name, caller)
 	return project, memory.Selection{
 		Project: project.ID, Kinds: []memory.Kind{memory.Lesson},
@@ -172,9 +172,6 @@ func (s *Service) readForWords(ctx context.Context, ids []string, words string) 
 // for an id that is none of a lesson.
 func (s *Service) Lesson(ctx context.Context, req memory.LessonRequest, receipts func(memory.ReceiptFilter, int) ([]memory.Receipt, bool, error)) (*memory.LessonHistory, error) {
 	if err := memory.Check(&req); err != nil {
-		return nil, err
-	}
-	if err := s.ready(); err != nil {
 		return nil, err
 	}
 	project, sel, err := s.lessonsOf(ctx, req.Project, req.Caller)

@@ -71,7 +71,7 @@ func asJSON(a *memory.RecallResponse, most int, explain bool) string {
 		shown.Items[i].RankFactors = nil
 		shown.Notice = Notice
 	}
-	text := compact(shown)
+	text := Compact(shown)
 	for i := len(shown.Items) - 1; i >= 0 && len(text) > most; i-- {
 		switch item := &shown.Items[i]; {
 		case item.Kind == memory.Lesson && item.Strength != memory.Maybe:
@@ -81,7 +81,7 @@ func asJSON(a *memory.RecallResponse, most int, explain bool) string {
 		default:
 			continue
 		}
-		text = compact(shown)
+		text = Compact(shown)
 	}
 	if len(shown.Items) == 0 && !shown.NothingRelevant {
 		// What was withheld comes before the rest: without it an answer without items reads
@@ -91,7 +91,7 @@ func asJSON(a *memory.RecallResponse, most int, explain bool) string {
 				continue
 			}
 			shown.Withheld = append(shown.Withheld, w)
-			longer := compact(shown)
+			longer := Compact(shown)
 			if len(longer) > most {
 				shown.Withheld = shown.Withheld[:len(shown.Withheld)-1]
 				break
@@ -116,7 +116,7 @@ func asJSON(a *memory.RecallResponse, most int, explain bool) string {
 	}
 	for _, add := range more {
 		add()
-		longer := compact(shown)
+		longer := Compact(shown)
 		if len(longer) > most {
 			break
 		}
@@ -125,13 +125,13 @@ func asJSON(a *memory.RecallResponse, most int, explain bool) string {
 	return text
 }
 
-// compact encodes a value as JSON without the escapes that only web pages need.
-func compact(v any) string {
+// Compact is a value as one line of JSON, in which all is visible.
+func Compact(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil { // never: it has strings, flags and finite numbers only
-		return ""
+	if err := e.Encode(v); err != nil { // never: values that JSON was decoded to, or can be encoded as
+		return "{}"
 	}
 	return JSON(strings.TrimSuffix(b.String(), "\n"))
 }

@@ -1,37 +1,13 @@
 package render
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testkit/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// golden compares a text with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("read golden file: %v (write it with -update)", err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
-}
 
 // item makes an item of a receipt: "rule", "Name" or "server:name", mode, score.
 func item(kind memory.Kind, name string, mode memory.Include, score float64) memory.ReceiptItem {
@@ -74,8 +50,8 @@ func memoryItems() []memory.ReceiptItem {
 }
 
 func TestTextOfARecord(t *testing.T) {
-	golden(t, "record_contract.txt", Record(memory.RecordOf(&memory.Receipt{Items: contractItems()})))
-	golden(t, "record_memories.txt", Record(memory.RecordOf(&memory.Receipt{Items: slices.Concat(memoryItems(), contractItems()[:1])})))
+	golden.Equal(t, "testdata/record_contract.txt", Record(memory.RecordOf(&memory.Receipt{Items: contractItems()})))
+	golden.Equal(t, "testdata/record_memories.txt", Record(memory.RecordOf(&memory.Receipt{Items: slices.Concat(memoryItems(), contractItems()[:1])})))
 	if got, want := Record(memory.ContextRecord{}), "Context Used: nothing"; got != want {
 		t.Errorf("the text of an empty record is %q, want %q", got, want)
 	}

@@ -3,9 +3,6 @@ package service_test
 import (
 	"context"
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,9 +11,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/service/servicetest"
+	"github.com/recalld/recalld/internal/testkit/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden file anew")
 
 // TestTable: the table as a listing. A new operation is a new line; a changed line
 // changes what clients see.
@@ -36,19 +32,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s takes a request, which may change, and no protocol guards it", op.Name)
 		}
 	}
-	path := filepath.Join("testdata", "operations.golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("the table differs from %s (write it with -update):\n%s", path, diff)
-	}
+	golden.Equal(t, "testdata/operations.golden", got.String())
 }
 
 // TestEveryOperationIsBound: a service with a handler missing, or with two of an

@@ -4,7 +4,6 @@ package team_test
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -65,22 +64,14 @@ func TestTeamRefusals(t *testing.T) {
 		}
 	}
 	p.SQL("owner", "team", `update recalld.version set schema = 99`)
-	admin, err := team.OpenAdmin(t.Context(), p.URL("owner", "team"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
+	admin := operator(t, p.URL("owner", "team"))
 	if _, err := admin.Init(t.Context()); memory.CodeOf(err) != memory.CodeIncompatible {
 		t.Errorf("an older program over a newer schema: %v", err)
 	}
 	if _, err := admin.Add(t.Context(), "no spaces", nil); memory.CodeOf(err) != memory.CodeInvalidInput {
 		t.Errorf("a bad name: %v", err)
 	}
-	other, err := team.OpenAdmin(t.Context(), p.URL("owner", "other"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = other.Close(context.WithoutCancel(t.Context())) }()
+	other := operator(t, p.URL("owner", "other"))
 	_, addErr := other.Add(t.Context(), "eve", []string{"*"})
 	_, removeErr := other.Remove(t.Context(), "ann", true)
 	for _, err := range []error{addErr, removeErr} {
@@ -88,11 +79,7 @@ func TestTeamRefusals(t *testing.T) {
 			t.Errorf("a member of a database that is not prepared: %v", err)
 		}
 	}
-	weak, err := team.OpenAdmin(t.Context(), p.URL("ann", "other"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = weak.Close(context.WithoutCancel(t.Context())) }()
+	weak := operator(t, p.URL("ann", "other"))
 	if _, err := weak.Init(t.Context()); memory.CodeOf(err) != memory.CodeForbidden || !strings.Contains(err.Error(), "this role may not do that") {
 		t.Errorf("an operator without rights: %v", err)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
-	"github.com/recalld/recalld/internal/team"
 	"github.com/recalld/recalld/internal/team/teamtest"
 )
 
@@ -207,11 +206,7 @@ func TestTeamSummaries(t *testing.T) {
 	}
 	bob.until("bob has it again", func() bool { return slices.Equal(bob.summaries(), []string{"Shipping is next."}) })
 	ann.stop()
-	admin, err := team.OpenAdmin(t.Context(), p.URL("owner", "team"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
+	admin := operator(t, p.URL("owner", "team"))
 	if _, err := admin.Remove(t.Context(), "ann", true); err != nil {
 		t.Fatal(err)
 	}
@@ -267,11 +262,7 @@ func TestTeamMigrates(t *testing.T) {
 	if _, err := bob.team.Join(t.Context(), memory.TeamJoinRequest{URL: p.URL("bob", "team")}); memory.CodeOf(err) != memory.CodeIncompatible || !strings.Contains(err.Error(), "schema 1, and this program needs 2") {
 		t.Fatalf("join to the schema of before: %v", err)
 	}
-	admin, err := team.OpenAdmin(t.Context(), p.URL("owner", "team"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
+	admin := operator(t, p.URL("owner", "team"))
 	if did, err := admin.Init(t.Context()); err != nil || !slices.Equal(did, []string{"migrated it to schema 2"}) {
 		t.Fatalf("init: %q, %v", did, err)
 	}

@@ -132,6 +132,17 @@ func (m *machine) until(what string, holds func() bool) {
 	}
 }
 
+// operator connects as a role that prepares a database for a team, until the test ends.
+func operator(t testing.TB, url string) *team.Admin {
+	t.Helper()
+	admin, err := team.OpenAdmin(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = admin.Close(context.Background()) })
+	return admin
+}
+
 // newTeam starts a server with a prepared database and these members, who may see projects.
 func newTeam(t testing.TB, members map[string][]string) *teamtest.Postgres {
 	t.Helper()
@@ -555,11 +566,7 @@ func TestTeamRestored(t *testing.T) {
 	after.Restore(before)
 	bob := newMachine(t, "bob")
 	bob.join(after.URL("bob", "team"))
-	admin, err := team.OpenAdmin(t.Context(), after.URL("owner", "team"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
+	admin := operator(t, after.URL("owner", "team"))
 	if did, err := admin.Init(t.Context()); err != nil || len(did) != 1 || did[0] != "renewed 1 restored shares" {
 		t.Fatalf("init: %q, %v", did, err)
 	}

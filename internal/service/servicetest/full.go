@@ -2,7 +2,6 @@ package servicetest
 
 import (
 	"encoding/json"
-	"errors"
 	"reflect"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 // elements in every list, 1 for every number, and at as every time. Raw JSON is an object
 // with the text in it. Streams report such progress twice.
 func Full(text string, at time.Time) *Service {
-	f := full{text, at}
+	f := full{text, at, func(reflect.Value) bool { return false }}
 	s := &Service{Answers: map[string]any{}, Progress: map[string][]any{}}
 	for _, op := range service.Operations() {
 		if op == service.Hello.Spec {
@@ -27,13 +26,23 @@ func Full(text string, at time.Time) *Service {
 	return s
 }
 
+// Value is an addressable value of a type, filled as the answers of Full but for what set says
+// that it has set.
+func Value(typ reflect.Type, text string, at time.Time, set func(reflect.Value) bool) reflect.Value {
+	return full{text, at, set}.value(typ)
+}
+
 type full struct {
 	text string
 	at   time.Time
+	set  func(reflect.Value) bool
 }
 
 func (f full) value(typ reflect.Type) reflect.Value {
 	v := reflect.New(typ).Elem()
+	if f.set(v) {
+		return v
+	}
 	switch typ {
 	case reflect.TypeFor[time.Time]():
 		v.Set(reflect.ValueOf(f.at))
@@ -42,9 +51,6 @@ func (f full) value(typ reflect.Type) reflect.Value {
 		// Texts cannot fail to be encoded.
 		raw, _ := json.Marshal(map[string]string{"key": f.text})
 		v.SetBytes(raw)
-		return v
-	case reflect.TypeFor[error]():
-		v.Set(reflect.ValueOf(errors.New(f.text)))
 		return v
 	}
 	switch typ.Kind() {
@@ -72,7 +78,7 @@ func (f full) value(typ reflect.Type) reflect.Value {
 		v.SetMapIndex(f.value(typ.Key()), f.value(typ.Elem()))
 	case reflect.Struct:
 		for field, value := range v.Fields() {
-			if field.IsExported() {
+			if field.Tag.Get("json") != "-" { // which does not travel
 				value.Set(f.value(field.Type))
 			}
 		}
