@@ -147,6 +147,15 @@ type edit interface {
 	Take(text []byte) ([]byte, error)
 }
 
+// errAddressed is returned for a server that a client reaches by an address. With a command
+// beside it some clients use the address, and others refuse their file.
+var errAddressed = errors.New("its server " + name + " has an address (url), not a program; take it out first, with --remove")
+
+// addressed says whether the entry of a server has an address.
+func addressed(entry map[string]any) bool {
+	return slices.ContainsFunc([]string{"url", "httpUrl", "serverUrl"}, func(key string) bool { return entry[key] != nil })
+}
+
 // part is one thing that recalld adds to a client, with its file.
 type part struct {
 	what string
