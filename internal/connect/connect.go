@@ -226,10 +226,10 @@ func (c Client) Disconnect(m Machine, o Options) ([]Change, error) {
 // shares reports whether another client is connected that reads the same instructions: AGENTS.md
 // of a project, say.
 func (c Client) shares(m Machine, o Options) bool {
-	instructions := c.files(m, o).instructions
+	instructions, _ := follow(c.files(m, o).instructions) // CLAUDE.md may be a link to AGENTS.md
 	return slices.ContainsFunc(Clients(), func(other Client) bool {
 		f := other.files(m, o)
-		if other.Name == c.Name || f.instructions != instructions || len(f.server) == 0 {
+		if file, err := follow(f.instructions); err != nil || other.Name == c.Name || file != instructions || len(f.server) == 0 {
 			return false
 		}
 		state, _ := part{whatServer, f.server, other.server(other.started(o))}.state()
@@ -274,7 +274,7 @@ func (p part) change(c Change, do func(edit, []byte) ([]byte, error)) (Change, e
 	var err error
 	if c.After, err = do(p.edit, c.Before); err != nil {
 		return c, &memory.Error{Code: memory.CodeConflict, Field: "file", Message: c.Path + ": " + err.Error(),
-			Hint: "repair the file and try again; nothing was changed", Cause: err}
+			Hint: "repair the file and try again; it was not changed", Cause: err}
 	}
 	if c.None() {
 		return c, nil
