@@ -165,6 +165,7 @@ checked first; comments and layout of the file stay. Lists are written with comm
 				}
 				return &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: hint, Cause: err}
 			}
+			restart := config.OfDaemon(args[0]) && a.daemonRuns(c.Context()) // on the socket of the former settings
 			if err := a.writeSettingsFile(file, text, edited); err != nil {
 				return err
 			}
@@ -172,7 +173,7 @@ checked first; comments and layout of the file stay. Lists are written with comm
 			if err != nil {
 				return err
 			}
-			result := settingChanged{changed, file, config.OfDaemon(args[0]) && a.daemonRuns(c.Context())}
+			result := settingChanged{changed, file, restart}
 			return a.answer(result, func(w io.Writer) {
 				fmt.Fprintf(w, "%s is now %s in %s\n", args[0], memory.Quote(args[1]), render.Printable(file))
 				if result.Setting.Source == config.FromEnv {
@@ -345,8 +346,9 @@ func settingsChanged(before, edited []byte) bool {
 
 // takeDraft puts an edited text in the place of the file, and removes the draft.
 func (a *App) takeDraft(ctx context.Context, file, draft string, before, edited []byte) error {
-	changed := settingsChanged(before, edited)
+	changed, restart := settingsChanged(before, edited), false
 	if changed {
+		restart = a.daemonRuns(ctx) // on the socket of the former settings
 		// 'recalld config set' may have run while the editor was open, or while a draft was kept.
 		_, now, err := a.settingsFile()
 		if err != nil {
@@ -369,7 +371,7 @@ func (a *App) takeDraft(ctx context.Context, file, draft string, before, edited 
 		File    string `json:"file"`
 		Changed bool   `json:"changed"`
 		Restart bool   `json:"restart"`
-	}{file, changed, changed && a.daemonRuns(ctx)}
+	}{file, changed, restart}
 	return a.answer(result, func(w io.Writer) {
 		if !changed {
 			fmt.Fprintln(w, "Nothing was changed.")
