@@ -332,6 +332,19 @@ func TestE2EKilled(t *testing.T) {
 	}
 }
 
+// TestE2EStopsOnTheFormerSocket: a daemon that listens where the settings no longer say is stopped,
+// as config set says it has to be.
+func TestE2EStopsOnTheFormerSocket(t *testing.T) {
+	m, dir := newMachine(t), t.TempDir()
+	m.run(dir, "repos")
+	if out := m.run(dir, "config", "set", "socket", filepath.Join(m.home(), "run", "other.sock")); !strings.Contains(out, "recalld stop") {
+		t.Errorf("config set says %q, want how the daemon takes it", out)
+	}
+	if out := m.run(dir, "stop"); !strings.Contains(out, "Stopped the daemon") {
+		t.Errorf("stop says %q", out)
+	}
+}
+
 func TestE2EClientsGetOneDaemon(t *testing.T) {
 	m := newMachine(t)
 	const clients = 16

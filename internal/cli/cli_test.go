@@ -512,6 +512,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"staus", "--json"}, "staus", "did you mean 'recalld status'?"},
 		{[]string{"recal", "npm"}, "recal", "did you mean 'recalld recall'?"},
 		{[]string{"help", "nosuch"}, "nosuch", "recalld --help"},
+		{[]string{"recall", "--limt", "3", "q"}, "unknown flag: --limt", `near names: "--limit"`},
 		{[]string{"help", "model", "nosuch"}, `"nosuch" for "recalld model"`, "recalld model --help"},
 		{[]string{"recall", "--repo", "", "q"}, "--repo: is given and is empty", ""},
 		{[]string{"recall", "--kinds", "", "q"}, "--kinds: is given and is empty", ""},

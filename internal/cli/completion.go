@@ -32,7 +32,7 @@ func completionCommand(a *App) *cobra.Command {
 		Short: "Print the completion script of a shell",
 		Long: `Print the script by which bash, fish, powershell or zsh complete commands, flags,
 settings, projects, models, backups and the ids of lessons, sessions and receipts. They
-ask a daemon that runs, and start none.`,
+ask a daemon that runs, and start none. That of bash needs the package bash-completion.`,
 		Example: `  source <(recalld completion bash)
   recalld completion zsh > "${fpath[1]}/_recalld"`,
 		Args: func(_ *cobra.Command, args []string) error {

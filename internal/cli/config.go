@@ -165,14 +165,15 @@ checked first; comments and layout of the file stay. Lists are written with comm
 				}
 				return &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: hint, Cause: err}
 			}
-			if err := a.writeSettingsFile(file, edited); err != nil {
+			restart := config.OfDaemon(args[0]) && a.daemonRuns(c.Context()) // on the socket of the former settings
+			if err := a.writeSettingsFile(file, text, edited); err != nil {
 				return err
 			}
 			changed, err := a.setting(args[0])
 			if err != nil {
 				return err
 			}
-			result := settingChanged{changed, file, config.OfDaemon(args[0]) && a.daemonRuns(c.Context())}
+			result := settingChanged{changed, file, restart}
 			return a.answer(result, func(w io.Writer) {
 				fmt.Fprintf(w, "%s is now %s in %s\n", args[0], memory.Quote(args[1]), render.Printable(file))
 				if result.Setting.Source == config.FromEnv {
@@ -217,8 +218,10 @@ func (a *App) settingsFile() (string, []byte, error) {
 	return file, text, nil
 }
 
-// writeSettingsFile writes the file whole or not at all.
-func (a *App) writeSettingsFile(file string, text []byte) error {
+// writeSettingsFile writes the file whole or not at all. What shows only with the variables and
+// the disk, a data folder that cannot be one say, brings the former text back.
+func (a *App) writeSettingsFile(file string, former, text []byte) error {
+	_, wrong := a.Config()
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("create folder of settings: %w", err)
 	}
@@ -231,6 +234,14 @@ func (a *App) writeSettingsFile(file string, text []byte) error {
 		return fmt.Errorf("write settings: %w", err)
 	}
 	a.cfg = nil // read again
+	if _, err := a.Config(); err != nil && wrong == nil {
+		refused := *memory.AsError(err)
+		refused.Hint = "the settings file stays as it was"
+		if former == nil {
+			return errors.Join(&refused, os.Remove(file))
+		}
+		return errors.Join(&refused, fsx.WriteBytes(file, mode, former))
+	}
 	return nil
 }
 
@@ -335,8 +346,9 @@ func settingsChanged(before, edited []byte) bool {
 
 // takeDraft puts an edited text in the place of the file, and removes the draft.
 func (a *App) takeDraft(ctx context.Context, file, draft string, before, edited []byte) error {
-	changed := settingsChanged(before, edited)
+	changed, restart := settingsChanged(before, edited), false
 	if changed {
+		restart = a.daemonRuns(ctx) // on the socket of the former settings
 		// 'recalld config set' may have run while the editor was open, or while a draft was kept.
 		_, now, err := a.settingsFile()
 		if err != nil {
@@ -349,7 +361,7 @@ func (a *App) takeDraft(ctx context.Context, file, draft string, before, edited 
 			return &memory.Error{Code: memory.CodeConflict, Message: "the settings file was changed while you edited it, and stays as it is now",
 				Hint: "what you wrote is kept in " + draft + "; 'recalld config edit' goes on with it: add to it what is new in " + file + ", which it replaces"}
 		}
-		if err := a.writeSettingsFile(file, edited); err != nil {
+		if err := a.writeSettingsFile(file, before, edited); err != nil {
 			return err
 		}
 	}
@@ -359,7 +371,7 @@ func (a *App) takeDraft(ctx context.Context, file, draft string, before, edited 
 		File    string `json:"file"`
 		Changed bool   `json:"changed"`
 		Restart bool   `json:"restart"`
-	}{file, changed, changed && a.daemonRuns(ctx)}
+	}{file, changed, restart}
 	return a.answer(result, func(w io.Writer) {
 		if !changed {
 			fmt.Fprintln(w, "Nothing was changed.")

@@ -57,6 +57,16 @@ func TestConfigSetAndGet(t *testing.T) {
 	if text, _ := os.ReadFile(file); !strings.Contains(string(text), "level: debug # quiet") {
 		t.Errorf("a refused value changed the file: %q", text)
 	}
+	before, _ := os.ReadFile(file)
+	for setting, value := range map[string]string{"data": file, "mcp.toolsets": "all,nosuch"} {
+		if _, errs, code := b.run("config", "set", setting, value); code != ExitUsage || !strings.Contains(errs, "recalld: "+setting+": ") {
+			t.Errorf("config set %s %s: exit %d, %q; want it refused", setting, value, code, errs)
+		}
+		if text, _ := os.ReadFile(file); string(text) != string(before) {
+			t.Errorf("a refused %s changed the file: %q", setting, text)
+		}
+	}
+	b.ok("config", "set", "mcp.toolsets", "core,session_start")
 	b.absent = true
 	if out := b.ok("config", "set", "queue.depth", "20"); strings.Contains(out, "recalld stop") {
 		t.Errorf("without a daemon, set says %q", out)
@@ -71,11 +81,14 @@ func TestConfigSetAndGet(t *testing.T) {
 func TestConfigMakesTheFile(t *testing.T) {
 	b := newBench(t, nil)
 	b.absent = true
-	b.ok("config", "set", "sandboxes", "/a,/b")
 	file, _, err := config.FindFile(config.Sources{Getenv: b.opts.Getenv})
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, _, code := b.run("config", "set", "mcp.toolsets", "nosuch"); code != ExitUsage || exists(file) {
+		t.Errorf("a refused value ends with %d and makes a file: %t", code, exists(file))
+	}
+	b.ok("config", "set", "sandboxes", "/a,/b")
 	if text, _ := os.ReadFile(file); string(text) != "sandboxes: [/a, /b]\n" {
 		t.Errorf("%s has %q", file, text)
 	}

@@ -233,6 +233,8 @@ func writeConnected(w io.Writer, r *connectResult, f *connectFlags) {
 		}
 	}
 	switch {
+	case r.Error != nil && f.remove:
+		fmt.Fprintf(w, "%s stays as it is: %s\n", r.Client, r.Error.Message)
 	case r.Error != nil:
 		fmt.Fprintf(w, "%s is not connected: %s\n", r.Client, r.Error.Message)
 	case r.Client == "" || r.DryRun && changed:

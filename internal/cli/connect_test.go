@@ -223,6 +223,32 @@ func TestConnectAllOfProject(t *testing.T) {
 	}
 }
 
+// TestConnectLinkedInstructions: a link to AGENTS.md shares it, too.
+func TestConnectLinkedInstructions(t *testing.T) {
+	b, home, repo := connectBench(t)
+	for _, dir := range []string{".codex", ".gemini"} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shared, mine := filepath.Join(repo, "AGENTS.md"), "Be kind.\n"
+	if err := os.WriteFile(shared, []byte(mine), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("AGENTS.md", filepath.Join(repo, "GEMINI.md")); err != nil {
+		t.Skipf("no links here: %v", err)
+	}
+	b.ok("connect", "--all", "--project", "--instructions")
+	b.ok("connect", "gemini-cli", "--project", "--remove")
+	if text, err := os.ReadFile(shared); err != nil || strings.Count(string(text), "recalld:begin") != 1 {
+		t.Errorf("AGENTS.md lost the instructions, which Codex reads: %q (%v)", text, err)
+	}
+	b.ok("connect", "--all", "--project", "--remove")
+	if text, err := os.ReadFile(shared); err != nil || string(text) != mine {
+		t.Errorf("AGENTS.md is %q after the removal, want %q (%v)", text, mine, err)
+	}
+}
+
 // TestConnectAll: every client that was found is connected, and one that cannot be does not
 // keep the others from it.
 func TestConnectAll(t *testing.T) {
@@ -242,6 +268,12 @@ func TestConnectAll(t *testing.T) {
 	out, errs, code := b.run("connect", "--all")
 	if code != ExitConflict || !strings.Contains(errs, "mcp.json") || !strings.Contains(out, "codex is connected") || !strings.Contains(out, "cursor is not connected") || !strings.Contains(out, "gemini-cli is connected") {
 		t.Errorf("it ends with %d and says\n%s%s", code, out, errs)
+	}
+	if strings.Contains(errs, "nothing was changed") {
+		t.Errorf("others were connected, and it says %s", errs)
+	}
+	if out, _, code := b.run("connect", "--all", "--remove"); code != ExitConflict || !strings.Contains(out, "cursor stays as it is") || !strings.Contains(out, "codex is no longer connected") {
+		t.Errorf("the removal ends with %d and says\n%s", code, out)
 	}
 	if err := os.Remove(broken); err != nil {
 		t.Fatal(err)

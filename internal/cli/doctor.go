@@ -149,6 +149,15 @@ func checkNoDaemon(d *diagnosis, paths config.Paths, why error) {
 		why, owner.PID, owner.Version, render.Time(owner.Since, "?"))
 }
 
+// ownerSocket is where the last owner of the data folder listens; empty if that is not known.
+func ownerSocket(paths config.Paths) string {
+	owner, err := daemon.ReadOwner(paths.Lock)
+	if err != nil {
+		return ""
+	}
+	return owner.Socket
+}
+
 // adaptedModel says why the adapted model is not used.
 func (d *diagnosis) adaptedModel(why string) {
 	d.add("adapted model", render.FindingFailed, "run 'recalld model adapt' to make another one, or 'recalld model reset' to go back", "%s", why)

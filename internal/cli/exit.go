@@ -121,6 +121,7 @@ var fieldFlags = map[string]string{"sessionId": "session", "gitBranch": "branch"
 
 // commandFlags are the flags of fields that have another name in one command.
 var commandFlags = map[string]map[string]string{
+	"recalld connect":   {"path": "dir"},
 	"recalld doctor":    {"id": "requeue"},
 	"recalld receipts":  {"receipt": "id"},
 	"recalld replay":    {"min_relevance": "floor"},

@@ -2,17 +2,16 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/recalld/recalld/internal/finder"
+	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 )
 
 // finds says that the interactive search can be shown: a person is at a terminal that can
 // place its cursor.
 func (a *App) finds() bool {
-	term := a.opts.Getenv("TERM")
-	return a.opts.Interactive && a.opts.OutTerminal && !a.json && term != "dumb"
+	return a.opts.Interactive && a.opts.OutTerminal && !a.json && a.capable()
 }
 
 // find shows the interactive search. Settings that are wrong are told before the screen
@@ -24,7 +23,8 @@ func (a *App) find(ctx context.Context) error {
 	}
 	screen, err := a.opts.Screen()
 	if err != nil {
-		return fmt.Errorf("open terminal: %w", err)
+		return &memory.Error{Code: memory.CodeInternal, Message: "open terminal: " + err.Error(), Cause: err,
+			Hint: "set TERM to another name, such as xterm-256color; all commands work without"}
 	}
 	// A notice of the daemon would be written across the screen; the next command shows it.
 	a.piped = true

@@ -35,7 +35,11 @@ place in the queue. With --wait, show progress until it is done.`,
   recalld index --changed main.go,internal/x.go`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			request := memory.IndexRequest{Path: a.pathArgument(args), ChangedFiles: changed}
+			folder, err := a.pathArgument(args)
+			if err != nil {
+				return err
+			}
+			request := memory.IndexRequest{Path: folder, ChangedFiles: changed}
 			asked := a.opts.Now()
 			queued, err := ask(c.Context(), a, service.IndexRepo, request)
 			if err != nil {
@@ -76,12 +80,16 @@ func writeQueued(w io.Writer, q *memory.IndexQueued, repos []memory.SandboxState
 	}
 }
 
-// pathArgument is the folder that was named, or the working folder.
-func (a *App) pathArgument(args []string) string {
-	if len(args) == 0 {
-		return cmp.Or(a.opts.Dir, ".") // which the daemon says it cannot find
+// pathArgument is the folder that was named, or the working folder. An empty name is refused
+// for the reason of checkFlags.
+func (a *App) pathArgument(args []string) (string, error) {
+	switch {
+	case len(args) == 0:
+		return cmp.Or(a.opts.Dir, "."), nil // which the daemon says it cannot find
+	case args[0] == "":
+		return "", memory.Invalid("path", "a folder, or none", "is given and is empty")
 	}
-	return a.absolute(args[0])
+	return a.absolute(args[0]), nil
 }
 
 // maxIdle is how many looks in a row may find a run neither done nor waiting: a

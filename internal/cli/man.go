@@ -24,6 +24,9 @@ func manCommand(a *App) *cobra.Command {
 		Example: "  recalld man ./man/man1",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if args[0] == "" {
+				return memory.Invalid("folder", "a folder", "is given and is empty")
+			}
 			folder := a.absolute(args[0])
 			if err := os.MkdirAll(folder, 0o755); err != nil {
 				return fmt.Errorf("create folder of manual pages: %w", err)

@@ -9,7 +9,7 @@ import (
 // page shows a text in the user's pager, and says whether it did: not where none is wanted
 // or found. The text was made visible, so the pager may pass its colours on.
 func (a *App) page(text string) (shown bool) {
-	if a.noPager || !a.opts.OutTerminal || a.opts.Getenv("TERM") == "dumb" {
+	if a.noPager || !a.opts.OutTerminal || !a.capable() {
 		return false
 	}
 	line, set := a.opts.Getenv("RECALLD_PAGER"), true

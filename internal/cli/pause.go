@@ -33,10 +33,10 @@ Existing results stay searchable but may be out of date. Print what is paused no
 func (a *App) pause(c *cobra.Command, args []string, resume bool) error {
 	request := memory.PauseRequest{Resume: resume}
 	if len(args) > 0 {
-		if args[0] == "" {
-			return memory.Invalid("path", "a folder, or none for everything", "is given and is empty")
+		var err error
+		if request.Path, err = a.pathArgument(args); err != nil {
+			return err
 		}
-		request.Path = a.absolute(args[0])
 	}
 	paused, err := ask(c.Context(), a, service.Pause, request)
 	if memory.CodeOf(err) == memory.CodeNotFound {

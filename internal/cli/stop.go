@@ -62,7 +62,16 @@ func (a *App) stop(ctx context.Context) (stopped, error) {
 	return stopped{WasRunning: true, PID: who.PID}, err
 }
 
-// endDaemon stops the daemon of a configuration over its socket.
+// endDaemon stops the daemon of a configuration over its socket, or over that of its former
+// settings.
 func endDaemon(ctx context.Context, cfg config.Config) (service.Greeting, error) {
-	return client.Stop(ctx, client.Options{Socket: cfg.Paths().Socket, Lock: cfg.Paths().Lock})
+	paths := cfg.Paths()
+	who, err := client.Stop(ctx, client.Options{Socket: paths.Socket, Lock: paths.Lock})
+	if memory.CodeOf(err) != memory.CodeUnavailable || who.PID != 0 {
+		return who, err
+	}
+	if former := ownerSocket(paths); former != "" && former != paths.Socket {
+		return client.Stop(ctx, client.Options{Socket: former, Lock: paths.Lock})
+	}
+	return who, err
 }

@@ -48,8 +48,13 @@ func (a *App) paints(terminal bool) bool {
 	case a.opts.Getenv("CLICOLOR_FORCE") != "" && a.opts.Getenv("CLICOLOR_FORCE") != "0":
 		return true
 	}
+	return terminal && a.capable()
+}
+
+// capable says whether the terminal is one that paints and places its cursor.
+func (a *App) capable() bool {
 	name := a.opts.Getenv("TERM")
-	return terminal && name != "dumb" && (name != "" || runtime.GOOS == "windows")
+	return name != "dumb" && (name != "" || runtime.GOOS == "windows")
 }
 
 // size is the width and height of the terminal in characters; 0 where there is none.

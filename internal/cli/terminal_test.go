@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"maps"
 	"os"
 	"os/exec"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gdamore/tcell/v2"
 
 	"github.com/recalld/recalld/internal/buildinfo"
 	"github.com/recalld/recalld/internal/memory"
@@ -219,11 +222,17 @@ func TestAlone(t *testing.T) {
 	if out := newBench(t, nil).ok(); !strings.Contains(out, "Usage:") {
 		t.Errorf("in a pipe it prints %q, want the help", out)
 	}
-	var out bytes.Buffer
-	b := newBench(t, nil).onTerminal(80, 1000, map[string]string{"TERM": "dumb"})
-	b.opts.Interactive, b.opts.Out, b.opts.Err = true, &out, &out
-	if code := Run(t.Context(), nil, b.opts); code != ExitOK || !strings.Contains(out.String(), "Usage:") {
-		t.Errorf("on a dumb terminal it prints %q, want the help", out.String())
+	for _, name := range []string{"dumb", ""} {
+		if name == "" && runtime.GOOS == "windows" {
+			continue // no terminal has a name there
+		}
+		var out bytes.Buffer
+		b := newBench(t, nil).onTerminal(80, 1000, map[string]string{"TERM": name})
+		b.opts.Interactive, b.opts.Out, b.opts.Err = true, &out, &out
+		b.opts.Screen = func() (tcell.Screen, error) { return nil, errors.New("no such terminal") }
+		if code := Run(t.Context(), nil, b.opts); code != ExitOK || !strings.Contains(out.String(), "Usage:") {
+			t.Errorf("on a terminal of the name %q it ends with %d and prints %q, want the help", name, code, out.String())
+		}
 	}
 }
 

@@ -37,7 +37,10 @@ what is not read yet. The setting sources.trusted names folders to trust without
 			}
 			request := memory.TrustRequest{List: list, Revoke: revoke}
 			if !list {
-				request.Path = a.pathArgument(args)
+				var err error
+				if request.Path, err = a.pathArgument(args); err != nil {
+					return err
+				}
 			}
 			state, err := ask(c.Context(), a, service.Trust, request)
 			if err != nil {

@@ -58,7 +58,11 @@ the lines for an MCP client.`,
 		Example: "  recalld up\n  recalld up ~/src/service",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			result, err := a.up(c.Context(), a.pathArgument(args))
+			folder, err := a.pathArgument(args)
+			if err != nil {
+				return err
+			}
+			result, err := a.up(c.Context(), folder)
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,15 @@ func usageError(c *cobra.Command, err error) error {
 		command = c.CommandPath()
 	}
 	hint := "run '" + command + " --help' to see its usage"
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && c != nil && unknown.GetSpecifiedShortnames() == "" {
+		var known []string
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				known = append(known, "--"+f.Name)
+			}
+		})
+		hint = memory.NearNames("--"+unknown.GetSpecifiedName(), known) + "; " + hint
+	}
 	if c != nil {
 		var word string
 		if n, _ := fmt.Sscanf(err.Error(), "unknown command %q", &word); n == 1 {
@@ -175,7 +185,7 @@ var environment = []struct{ names, meaning string }{
 	{"VISUAL, EDITOR", "the program that opens code and settings"},
 	{"NO_COLOR", "if it is not empty, no colours; --color goes before it"},
 	{"CLICOLOR_FORCE", "if it is not empty and not 0, colours in a pipe, too"},
-	{"TERM, COLUMNS", "dumb is no colours and no search; the width where no terminal tells it"},
+	{"TERM, COLUMNS", "dumb, or none, is no colours and no search; the width where no terminal tells it"},
 	{"RECALLD_HOOK_DEBUG", "a file in which a hook that failed leaves a line"},
 }
 

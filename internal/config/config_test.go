@@ -193,7 +193,7 @@ func TestFormerSettings(t *testing.T) {
 func TestEmptyFilesAreTheDefaults(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "comments": "# nothing\n", "empty section": "log:\n", "separator": "---\n",
-		"empty nested section": "embedding:\n  ollama:\n",
+		"empty nested section": "embedding:\n  ollama:\n", "byte order mark": "\ufefflog:\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg, err := load(t, text, nil, nil)

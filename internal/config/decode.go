@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -46,8 +47,12 @@ func decode(text []byte, file string, cfg *Config) error {
 // size of the file.
 const maxNesting = 64
 
+// byteOrderMark is at the beginning of files from some editors on Windows.
+var byteOrderMark = []byte("\ufeff")
+
 // parse parses a settings file.
 func parse(text []byte) (*ast.File, error) {
+	text = bytes.TrimPrefix(text, byteOrderMark)
 	depth, dashes, line := 0, 0, 0
 	for _, t := range lexer.Tokenize(string(text)) {
 		switch t.Type {

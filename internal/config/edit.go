@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 	"slices"
@@ -21,6 +22,7 @@ func Edit(text []byte, path, value string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	text, former := plain(text)
 	tree, err := parse(text)
 	if err != nil {
 		return nil, &FileError{&Error{Message: "the settings file is not valid YAML: " + err.Error()}}
@@ -49,7 +51,21 @@ func Edit(text []byte, path, value string) ([]byte, error) {
 			return nil, notHere(path)
 		}
 	}
+	edited = former(edited)
 	return edited, Check(edited)
+}
+
+// plain returns a text without a byte order mark, whose lines end with \n if all of them end
+// with \r\n, and what gives a text the former form.
+func plain(text []byte) ([]byte, func([]byte) []byte) {
+	body := bytes.TrimPrefix(text, byteOrderMark)
+	mark, newline := text[:len(text)-len(body)], "\n"
+	if n := bytes.Count(body, []byte("\r\n")); n > 0 && n == bytes.Count(body, []byte("\n")) {
+		newline = "\r\n"
+	}
+	return bytes.ReplaceAll(body, []byte(newline), []byte("\n")), func(edited []byte) []byte {
+		return slices.Concat(mark, bytes.ReplaceAll(edited, []byte("\n"), []byte(newline)))
+	}
 }
 
 // Check says what is wrong with the text of a settings file, taken by itself: nil if

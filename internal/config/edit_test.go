@@ -24,6 +24,9 @@ func TestEditKeepsTheRest(t *testing.T) {
 		{"a list over lines", "index:\n  skip_dirs:\n    - a\n    - b # old\n  full: false\n", "index.skip_dirs", "x,y z", "index:\n  skip_dirs: [x, y z]\n  full: false\n"},
 		{"a list on one line", "sandboxes: [/a, /b] # both\n", "sandboxes", "/c", "sandboxes: [/c] # both\n"},
 		{"an empty group", "log:\nqueue:\n  depth: 20\n", "log.level", "debug", "log:\n  level: debug\nqueue:\n  depth: 20\n"},
+		{"over a value, in a file of Windows", "\ufefflog:\r\n  level: info # loud?\r\n", "log.level", "warn", "\ufefflog:\r\n  level: warn # loud?\r\n"},
+		{"a new group, in a file of Windows", "# mine\r\nlog:\r\n  level: info\r\n", "daemon.autostart", "false", "# mine\r\nlog:\r\n  level: info\r\ndaemon:\r\n  autostart: false\r\n"},
+		{"line ends of both kinds", "log:\r\n  format: json\n", "daemon.autostart", "false", "log:\r\n  format: json\ndaemon:\n  autostart: false\n"},
 		{"a text that looks like something else", "", "mcp.prefix", "yes", "mcp:\n  prefix: \"yes\"\n"},
 	} {
 		got, err := config.Edit([]byte(tt.before), tt.path, tt.value)

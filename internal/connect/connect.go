@@ -147,6 +147,15 @@ type edit interface {
 	Take(text []byte) ([]byte, error)
 }
 
+// errAddressed is returned for a server that a client reaches by an address. With a command
+// beside it some clients use the address, and others refuse their file.
+var errAddressed = errors.New("its server " + name + " has an address (url), not a program; take it out first, with --remove")
+
+// addressed says whether the entry of a server has an address.
+func addressed(entry map[string]any) bool {
+	return slices.ContainsFunc([]string{"url", "httpUrl", "serverUrl"}, func(key string) bool { return entry[key] != nil })
+}
+
 // part is one thing that recalld adds to a client, with its file.
 type part struct {
 	what string
@@ -217,10 +226,10 @@ func (c Client) Disconnect(m Machine, o Options) ([]Change, error) {
 // shares reports whether another client is connected that reads the same instructions: AGENTS.md
 // of a project, say.
 func (c Client) shares(m Machine, o Options) bool {
-	instructions := c.files(m, o).instructions
+	instructions, _ := follow(c.files(m, o).instructions) // CLAUDE.md may be a link to AGENTS.md
 	return slices.ContainsFunc(Clients(), func(other Client) bool {
 		f := other.files(m, o)
-		if other.Name == c.Name || f.instructions != instructions || len(f.server) == 0 {
+		if file, err := follow(f.instructions); err != nil || other.Name == c.Name || file != instructions || len(f.server) == 0 {
 			return false
 		}
 		state, _ := part{whatServer, f.server, other.server(other.started(o))}.state()
@@ -265,7 +274,7 @@ func (p part) change(c Change, do func(edit, []byte) ([]byte, error)) (Change, e
 	var err error
 	if c.After, err = do(p.edit, c.Before); err != nil {
 		return c, &memory.Error{Code: memory.CodeConflict, Field: "file", Message: c.Path + ": " + err.Error(),
-			Hint: "repair the file and try again; nothing was changed", Cause: err}
+			Hint: "repair the file and try again; it was not changed", Cause: err}
 	}
 	if c.None() {
 		return c, nil

@@ -317,6 +317,9 @@ func TestRefuses(t *testing.T) {
 		"key twice":          {"codex", whatServer, "a = 1\na = 2\n", 0o600, memory.CodeConflict, "not TOML"},
 		"servers inline":     {"codex", whatServer, "mcp_servers = { a = { command = \"x\" } }\n", 0o600, memory.CodeConflict, "by hand"},
 		"server inline":      {"codex", whatServer, "[mcp_servers]\nrecalld = { command = \"x\" }\n", 0o600, memory.CodeConflict, "by hand"},
+		"address":            {"cursor", whatServer, `{"mcpServers": {"recalld": {"url": "http://127.0.0.1:7420/mcp"}}}`, 0o600, memory.CodeConflict, "--remove"},
+		"Gemini's address":   {"gemini-cli", whatServer, `{"mcpServers": {"recalld": {"httpUrl": "http://127.0.0.1:7420/mcp"}}}`, 0o600, memory.CodeConflict, "--remove"},
+		"address in TOML":    {"codex", whatServer, "[mcp_servers.recalld]\nurl = \"http://127.0.0.1:7420/mcp\"\n", 0o600, memory.CodeConflict, "--remove"},
 		"half a block":       {"claude-code", whatInstructions, "hello\n<!-- recalld:begin -->\n", 0o644, memory.CodeConflict, "marks"},
 		"block upside down":  {"claude-code", whatInstructions, "<!-- recalld:end --><!-- recalld:begin -->\n", 0o644, memory.CodeConflict, "marks"},
 		"read-only markdown": {"codex", whatInstructions, "mine\n", 0o400, memory.CodeForbidden, "read-only"},
@@ -332,6 +335,9 @@ func TestRefuses(t *testing.T) {
 			}
 			if read(t, path) != test.text {
 				t.Error("the file was changed")
+			}
+			if state := r.states()[test.what]; strings.Contains(test.text, "7420") && state != Differs {
+				t.Errorf("its state is %s, want %s", state, Differs)
 			}
 		})
 	}

@@ -78,11 +78,25 @@ func (h groupedHooks) want(event string) hook {
 type place struct {
 	event       string
 	group, hook int
-	command     string
 }
 
 func (p place) path() []string {
 	return []string{"hooks", p.event, strconv.Itoa(p.group), "hooks", strconv.Itoa(p.hook)}
+}
+
+// remove removes the hook, and with the last of its group also a matcher: a client refuses a
+// file in which a group has no hooks.
+func (p place) remove(text []byte) ([]byte, error) {
+	path := p.path()
+	value, err := jsonGet(text, path[:3])
+	if err != nil {
+		return nil, err
+	}
+	g, _ := value.(map[string]any)
+	if hooks, _ := g["hooks"].([]any); len(hooks) == 1 && len(g) > 1 {
+		path = path[:3]
+	}
+	return jsonRemove(text, path)
 }
 
 // Put implements edit.
@@ -93,11 +107,13 @@ func (h groupedHooks) Put(text []byte) ([]byte, error) {
 	}
 	have := map[string]bool{}
 	for _, p := range slices.Backward(ours) { // backwards, so that the remaining places stay valid
-		if slices.Contains(h.events, p.event) && p.command == h.want(p.event).Command && !have[p.event] {
-			have[p.event] = true
-			continue
+		if slices.Contains(h.events, p.event) && !have[p.event] {
+			have[p.event] = true // in its place: a matcher or a time-out there is the user's
+			text, err = jsonSet(text, append(p.path(), "command"), h.want(p.event).Command)
+		} else {
+			text, err = p.remove(text)
 		}
-		if text, err = jsonRemove(text, p.path()); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -119,7 +135,7 @@ func (h groupedHooks) Take(text []byte) ([]byte, error) {
 		return nil, err
 	}
 	for _, p := range slices.Backward(ours) {
-		if text, err = jsonRemove(text, p.path()); err != nil {
+		if text, err = p.remove(text); err != nil {
 			return nil, err
 		}
 	}
@@ -143,7 +159,7 @@ func (h groupedHooks) find(text []byte) ([]place, error) {
 				one, _ := value.(map[string]any)
 				command, _ := one["command"].(string)
 				if strings.HasPrefix(command, h.command) || strings.Contains(command, h.mark) && strings.Contains(command, name) {
-					all = append(all, place{event, i, j, command})
+					all = append(all, place{event, i, j})
 				}
 			}
 		}

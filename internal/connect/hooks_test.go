@@ -69,6 +69,21 @@ func TestHooksTwice(t *testing.T) {
 	}
 }
 
+// TestHooksKeepTheirGroup: what the user has added around a hook stays with it when its command
+// changes, and goes with it: a group without hooks makes a client refuse its file.
+func TestHooksKeepTheirGroup(t *testing.T) {
+	const text = `{"hooks": {"PostToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "/old/recalld hook claude-code PostToolUse", "timeout": 9}]}, {"hooks": [{"command": "theirs"}]}]}}`
+	h := newRig(t, "claude-code").client.hooks(Options{Server: server}).(groupedHooks)
+	with, err := h.Put([]byte(text))
+	if err != nil || !strings.Contains(string(with), `[{"matcher": "Bash", "hooks": [{"type": "command", "command": "recalld hook claude-code PostToolUse", "timeout": 9}]}, {"hooks"`) {
+		t.Errorf("it became %v\n%s", err, with)
+	}
+	const want = `{"hooks": {"PostToolUse": [{"hooks": [{"command": "theirs"}]}]}}`
+	if left, err := h.Take(with); err != nil || string(left) != want {
+		t.Errorf("left is %v\n%s\nwant\n%s", err, left, want)
+	}
+}
+
 func TestShellWord(t *testing.T) {
 	for word, want := range map[string]string{
 		"recalld": "recalld", "/opt/bin/recalld": "/opt/bin/recalld", "/my apps/r": "'/my apps/r'", "": "''", "it's": `'it'\''s'`,

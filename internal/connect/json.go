@@ -47,6 +47,9 @@ func (e jsonEntry) Put(text []byte) ([]byte, error) {
 	if !object {
 		return jsonSet(text, path, e.entry)
 	}
+	if addressed(old) {
+		return nil, errAddressed
+	}
 	// One member at a time, so that the entry's other members stay.
 	fields, err := members(e.entry)
 	if err != nil {

@@ -2,6 +2,7 @@ package connect
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -14,7 +15,7 @@ type State string
 const (
 	// Connected: the file is as Connect would write it.
 	Connected State = "connected"
-	// Differs: recalld is in the file, but with another command or other hooks.
+	// Differs: recalld is in the file, but with another command, an address or other hooks.
 	Differs State = "differs"
 	// NotConnected: recalld is not in the file.
 	NotConnected State = "not connected"
@@ -66,6 +67,9 @@ func (p part) state() (State, string) {
 		return NotConnected, ""
 	}
 	with, err := p.edit.Put(text)
+	if errors.Is(err, errAddressed) {
+		return Differs, ""
+	}
 	if err != nil {
 		return Unreadable, err.Error()
 	}

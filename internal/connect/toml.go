@@ -21,13 +21,31 @@ var _ edit = tomlTable{}
 // tomlServers is the key of the table of all servers.
 const tomlServers = "mcp_servers"
 
-var errOtherForm = errors.New("its " + tomlServers + " are written in a form that recalld cannot edit; add " + tomlServers + "." + name + " by hand")
+var errOtherForm = errors.New("its " + tomlServers + " are written in a form that recalld cannot edit; change " + tomlServers + "." + name + " by hand")
 
 // Put implements edit.
-func (t tomlTable) Put(text []byte) ([]byte, error) {
+func (t tomlTable) Put(text []byte) ([]byte, error) { return behindMark(text, t.put) }
+
+// Take implements edit.
+func (t tomlTable) Take(text []byte) ([]byte, error) { return behindMark(text, t.take) }
+
+// behindMark edits what stands behind a byte order mark.
+func behindMark(text []byte, edit func([]byte) ([]byte, error)) ([]byte, error) {
+	body, marked := bytes.CutPrefix(text, byteOrderMark)
+	out, err := edit(body)
+	if marked && out != nil {
+		out = slices.Concat(byteOrderMark, out)
+	}
+	return out, err
+}
+
+func (t tomlTable) put(text []byte) ([]byte, error) {
 	old, there, err := t.get(text)
 	if err != nil {
 		return nil, err
+	}
+	if addressed(old) {
+		return nil, errAddressed
 	}
 	if there && t.same(old) {
 		return text, nil
@@ -37,17 +55,14 @@ func (t tomlTable) Put(text []byte) ([]byte, error) {
 		return nil, err
 	}
 	var out []byte
-	switch {
-	case slices.ContainsFunc(statements, statement.isOurs):
+	if slices.ContainsFunc(statements, statement.isOurs) {
 		if out, err = t.change(text); err != nil {
 			return nil, err
 		}
-	case there:
-		return nil, errOtherForm
-	default:
+	} else {
 		out = t.append(text)
 	}
-	// Parse the result: an inline table of servers does not allow another table.
+	// Parse the result: an inline table, of servers or of ours, does not allow another table.
 	if now, there, err := t.get(out); err != nil || !there || !t.same(now) {
 		return nil, errOtherForm
 	}
@@ -112,8 +127,7 @@ func (t tomlTable) change(text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// Take implements edit.
-func (t tomlTable) Take(text []byte) ([]byte, error) {
+func (t tomlTable) take(text []byte) ([]byte, error) {
 	_, there, err := t.get(text)
 	if err != nil || !there {
 		return text, err
@@ -122,20 +136,25 @@ func (t tomlTable) Take(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The table, and the user's subtables, env for instance.
-	taken := false
-	for i, s := range slices.Backward(statements) {
-		if !s.table || len(s.path) < 2 || s.path[0] != tomlServers || s.path[1] != name {
-			continue
+	// The table, the user's subtables, env for instance, and keys outside of them.
+	var cuts [][2]int
+	inside := false // such a table
+	for _, s := range statements {
+		ours := len(s.path) >= 2 && s.path[0] == tomlServers && s.path[1] == name
+		if s.table {
+			inside = ours
 		}
-		last := i
-		for last+1 < len(statements) && !statements[last+1].table {
-			last++
+		switch {
+		case inside && !s.table:
+			cuts[len(cuts)-1][1] = s.lineEnd
+		case ours:
+			cuts = append(cuts, [2]int{lineStart(text, s.start), s.lineEnd})
 		}
-		text = cutLines(text, lineStart(text, s.start), statements[last].lineEnd)
-		taken = true
 	}
-	if !taken {
+	for _, c := range slices.Backward(cuts) {
+		text = cutLines(text, c[0], c[1])
+	}
+	if _, there, err := t.get(text); err != nil || there {
 		return nil, errOtherForm
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -167,7 +186,7 @@ func cutLines(text []byte, from, to int) []byte {
 // get returns the server's table, decoded.
 func (t tomlTable) get(text []byte) (table map[string]any, there bool, err error) {
 	var all map[string]any
-	if err := toml.Unmarshal(text, &all); err != nil {
+	if err := toml.Unmarshal(bytes.TrimPrefix(text, byteOrderMark), &all); err != nil {
 		return nil, false, tomlError(err)
 	}
 	servers, _ := all[tomlServers].(map[string]any)

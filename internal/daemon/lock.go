@@ -38,6 +38,8 @@ type Owner struct {
 	PID     int       `json:"pid"`
 	Version string    `json:"version"`
 	Since   time.Time `json:"since"`
+	// Socket is where it listens, if it is a daemon; older versions do not say it.
+	Socket string `json:"socket,omitempty"`
 }
 
 // folderLock is a process's hold on a data folder. The system lets it go when the
@@ -56,7 +58,7 @@ const lockPatience = time.Second
 // from then on is private: it may open the store, a command as well as the daemon.
 func lockFolder(ctx context.Context, paths config.Paths, version string, wait time.Duration) (*folderLock, error) {
 	config.PrivateFiles()
-	owner := Owner{PID: os.Getpid(), Version: version, Since: time.Now().UTC()}
+	owner := Owner{PID: os.Getpid(), Version: version, Since: time.Now().UTC(), Socket: paths.Socket}
 	return acquireLock(ctx, paths.Lock, owner, wait)
 }
 
