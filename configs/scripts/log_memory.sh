@@ -98,24 +98,28 @@ check_list() {
 	[ "$number" -le "$3" ] || fail 2 "--$1: $number are too many (limit: at most $3)"
 }
 
-# file_name REPO: the name of its log, the same that recalld gives it.
+# fits TEXT BYTES: whether it has at most so many. A character has at most four, so that a short
+# text need not be counted.
+fits() { [ "${#1}" -le $(($2 / 4)) ] || [ "$(bytes "$1")" -le "$2" ]; }
+
+# file_name REPO: sets name to that of its log, the same that recalld gives it.
 file_name() {
-	name=$(printf '%s' "$1" | tr -c 'A-Za-z0-9._\200-\377-' '_')
-	if [ "$(bytes "$name")" -gt 80 ]; then
-		name=$(printf '%s' "$name" | tr -c 'A-Za-z0-9._-' '_' | cut -c 1-80)
-	fi
+	name=$1
+	case $name in
+	*[!A-Za-z0-9._-]*) name=$(printf '%s' "$1" | tr -c 'A-Za-z0-9._\200-\377-' '_') ;;
+	esac
+	fits "$name" 80 || name=$(printf '%s' "$name" | tr -c 'A-Za-z0-9._-' '_' | cut -c 1-80)
 	case $name in
 	[.-]*) name=_${name#?} ;;
 	esac
-	stem=$(printf '%s' "$name" | tr 'A-Z' 'a-z')
-	case ${stem%%.*} in
-	con | prn | aux | nul | com[0-9] | lpt[0-9]) name=_$name ;;
+	case ${name%%.*} in
+	[Cc][Oo][Nn] | [Pp][Rr][Nn] | [Aa][Uu][Xx] | [Nn][Uu][Ll] | [Cc][Oo][Mm][0-9] | [Ll][Pp][Tt][0-9]) name=_$name ;;
 	esac
 	if [ "$name" != "$1" ]; then
 		sum=$(printf '%s' "$1" | cksum)
 		name=$name-${sum%% *}
 	fi
-	printf '%s.jsonl' "$name"
+	name=$name.jsonl
 }
 
 # through_recalld: has the daemon keep the lesson; it writes the log as well.
@@ -384,7 +388,11 @@ while [ $# -gt 0 ]; do
 	esac
 done
 
-here=$(CDPATH='' cd -P -- "$(dirname -- "$0")" && pwd -P) || fail 1 "cannot tell where this script lies"
+case $0 in
+*/*) here=${0%/*}/ ;;
+*) here=. ;;
+esac
+here=$(CDPATH='' cd -P -- "$here" && pwd -P) || fail 1 "cannot tell where this script lies"
 root=${here%/agent-knowledge/scripts}
 logs=${AGENT_KNOWLEDGE_LOGS-${here%/*}/logs}
 [ -n "$agent" ] || agent=${AGENT_ID-}
@@ -418,9 +426,9 @@ line=${encoded#*
 }
 [ "${encoded%%
 *}" = 0 ] || printf 'log_memory.sh: a secret was taken out of the text\n' >&2
-[ "$(bytes "$line")" -lt "$max_line" ] || fail 2 "the line is too long (limit: less than $max_line bytes)"
+fits "$line" $((max_line - 1)) || fail 2 "the line is too long (limit: less than $max_line bytes)"
 
-mkdir -p "$logs" || fail 1 "cannot make $logs"
+[ -d "$logs" ] || mkdir -p "$logs" || fail 1 "cannot make $logs"
 if [ -z "${AGENT_KNOWLEDGE_LOGS-}" ]; then
 	# No link leads out of the repository.
 	real=$(CDPATH='' cd -P -- "$logs" && pwd -P) || fail 1 "cannot open $logs"
@@ -429,7 +437,8 @@ if [ -z "${AGENT_KNOWLEDGE_LOGS-}" ]; then
 	*) fail 1 "$logs leads out of $root" ;;
 	esac
 fi
-log=$logs/$(file_name "$repo")
+file_name "$repo"
+log=$logs/$name
 take_lock "$log"
 if [ -h "$log" ] || { [ -e "$log" ] && [ ! -f "$log" ]; }; then
 	fail 1 "$log is not a plain file"

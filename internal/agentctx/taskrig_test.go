@@ -39,7 +39,7 @@ func newTaskRig(t testing.TB, change ...func(*taskRig, *TaskOptions)) *taskRig {
 	r := &taskRig{t: t, repo: backend.Repo(t), now: taskTime}
 	r.caller = memory.Caller{Dir: r.repo, Client: "test"}
 	clock := func() time.Time { return r.now }
-	parts := backend.New(t, backend.Options{Clock: clock, Redact: redact.Redact, RedactValue: redact.Value})
+	parts := backend.New(t, backend.Options{MemTableSize: 4 << 20 /* for the largest state */, Clock: clock, Redact: redact.Redact, RedactValue: redact.Value})
 	r.store, r.index, r.ingest = parts.Store, parts.Index, parts.Ingest
 	var err error
 	opts := TaskOptions{Ports: Ports{Writer: r.ingest, Projects: parts.Projects, Records: r.index, Store: r.store, Clock: clock}, Settings: defaultTasks}

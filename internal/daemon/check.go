@@ -14,6 +14,11 @@ import (
 // which says that the check itself failed: CodeConflict while a daemon holds
 // the folder.
 func CheckStore(ctx context.Context, cfg config.Config, version string) (found, err error) {
+	return checkStore(ctx, cfg, version, 0)
+}
+
+// checkStore is CheckStore with a store's write buffer, as in Options.
+func checkStore(ctx context.Context, cfg config.Config, version string, memTable int64) (found, err error) {
 	paths := cfg.Paths()
 	lock, err := lockFolder(ctx, paths, version, lockPatience)
 	if err != nil {
@@ -21,7 +26,7 @@ func CheckStore(ctx context.Context, cfg config.Config, version string) (found, 
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
 	model, _ := builtinOf(paths.Models) // see CheckModel
-	core, err := OpenCore(ctx, CoreOptions{Dir: paths.Store, Config: cfg, Builtin: model})
+	core, err := OpenCore(ctx, CoreOptions{Dir: paths.Store, MemTableSize: memTable, Config: cfg, Builtin: model})
 	if damaged, ok := errors.AsType[*store.DamagedError](err); ok {
 		return damaged, nil
 	}

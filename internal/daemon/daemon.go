@@ -27,6 +27,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -97,6 +98,9 @@ type Options struct {
 	memTable int64
 	// held is how much memory is in use, in bytes; tests say what they like.
 	held func() uint64
+	// free gives memory back to the system; nil is the runtime's way. Tests keep what the next
+	// daemon needs.
+	free func()
 }
 
 // pauses are how long the daemon waits before it looks or tries again, and
@@ -236,10 +240,13 @@ func newDaemon(opts Options, logger *slog.Logger) *Daemon {
 	if opts.held == nil {
 		opts.held = heldBytes
 	}
+	if opts.free == nil {
+		opts.free = debug.FreeOSMemory
+	}
 	handler, kept := logging.KeepErrors(logger.Handler())
 	return &Daemon{
 		opts: opts, log: slog.New(handler), errors: kept, started: time.Now(),
-		garbage:   garbage{held: opts.held, waited: 1}, // loading, until work has done it
+		garbage:   garbage{held: opts.held, free: opts.free, waited: 1}, // loading, until work has done it
 		mapWanted: make(chan struct{}, 1), loaded: make(chan struct{}), stopping: make(chan struct{}), draining: make(chan struct{}),
 	}
 }

@@ -26,6 +26,7 @@ const longWork = time.Second
 // garbage lets there be more of it while long work goes on.
 type garbage struct {
 	held func() uint64 // bytes in use
+	free func()        // gives memory back to the system
 	mu   sync.Mutex
 	// What goes on: work that somebody waits for, as loading and imports, and jobs.
 	waited, jobs int
@@ -37,7 +38,7 @@ type garbage struct {
 // the system.
 func (g *garbage) end(of *int) {
 	g.add(of, -1)
-	debug.FreeOSMemory()
+	g.free()
 }
 
 // add adds to waited or jobs, and looks at what is held.

@@ -21,7 +21,8 @@ func TestGarbage(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var held atomic.Uint64
-		g := garbage{held: held.Load, waited: 1} // as while loading
+		freed := 0
+		g := garbage{held: held.Load, free: func() { freed++ }, waited: 1} // as while loading
 		of := func(kind *int, work func() error) error {
 			defer g.during(kind)()
 			return work()
@@ -30,6 +31,9 @@ func TestGarbage(t *testing.T) {
 		g.end(&g.waited)
 		if got := percent(); got != gcPercent {
 			t.Errorf("after loading: %d %%, want %d", got, gcPercent)
+		}
+		if freed != 1 {
+			t.Errorf("after loading, memory was given back %d times, want once", freed)
 		}
 		fault := errors.New("a fault")
 		if err := during(func() error {

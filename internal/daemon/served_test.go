@@ -42,12 +42,16 @@ func newConfig(t *testing.T) config.Config {
 	return cfg
 }
 
+// memTable is the write buffer of the stores of tests: an eighth of the product's, because each
+// opening of a store clears one.
+const memTable = 2 << 20
+
 // serve runs a daemon until the end of the test, which checks its store.
 func serve(t *testing.T, cfg config.Config, change ...func(*Options)) *served {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &served{t: t, cfg: cfg, log: newLines(), end: cancel, ended: make(chan error, 1)}
-	opts := Options{Config: cfg, Version: "test", Console: s.log, memTable: 4 << 20}
+	opts := Options{Config: cfg, Version: "test", Console: s.log, memTable: memTable, free: func() {}}
 	opts.pauses.retry = worker.Backoff{Min: time.Millisecond, Max: 10 * time.Millisecond}
 	for _, f := range change {
 		f(&opts)
@@ -74,7 +78,7 @@ func (s *served) close() {
 	if _, err := os.Stat(s.cfg.Paths().Store); err != nil {
 		return // the test took the folder away
 	}
-	switch found, err := CheckStore(context.Background(), s.cfg, "test"); {
+	switch found, err := checkStore(context.Background(), s.cfg, "test", memTable); {
 	case err != nil:
 		s.t.Errorf("check store: %v", err)
 	case found != nil:

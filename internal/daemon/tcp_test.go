@@ -197,7 +197,7 @@ func TestIndexRepoWaits(t *testing.T) {
 		told = append(told, n)
 	})
 	dir := t.TempDir()
-	files := underrace.Steps(3000, 600) // indexing takes long enough to be given up meanwhile
+	files := underrace.Steps(1000, 600) // indexing takes long enough to be given up meanwhile
 	for i := range files {
 		must(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("file%d.go", i)), fmt.Appendf(nil, "package p\n\n// F%d sorts the drawers.\nfunc F%[1]d() {}\n", i), 0o600))
 	}

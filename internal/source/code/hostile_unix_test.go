@@ -4,6 +4,7 @@ package code
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -23,37 +24,37 @@ const neverLong = 30 * time.Second
 func TestHostileRepositories(t *testing.T) {
 	type entry struct {
 		name string
+		// below says that it is entered below the top, too. Git looks at no folder above the one
+		// that it is started in, so one of the entries that start it is enough there.
+		below bool
 		// limit is how long git may take.
 		enter func(ctx context.Context, dir string, limit time.Duration)
 	}
 	entries := []entry{
-		{"project.Head", func(_ context.Context, dir string, _ time.Duration) { project.Head(dir) }},
-		{"project.Identify", func(_ context.Context, dir string, _ time.Duration) { project.Identify(dir) }},
-		{"project.Resolver", func(ctx context.Context, dir string, _ time.Duration) {
+		{"project.Head", true, func(_ context.Context, dir string, _ time.Duration) { project.Head(dir) }},
+		{"project.Identify", true, func(_ context.Context, dir string, _ time.Duration) { project.Identify(dir) }},
+		{"project.Resolver", true, func(ctx context.Context, dir string, _ time.Duration) {
 			r := project.NewResolver(noProjects{})
 			r.Resolve(ctx, "", memory.Caller{Dir: dir})
 			r.Locate(dir)
 		}},
-		{"project.Below", func(_ context.Context, dir string, _ time.Duration) { project.Below(filepath.Dir(dir), 20) }},
-		{"Walk", func(ctx context.Context, dir string, limit time.Duration) {
-			Walk(ctx, dir, settings(Options{GitLimit: limit}), func(Entry) error { return nil })
-		}},
-		{"Walk of some files", func(ctx context.Context, dir string, limit time.Duration) {
+		{"project.Below", true, func(_ context.Context, dir string, _ time.Duration) { project.Below(filepath.Dir(dir), 20) }},
+		{"Walk of some files", false, func(ctx context.Context, dir string, limit time.Duration) {
 			opts := settings(Options{GitLimit: limit})
 			if err := opts.validate(); err != nil {
 				t.Error(err)
 			}
 			walk(ctx, dir, []string{"a.txt", "sub"}, &opts, func(Entry) error { return nil })
 		}},
-		{"Index", func(ctx context.Context, dir string, limit time.Duration) {
+		{"Index", true, func(ctx context.Context, dir string, limit time.Duration) {
 			s := newShelf()
 			Index(ctx, sandboxOf(dir), s, nil, s, settings(Options{GitLimit: limit}))
 		}},
-		{"git.Log", func(ctx context.Context, dir string, limit time.Duration) {
+		{"git.Log", false, func(ctx context.Context, dir string, limit time.Duration) {
 			git.Log(ctx, "git", dir, 10, 10, limit)
 			git.Head(ctx, "git", dir, limit)
 		}},
-		{"live rules", func(ctx context.Context, dir string, limit time.Duration) {
+		{"live rules", false, func(ctx context.Context, dir string, limit time.Duration) {
 			s := &Sandboxes{opts: SandboxesOptions{Run: settings(Options{Git: "git", GitLimit: limit})}}
 			rules := s.rulesOf(dir)(ctx)
 			rules.Skip("sub/b.go", false)
@@ -69,7 +70,14 @@ func TestHostileRepositories(t *testing.T) {
 			}
 			r := gittest.New(t, &h)
 			for _, e := range entries {
-				for _, dir := range []string{r.Dir, filepath.Join(r.Dir, "sub"), filepath.Join(r.Dir, "bare")} {
+				dirs := []string{r.Dir}
+				if e.below {
+					dirs = append(dirs, filepath.Join(r.Dir, "sub"))
+				}
+				if _, err := os.Stat(filepath.Join(r.Dir, "bare")); err == nil {
+					dirs = append(dirs, filepath.Join(r.Dir, "bare"))
+				}
+				for _, dir := range dirs {
 					ended := make(chan struct{})
 					go func() {
 						defer close(ended)

@@ -70,7 +70,7 @@ func newRig(t testing.TB, opts rigOptions) *rig {
 	r.index, err = indexer.New(indexer.Options{Builtin: model, ChunkText: code.NewVerifier().Document})
 	must(t, err)
 	r.store, err = store.Open(store.Options{
-		Dir: opts.dir, NoSync: true, MemTableSize: 4 << 20, Apply: r.index.Apply, Follow: r.index.Follow, Clock: r.clock.Now,
+		Dir: opts.dir, NoSync: true, MemTableSize: 1 << 20, Apply: r.index.Apply, Follow: r.index.Follow, Clock: r.clock.Now,
 		Queue: worker.ScheduleOptions{Depth: opts.depth, Merge: func(_ string, older, newer json.RawMessage) json.RawMessage {
 			return code.MergeRuns(older, newer)
 		}},

@@ -32,7 +32,7 @@ type Options struct {
 	// Sync syncs every commit.
 	Sync  bool
 	Clock func() time.Time
-	// MemTableSize is the store's; zero means 4 MiB, a quarter of the product's, because
+	// MemTableSize is the store's; zero means 2 MiB, an eighth of the product's, because
 	// it is cleared at every start. A larger one takes larger transactions.
 	MemTableSize int64
 	Queue        worker.ScheduleOptions
@@ -83,7 +83,7 @@ func Open(t testing.TB, o Options) *Parts {
 	}
 	p.Store, err = store.Open(store.Options{
 		Dir: o.Dir, NoSync: !o.Sync, Apply: apply, Follow: p.Index.Follow, Clock: o.Clock, Queue: o.Queue,
-		MemTableSize: cmp.Or(o.MemTableSize, 4<<20),
+		MemTableSize: cmp.Or(o.MemTableSize, 2<<20),
 	})
 	must("open store", err)
 	must("load", p.Index.Load(t.Context(), p.Store))
