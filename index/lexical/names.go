@@ -49,18 +49,23 @@ func SplitNames(terms index.Terms) (names []string, words index.Terms) {
 	return names, terms
 }
 
+// nameSigns are written in names, or left out, by habit: read_file, read-file, *file*, file?.
+const nameSigns = "_-*!?"
+
+var withoutSigns = strings.NewReplacer("_", "", "-", "", "*", "", "!", "", "?", "")
+
 // appendFolded appends a name in the form in which it is looked up: lower case and without
-// underscores, so that read_file, readFile and READ_FILE are one. A name of underscores
+// nameSigns, so that read_file, readFile, read-file and READ_FILE are one. A name of such signs
 // only is unchanged.
 func appendFolded(b []byte, name string) []byte {
 	start := len(b)
 	for i := range len(name) {
 		switch c := name[i]; {
 		case c >= utf8.RuneSelf:
-			return append(b[:start], strings.ReplaceAll(strings.ToLower(norm.NFC.String(name)), "_", "")...)
+			return append(b[:start], withoutSigns.Replace(strings.ToLower(norm.NFC.String(name)))...)
 		case c >= 'A' && c <= 'Z':
 			b = append(b, c+'a'-'A')
-		case c != '_':
+		case strings.IndexByte(nameSigns, c) < 0:
 			b = append(b, c)
 		}
 	}

@@ -20,7 +20,8 @@ const (
 )
 
 // Definitions returns the documents of a selection that declare a name, by their numbers.
-// If the name has a container and some are declared in it, it returns only those.
+// If the name has a container and some are declared in it, it returns only those; if it has
+// hyphens, only those that write it so.
 func (x *Indexer) Definitions(name memory.Name, sel memory.Selection) []memory.Definition {
 	var allow *roaring.Bitmap
 	docs := x.lexical.Named(name.Name, nil)
@@ -66,10 +67,14 @@ func (x *Indexer) Definitions(name memory.Name, sel memory.Selection) []memory.D
 			defs[i].Exact = x.writes(defs[i].Places[0].Doc, name.Name)
 		}
 	}
+	if strings.Contains(name.Name, "-") { // read-only may be an ordinary word: it is not readOnly
+		defs = slices.DeleteFunc(defs, func(d memory.Definition) bool { return !d.Exact })
+	}
 	return defs
 }
 
-// writes reports whether a document declares a name with exactly this spelling.
+// writes reports whether a document declares a name with exactly this spelling, apart from
+// the signs around it: "save" is "save!", and "path" is "*path*".
 func (x *Indexer) writes(doc memory.DocID, name string) bool {
 	encoded, err := x.store.Terms(doc)
 	if err != nil {
@@ -80,7 +85,7 @@ func (x *Indexer) writes(doc memory.DocID, name string) bool {
 		return false
 	}
 	names, _ := lexical.SplitNames(terms)
-	return slices.Contains(names, name)
+	return slices.ContainsFunc(names, func(n string) bool { return n == name || strings.Trim(n, "*!?=") == name })
 }
 
 // inModule reports whether a file, or a folder above it, has a name. That covers languages

@@ -47,6 +47,8 @@ func TestDefinitions(t *testing.T) {
 	r.putDefining("p-1", "s-1", "http/cgi.go", "go serve three", "serve")
 	r.putDefining("p-1", "s-1", "a/tests/pool.py", "python Pool.serve four", "serve", "Pool.serve")
 	r.putDefining("p-2", "s-2", "x/y.go", "go Serve five", "Serve")
+	r.putDefining("p-1", "s-1", "a/core.clj", "clojure read-only six", "read-only", "save!", "*path*")
+	r.putDefining("p-1", "s-1", "b/flags.go", "go readOnly seven", "readOnly")
 	r.putFile("p-1", "s-1", "caller.go", "go caller Serve Serve Serve")
 	check := func(when string) {
 		t.Helper()
@@ -62,6 +64,10 @@ func TestDefinitions(t *testing.T) {
 			{memory.Name{Name: "serve", In: "pool"}, code, "a/tests/pool.py="},
 			{memory.Name{Name: "Serve", In: "http"}, code, "http/cgi.go net/http/server.go="},
 			{memory.Name{Name: "serveAll", In: "conn"}, code, "rpc/server.go!"},
+			{memory.Name{Name: "read-only"}, code, "a/core.clj="},
+			{memory.Name{Name: "read_only"}, code, "a/core.clj b/flags.go"},
+			{memory.Name{Name: "save"}, code, "a/core.clj="},
+			{memory.Name{Name: "path"}, code, "a/core.clj="},
 			{memory.Name{Name: "Serve"}, memory.Selection{Project: "p-2"}, "x/y.go="},
 			{memory.Name{Name: "Serve"}, memory.Selection{Project: "p-1", Path: "rpc"}, "rpc/server.go="},
 			{memory.Name{Name: "Serve"}, memory.Selection{Project: "p-1", Kinds: []memory.Kind{memory.Lesson}}, ""},

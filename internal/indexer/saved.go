@@ -20,7 +20,7 @@ import (
 // store that drops a saved record drops the saved indexes.
 //
 // savedFormat is raised when what is saved changes, or how texts and paths become terms.
-const savedFormat = 5
+const savedFormat = 6
 
 const (
 	// saveFrom is how many documents are worth saving: fewer are indexed in a tenth of a second.

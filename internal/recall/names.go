@@ -34,7 +34,7 @@ const (
 )
 
 // mentions parses a question. A word counts as a name if it is written like one
-// (readFile, read_file, utf8, http.Get, read(), `read`), if it is the whole question,
+// (readFile, read_file, read-file, utf8, http.Get, read(), `read`), if it is the whole question,
 // or if only a name can stand in its place ("what does serve do"). Other words of a
 // sentence are not looked up, although code may declare them.
 func mentions(question string) mentioned {
@@ -159,7 +159,7 @@ func (w word) name() (memory.Name, bool) {
 	text = qualifiers.Replace(strings.TrimLeft(text, "@$#~%+-."))
 	parts := strings.Split(text, ".")
 	for _, part := range parts {
-		if !beginsName(part) || strings.IndexFunc(part, func(r rune) bool { return r < utf8.RuneSelf && !isNameByte(byte(r)) }) >= 0 {
+		if !beginsName(part) || strings.IndexFunc(part, func(r rune) bool { return r < utf8.RuneSelf && r != '-' && !isNameByte(byte(r)) }) >= 0 {
 			return memory.Name{}, false
 		}
 	}
@@ -186,7 +186,7 @@ func isPlain(text string) bool {
 
 // looksNamed says that a word is not written like an English word.
 func (w word) looksNamed(text string, n memory.Name) bool {
-	if n.In != "" || strings.ContainsAny(w.text, ".:#") {
+	if n.In != "" || strings.ContainsAny(w.text, ".:#-") { // read-only, too, if code declares just that
 		return true
 	}
 	if w.start > 0 && text[w.start-1] == '`' && strings.HasPrefix(text[w.end:], "`") {

@@ -32,6 +32,7 @@ func TestMentionedNames(t *testing.T) {
 		// Written like a name.
 		"where is readTransfer defined":        "readTransfer",
 		"what does read_file do?":              "read_file",
+		"is company-backends empty":            "company-backends",
 		"why does HTTPServer crash":            "HTTPServer",
 		"how fast is utf8 validation":          "utf8",
 		"the callers of serve() in http":       "serve",
@@ -65,7 +66,7 @@ func TestMentionedNames(t *testing.T) {
 		"delete the file(s) of a user":          "",
 		"definition of done in this team":       "",
 		"URLs and IDs and the API of GitHub":    "GitHub",
-		"a well-known problem, and/or a bug":    "<and/or>",
+		"a well-known problem, and/or a bug":    "well-known <and/or>",
 		"see https://example.com/a/b.html":      "",
 		"it costs 10.5 or 3 of 4":               "",
 		"e.g. parse this, i.e. that":            "<e.g> <i.e>", // nothing declares those

@@ -289,6 +289,8 @@ func TestSkipText(t *testing.T) {
 		"@generated":         {"/**\n * @generated SignedSource\n */\n", SkipGenerated},
 		"speaks of it":       {"package a\n\n// isGenerated finds \"Code generated\" marks.\nvar m = \"// @generated\"\n", ""},
 		"minified":           {"/*! lib */\n" + strings.Repeat("a=b;", 3000), SkipMinified},
+		"with a picture":     {strings.Repeat("a = b\n", 40) + strings.Repeat("A", 20000) + "\n", ""},
+		"with a licence":     {strings.Repeat("// a\n", 25) + strings.Repeat("a=b;", 3000), SkipMinified},
 		"long line in prose": {strings.Repeat("word\n", 3000) + strings.Repeat("x ", 3000), ""},
 	} {
 		if got := opts.skipText([]byte(test.text)); got != test.want {

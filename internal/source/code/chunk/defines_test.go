@@ -115,7 +115,7 @@ func TestDefinesNames(t *testing.T) {
 	for _, c := range []struct{ lang, src, want string }{
 		{"clojure", "(ns app.core)\n\n(defn- read-line [x]\n  x)\n\n(def ^:private limit 3)\n\n(defmulti ^{:doc \"d\"} area :kind)\n\n(println 1)", "core read-line limit area"},
 		{"lisp", "(defun magit-get (x)\n  x)\n\n(cl-defmethod size ((x a)) 1)\n\n(define (square x) (* x x))\n\n(require 'cl)", "magit-get size square"},
-		{"vim", "function! s:Sub(a) abort\nendfunction\n\nfunction fugitive#Head() abort\nendfunction\n\ncommand! -nargs=1 Git call x()", "Sub fugitive#Head Git"},
+		{"vim", "function! s:Sub(a) abort\nendfunction\n\nfunction fugitive#Head() abort\nendfunction\n\ncommand! -nargs=1 Git call x()", "Sub Head Git"},
 		{"haskell", "module A.B where\n\nimport C\n\ndata Shape = Dot\n\nclass (Eq a) => Area a where\n  area :: a -> Int\n\ninstance Area Shape where\n  area _ = 0\n\nside' :: Int\nside' = 1", "B Shape Area area side'"},
 		{"ocaml", "open Import\n\nmodule Make\n    (Io : S) =\nstruct\n  let control t =\n    let local = 1 in\n    t.c\nend\n\ntype 'a t = int\n\nexception Lost\n\nlet rec walk x = x", "Make control t Lost walk"},
 		{"fsharp", "namespace A\n\nopen B\n\n[<AutoOpen>]\nmodule C =\n    let inline add x = x\n    let rec private walk x = x\n\ntype D() =\n    member this.Run() = 1\n    static member Make x = x\n\nlet ``it is so`` () = 1", "A C add walk D Run Make it is so"},

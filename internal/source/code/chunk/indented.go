@@ -180,7 +180,7 @@ func (f *structured) indentedName(head int) signature {
 	case "lisp", "clojure":
 		return functionNamed(submatch(lispName(), line))
 	case "vim":
-		return blockUnlessNamed(functionNamed(submatch(vimName(), line)))
+		return blockUnlessNamed(functionNamed(strings.ReplaceAll(submatch(vimName(), line), "#", separator)))
 	case "erlang":
 		return functionNamed(submatch(erlangName(), line))
 	case "haskell":
