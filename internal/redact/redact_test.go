@@ -399,6 +399,17 @@ func BenchmarkRedactText(b *testing.B) {
 	}
 }
 
+// TestMSBuildPrivate: a property of that name is no mark in code.
+func TestMSBuildPrivate(t *testing.T) {
+	const project = "<Reference>\n  <Private>True</Private>\n</Reference>"
+	if clean, n := Code(project); n != 0 || clean != project {
+		t.Errorf("%d removed: %s", n, clean)
+	}
+	if _, n := Code("// <private>true story</private>"); n != 1 {
+		t.Errorf("%d removed of a private text", n)
+	}
+}
+
 func BenchmarkRedactCode(b *testing.B) {
 	var src strings.Builder
 	paths, _ := filepath.Glob(filepath.Join(gosource.Dir(b), "net", "http", "*.go"))

@@ -170,6 +170,9 @@ func findPrivate(text string, at int) (int, int, bool) {
 	body := at + len("<private>")
 	rest := text[body:min(len(text), body+maxPrivate)]
 	if i := indexFold(rest, closing); i >= 0 {
+		if inner := strings.ToLower(strings.TrimSpace(rest[:i])); inner == "true" || inner == "false" {
+			return 0, 0, false // a property of MSBuild
+		}
 		return at, body + i + len(closing), true
 	}
 	line, _, _ := strings.Cut(rest, "\n")
