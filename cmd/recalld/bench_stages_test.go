@@ -63,10 +63,19 @@ func codeOptions() code.Options {
 	}
 }
 
+// walkOnly ends a run over a folder when it has walked.
 func walkOnly(b *testing.B, root string) {
 	b.Helper()
-	if _, err := code.Walk(b.Context(), root, codeOptions(), func(code.Entry) error { return nil }); err != nil {
-		b.Fatal(err)
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	opts := codeOptions()
+	opts.Progress = func(p memory.Progress) {
+		if p.Phase != "walking" {
+			cancel()
+		}
+	}
+	if _, err := code.Index(ctx, memory.Sandbox{ID: "box", Project: "project", Root: root}, code.KnownFiles(nil), nil, discard{}, opts); !errors.Is(err, context.Canceled) {
+		b.Fatalf("a run that was cancelled after it walked: %v", err)
 	}
 }
 

@@ -50,7 +50,7 @@ func (w *subset) learn(ctx context.Context, run *training) (*learned, error) {
 	for missed := 0; !t.Done() && missed < r.patience; {
 		if sampler == nil {
 			all := []contrast.Cohort{{Pairs: w.learned, Weight: 1}}
-			if sampler, err = contrast.NewSampler(all, r.part, uint64(t.Steps())); err != nil {
+			if sampler, err = contrast.NewSampler(all, r.part, uint64(t.Steps)); err != nil {
 				return nil, err
 			}
 		}
@@ -60,22 +60,22 @@ func (w *subset) learn(ctx context.Context, run *training) (*learned, error) {
 		if out.late = run.now().Sub(began) > run.timeLimit; out.late {
 			break
 		}
-		if _, err := t.Step(&w.pairs, sampler.Batch(t.Steps(), r.batch)); err != nil {
+		if _, err := t.Step(&w.pairs, sampler.Batch(t.Steps, r.batch)); err != nil {
 			return nil, err
 		}
-		run.progress(t.Steps(), total)
-		if t.Steps()%max(total/r.evaluations, 1) != 0 && !t.Done() {
+		run.progress(t.Steps, total)
+		if t.Steps%max(total/r.evaluations, 1) != 0 && !t.Done() {
 			continue
 		}
 		if now := w.tuning(t.Model()); now > best {
 			best, missed = now, 0
-			out.model, out.best = t.Model().Clone(), t.Steps()
+			out.model, out.best = t.Model().Clone(), t.Steps
 		} else {
 			missed++
 		}
 		sampler = nil // another sample of pairs until the next evaluation
 	}
-	out.steps = t.Steps()
+	out.steps = t.Steps
 	return out, nil
 }
 

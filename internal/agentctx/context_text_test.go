@@ -2,7 +2,6 @@ package agentctx
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,24 +10,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/testkit/golden"
 )
-
-// golden compares a text with testdata/name.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		must(t, os.MkdirAll("testdata", 0o755))
-		must(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; run with -update to write it", err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; run with -update to accept. Got:\n%s\nwant:\n%s", name, got, want)
-	}
-}
 
 func TestTheTextOfAContext(t *testing.T) {
 	read := entry("tool filesystem:read_file always", "Reads a file.\nPaths are relative to the repository.\n")
@@ -74,7 +57,7 @@ func TestTheTextOfAContext(t *testing.T) {
 			wc := newWorkingContext("session-1")
 			wc.Added = added("rule Tests")
 			out, _ := a.assemble(wc)
-			golden(t, c.file, out.Text)
+			golden.Equal(t, filepath.Join("testdata", c.file), out.Text)
 			if len(out.Withheld) > 0 && c.file == "whole.md" {
 				t.Errorf("withheld are %+v", out.Withheld)
 			}

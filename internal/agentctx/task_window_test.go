@@ -2,9 +2,7 @@ package agentctx
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,9 +11,8 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/testkit/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // The window is contract 3's to the byte.
 func TestWindowGolden(t *testing.T) {
@@ -46,15 +43,7 @@ func TestWindowGolden(t *testing.T) {
 		"empty":    {},
 	} {
 		got, _, _ := render.RecentTasks(w.tasks, w.blockers)
-		path := filepath.Join("testdata", "window_"+name+".md")
-		if *update {
-			must(t, os.WriteFile(path, []byte(got), 0o644))
-		}
-		want, err := os.ReadFile(path)
-		must(t, err)
-		if got != string(want) {
-			t.Errorf("%s: the window is\n%s\nwant\n%s", name, got, want)
-		}
+		golden.Equal(t, filepath.Join("testdata", "window_"+name+".md"), got)
 	}
 }
 

@@ -84,15 +84,6 @@ func (s *Service) Import(ctx context.Context, req memory.AgentImportRequest, pro
 	return s.run(ctx, st, req, progress)
 }
 
-// Found counts the logs on disk.
-func (s *Service) Found() int {
-	logs, err := agentlog.Find(s.opts.Home, s.opts.Getenv)
-	if err != nil {
-		return 0
-	}
-	return len(logs)
-}
-
 // Follow imports changed logs at every tick until ctx ends, once the user has agreed.
 func (s *Service) Follow(ctx context.Context, ticks <-chan time.Time) {
 	for {

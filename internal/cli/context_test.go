@@ -22,6 +22,7 @@ import (
 func contexts() map[string]any {
 	const id = "mm-20260115-abc"
 	readFile := memory.ToolRef{ServerName: "filesystem", ToolName: "read_file"}
+	readFileRef := memory.Ref{Type: memory.Tool, Name: readFile.ToolName, ServerName: readFile.ServerName}
 	kept := &memory.TaskSaved{ID: "t-1", TaskID: "task-042", Project: "p1", ProjectName: "demo", Completed: 100, Blocked: 1, Dropped: 1, Redacted: true,
 		AuditFile: "/src/demo/logs/audit.log.jsonl", Warning: "the disk is full", Seq: 5}
 	registered := &memory.Registered{Project: "p1", ProjectName: "demo", Added: 1, Changed: 2, Unchanged: 3, Removed: 4, Total: 6, Seq: 7}
@@ -29,7 +30,7 @@ func contexts() map[string]any {
 		Items: []memory.ContextItem{
 			{Ref: memory.Ref{Type: memory.Rule, Name: "Authentication Rules"}, IncludeMode: memory.IncludeAlways},
 			{Ref: memory.Ref{Type: memory.Reference, Name: "API Documentation"}, IncludeMode: memory.IncludeAlways},
-			{Ref: readFile.Ref(), IncludeMode: memory.IncludeManual},
+			{Ref: readFileRef, IncludeMode: memory.IncludeManual},
 		},
 		Rules: []string{"Authentication Rules"}, References: []string{"API Documentation"}, Tools: []memory.ToolRef{readFile}}
 	working := &memory.WorkingContext{SessionID: id, Version: 9, Turn: 2, DiscoveredTools: []memory.ToolRef{readFile}, UsedTools: []memory.ToolRef{readFile},
@@ -67,7 +68,7 @@ func contexts() map[string]any {
 		service.Entries.Name: &memory.EntryList{Project: "p1", ProjectName: "demo", Servers: []memory.Server{{Name: "filesystem", Include: memory.IncludeAgent, Enabled: new(false)}},
 			Entries: []memory.EntryState{
 				{ID: "u-1", CatalogueEntry: memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Rule, Name: "Errors"}, Content: "Wrap every error.\nName the step."}, Source: "file:AGENTS.md", Version: 2, Mode: memory.IncludeAlways, On: true},
-				{ID: "o-1", CatalogueEntry: memory.CatalogueEntry{Ref: readFile.Ref(), Description: "Read a file", Guidance: "Give paths relative to the root.", InputSchema: json.RawMessage(`{"type":"object"}`), Core: true},
+				{ID: "o-1", CatalogueEntry: memory.CatalogueEntry{Ref: readFileRef, Description: "Read a file", Guidance: "Give paths relative to the root.", InputSchema: json.RawMessage(`{"type":"object"}`), Core: true},
 					Source: "my-host", Version: 1, Mode: memory.IncludeAgent},
 			}},
 		service.SearchTools.Name: &memory.ToolMatches{Project: "p1", ProjectName: "demo", SessionID: id, Receipt: "r-2", Version: 9,

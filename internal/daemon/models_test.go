@@ -6,11 +6,25 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/embedder/embeddertest"
+	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/models"
 	"github.com/recalld/recalld/internal/service"
 )
+
+// local is a model in this process.
+type local struct{ fake *embeddertest.Fake }
+
+func (m local) Name() string                { return m.fake.Name }
+func (m local) Embedder() embedder.Embedder { return m.fake }
+func (m local) Close() error                { return nil }
+
+func (m local) Attach(ctx context.Context, x *indexer.Indexer) error {
+	_, err := x.Attach(ctx, m.fake.Name)
+	return err
+}
 
 // TestAnotherEmbedder: an embedder that is only listed takes part. Its collection is
 // filled by jobs, queries use it, and it can go and come back while another stays.
@@ -24,7 +38,7 @@ func TestAnotherEmbedder(t *testing.T) {
 	}}
 	away.Store(true)
 	s := serve(t, newConfig(t), impatient, func(o *Options) {
-		o.models = []models.Model{models.Local("toy/words", &embeddertest.Fake{Name: "toy/words"}), models.Local("toy/gone", gone)}
+		o.models = []models.Model{local{&embeddertest.Fake{Name: "toy/words"}}, local{gone}}
 	})
 	dir := shop(t)
 	kept := s.keep(dir, "Delete the database of the tests before the release")

@@ -173,15 +173,15 @@ func TestSourcesWhileLoading(t *testing.T) {
 	if r.index.Held(memory.Document{ID: memory.DocumentID(wordOf(0) + " lesson")}) {
 		t.Error("a document is held before Load")
 	}
-	if state, _ := r.index.State(); state != Empty {
-		t.Errorf("the state is %s, want %s", state, Empty)
+	if r.index.Loaded() {
+		t.Error("the indexes are loaded before Load")
 	}
 	must(t, r.index.Load(t.Context(), r.store))
 	if !r.index.Held(memory.Document{ID: memory.DocumentID(wordOf(0) + " lesson")}) {
 		t.Error("a stored document is not held after Load")
 	}
-	if state, seq := r.index.State(); state != Ready || seq != r.store.Seq() {
-		t.Errorf("the state is %s at %d, want %s at %d", state, seq, Ready, r.store.Seq())
+	if loaded, seq := r.index.Loaded(), r.index.Seq(); !loaded || seq != r.store.Seq() {
+		t.Errorf("loaded is %v at %d, want true at %d", loaded, seq, r.store.Seq())
 	}
 	if err := r.index.Load(t.Context(), r.store); memory.CodeOf(err) != memory.CodeConflict {
 		t.Errorf("a second Load = %v, want a conflict", err)

@@ -191,13 +191,6 @@ func (x *Indexer) Apply(changes []memory.Change) {
 	}
 }
 
-// State returns how complete the indexes are and the last change they hold.
-func (x *Indexer) State() (State, uint64) {
-	x.loadMu.Lock()
-	defer x.loadMu.Unlock()
-	return x.state, x.seq.Load()
-}
-
 // Seq returns the number of the last applied change, 0 before Load has ended.
 func (x *Indexer) Seq() uint64 { return x.seq.Load() }
 

@@ -47,17 +47,6 @@ func (x *Indexer) Entries(project string, kinds ...memory.Kind) []memory.Record 
 	return x.listed.list(project, kinds)
 }
 
-// Entry returns a listed record, and whether there is one.
-func (x *Indexer) Entry(id string) (memory.Record, bool) {
-	x.listed.mu.RLock()
-	defer x.listed.mu.RUnlock()
-	r, ok := x.listed.byID[id]
-	if !ok {
-		return memory.Record{}, false
-	}
-	return *r, true
-}
-
 // isListed reports whether a record belongs in the cache.
 func isListed(r *memory.Record) bool {
 	switch r.Kind {

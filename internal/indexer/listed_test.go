@@ -14,6 +14,16 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
+// entry returns a listed record, and whether there is one.
+func (r *rig) entry(id string) (memory.Record, bool) {
+	r.index.listed.mu.RLock()
+	defer r.index.listed.mu.RUnlock()
+	if e, ok := r.index.listed.byID[id]; ok {
+		return *e, true
+	}
+	return memory.Record{}, false
+}
+
 // listing is a record of the roster, created some minutes after testTime.
 func listing(kind memory.Kind, id string, minute, ord int, change ...func(*memory.Record)) memory.Record {
 	text := "listed " + id
@@ -86,11 +96,11 @@ func TestEntriesAreInTheirOrder(t *testing.T) {
 	for _, what := range []string{"changed", "changed and reopened"} {
 		r.wantEntries(what, "p-1", nil, "f-text", "o-b", "u-1", "o-c", "b-1", "o-late")
 		r.wantEntries(what, "p-2", tools, "o-other", "o-a")
-		if e, ok := r.index.Entry("o-c"); !ok || e.Entry.Ord != 5 {
+		if e, ok := r.entry("o-c"); !ok || e.Entry.Ord != 5 {
 			t.Errorf("%s: entry o-c = %+v, %v; want it as it is now", what, e, ok)
 		}
 		for _, id := range []string{"o-early", "f-1", "l-1"} {
-			if e, ok := r.index.Entry(id); ok {
+			if e, ok := r.entry(id); ok {
 				t.Errorf("%s: %s is listed as %+v", what, id, e)
 			}
 		}
@@ -154,7 +164,7 @@ func TestReplacedEntryIsNeverMissing(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if got, _ := r.index.Entry("u-1"); got.Entry.Version != n {
+			if got, _ := r.entry("u-1"); got.Entry.Version != n {
 				t.Errorf("version %d is acknowledged, %d is listed", n, got.Entry.Version)
 			}
 		}
@@ -194,7 +204,7 @@ func TestVerdictsEmbedNothing(t *testing.T) {
 	if _, texts := fake.Calls(); before != 1 || texts != before {
 		t.Errorf("%d texts were embedded at first and %d after the changes, want 1 and 1", before, texts)
 	}
-	if got, _ := r.index.Entry("o-1"); got.Entry.Version != 2 || got.Verdicts.Failed != 1 {
+	if got, _ := r.entry("o-1"); got.Entry.Version != 2 || got.Verdicts.Failed != 1 {
 		t.Errorf("listed is %+v with %+v, want what was written last", got.Entry, got.Verdicts)
 	}
 	if got := r.found("listed", memory.Selection{}); !slices.Equal(got, []string{"o-1"}) {

@@ -141,7 +141,7 @@ func TestConcurrentUse(t *testing.T) {
 					r.index.Candidates(it.Next(), memory.Selection{Steps: home})
 				}
 				r.index.Collections()
-				r.index.State()
+				r.index.Loaded()
 			}
 		})
 	}

@@ -366,7 +366,7 @@ func TestFeedbackOnATurn(t *testing.T) {
 	r := newRig(t)
 	r.session("mm-one")
 	rule := r.rule("Retries", "Retry a failed build of docker once.")
-	r.turn("rc-1", "mm-one", 1, memory.PurposeContext, memory.ReceiptItem{ID: rule, Kind: memory.Rule, Name: "Retries", Mode: agent, Relevance: .9})
+	r.turn("rc-1", "mm-one", 1, memory.PurposeContext, memory.ReceiptItem{ID: rule, Kind: memory.Rule, Name: "Retries", Mode: memory.IncludeAgent, Relevance: .9})
 	r.judge("rc-1", rule, memory.Worked)
 	got, err := r.ledger.ContextOf(t.Context(), memory.ContextOfRequest{Turn: 1, SessionRef: memory.SessionRef{Project: "demo", SessionID: "mm-one"}})
 	if err != nil || got.Receipt != "rc-1" || got.Summary != "1 rule (agent)" {

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -27,10 +28,16 @@ func TestContextOfATurn(t *testing.T) {
 	r := newRig(t)
 	r.session("mm-one")
 	r.session("mm-two")
-	items := contractItems()
+	item := func(kind memory.Kind, mode memory.Include) memory.ReceiptItem {
+		return memory.ReceiptItem{ID: fmt.Sprint(kind, "-", mode), Kind: kind, Name: "x", Mode: mode}
+	}
+	items := []memory.ReceiptItem{
+		item(memory.Rule, "always"), item(memory.Reference, "always"), item(memory.Rule, "manual"), item(memory.Tool, "manual"),
+		item(memory.Rule, "agent"), item(memory.Reference, "agent"), item(memory.Tool, "agent"),
+	}
 	r.turn("rc-1", "mm-one", 1, memory.PurposeContext, items[:2]...)
 	r.turn("rc-2", "mm-one", 2, memory.PurposeContext, items[:4]...)
-	r.turn("rc-3", "mm-one", 2, memory.PurposeRecall, memoryItems()[0])
+	r.turn("rc-3", "mm-one", 2, memory.PurposeRecall, item(memory.Lesson, "agent"))
 	r.turn("rc-4", "mm-one", 2, memory.PurposeTools, items[6])
 	r.turn("rc-5", "mm-two", 7, memory.PurposeContext, items[4:]...)
 	for name, test := range map[string]struct {
@@ -152,7 +159,7 @@ func TestRecordOutlivesItsItems(t *testing.T) {
 	r := newRig(t)
 	r.session("mm-one")
 	rule := r.rule("Style", "Use tabs.")
-	r.turn("rc-1", "mm-one", 1, memory.PurposeContext, memory.ReceiptItem{ID: rule, Kind: memory.Rule, Name: "Style", Mode: manual})
+	r.turn("rc-1", "mm-one", 1, memory.PurposeContext, memory.ReceiptItem{ID: rule, Kind: memory.Rule, Name: "Style", Mode: memory.IncludeManual})
 	r.write(memory.Batch{DropRecords: []string{rule}})
 	got, err := r.ledger.ContextOf(t.Context(), memory.ContextOfRequest{SessionRef: memory.SessionRef{Project: "demo", SessionID: "mm-one"}})
 	if err != nil {

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/testkit/golden"
 )
 
 // differing are the items of an answer that are not the same in all three: "id 1→1→0".
@@ -345,19 +345,7 @@ func TestTextOfAReplay(t *testing.T) {
 	}
 	quiet := &memory.Replayed{ProjectName: "demo", Answers: answers[1:2], Tally: tally(answers[1:2]), New: r.New}
 	for name, got := range map[string]string{"changes.txt": render.Replay(r, movedInAnswer), "quiet.txt": render.Replay(quiet, movedInAnswer)} {
-		path := filepath.Join("testdata", name)
-		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatalf("read golden file: %v (write it with -update)", err)
-		}
-		if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		golden.Equal(t, filepath.Join("testdata", name), got)
 	}
 }
 

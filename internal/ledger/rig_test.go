@@ -15,6 +15,8 @@ import (
 // choice is that of contract 6.
 var choice = Choice{TopK: memory.DefaultTopK, TopN: memory.DefaultTopN, IncludeScore: memory.DefaultIncludeScore}
 
+var testTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
 // rig is a ledger over a real store, with the real paths of writing and reading.
 type rig struct {
 	t       testing.TB

@@ -52,8 +52,8 @@ func TestTextsOfThen(t *testing.T) {
 				text = a.Items[0].Text
 			}
 			kind := made("").Kind
-			r.turn("rc-1", "mm-one", 1, memory.PurposeContext, memory.ReceiptItem{ID: id, Kind: kind, Mode: always, Hash: memory.DocumentID(text).String()},
-				memory.ReceiptItem{ID: id, Kind: kind, Mode: always})
+			r.turn("rc-1", "mm-one", 1, memory.PurposeContext, memory.ReceiptItem{ID: id, Kind: kind, Mode: memory.IncludeAlways, Hash: memory.DocumentID(text).String()},
+				memory.ReceiptItem{ID: id, Kind: kind, Mode: memory.IncludeAlways})
 			check := func(when string, state memory.Reason, text string) {
 				t.Helper()
 				got, err := r.ledger.ContextOf(t.Context(), memory.ContextOfRequest{Texts: true, SessionRef: memory.SessionRef{SessionID: "mm-one", Project: "demo"}})
@@ -90,7 +90,7 @@ func TestTextsOfThenFromElsewhere(t *testing.T) {
 	record := entry(memory.Rule, memory.Entry{Name: "A", Content: "Old", Source: "file:AGENTS.md"})
 	record.ID, record.Project, record.Created, record.Provenance = "u-a", r.project.ID, r.now, memory.Provenance{Origin: memory.OriginFollowed, Path: "AGENTS.md"}
 	r.write(memory.Batch{Records: []memory.Record{record}})
-	r.turn("rc-1", "mm-one", 1, memory.PurposeContext, memory.ReceiptItem{ID: "u-a", Kind: memory.Rule, Name: "A", Mode: always, Hash: memory.DocumentID("Old").String()})
+	r.turn("rc-1", "mm-one", 1, memory.PurposeContext, memory.ReceiptItem{ID: "u-a", Kind: memory.Rule, Name: "A", Mode: memory.IncludeAlways, Hash: memory.DocumentID("Old").String()})
 	for dir, want := range map[string]string{"": "Old", t.TempDir(): ""} {
 		got, err := r.ledger.ContextOf(t.Context(), memory.ContextOfRequest{Texts: true, SessionRef: memory.SessionRef{SessionID: "mm-one", Project: "demo", Caller: memory.Caller{Dir: dir}}})
 		if err != nil {

@@ -355,9 +355,6 @@ type ToolRef struct {
 // String writes a tool as contexts show it: "filesystem:read_file".
 func (t ToolRef) String() string { return t.ServerName + ":" + t.ToolName }
 
-// Ref returns the tool's identity among all entries.
-func (t ToolRef) Ref() Ref { return Ref{Type: Tool, Name: t.ToolName, ServerName: t.ServerName} }
-
 // SessionRef says whose session is meant. SessionID is by default the caller's current
 // session; CodeInvalidInput when none is open, CodeNotFound for an unknown id.
 type SessionRef struct {

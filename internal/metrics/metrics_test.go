@@ -2,7 +2,6 @@ package metrics_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -13,13 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/metrics"
+	"github.com/recalld/recalld/internal/testkit/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden file anew")
 
 var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 
@@ -63,19 +59,7 @@ func TestPage(t *testing.T) {
 		runs.Observe(took)
 	}
 	text, p := page(t, full(), &runs)
-	path := filepath.Join("testdata", "metrics.txt")
-	if *update {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v (write it with -update)", err)
-	}
-	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("the page differs (write it anew with -update):\n%s", diff)
-	}
+	golden.Equal(t, filepath.Join("testdata", "metrics.txt"), text)
 
 	// What contract 4 names, and what a reader gets after unescaping.
 	for _, tt := range []struct {

@@ -27,23 +27,6 @@ type Model interface {
 	Close() error
 }
 
-// Local returns a model in this process, which is always there.
-func Local(name string, e embedder.Embedder) Model { return local{name, e} }
-
-type local struct {
-	name  string
-	embed embedder.Embedder
-}
-
-func (m local) Name() string                { return m.name }
-func (m local) Embedder() embedder.Embedder { return m.embed }
-func (m local) Close() error                { return nil }
-
-func (m local) Attach(ctx context.Context, x *indexer.Indexer) error {
-	_, err := x.Attach(ctx, m.name)
-	return err
-}
-
 // Embedders are the models' embedders, by the names of their models.
 func Embedders(models []Model) map[string]embedder.Embedder {
 	all := map[string]embedder.Embedder{}

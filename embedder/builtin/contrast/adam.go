@@ -15,12 +15,12 @@ const (
 	epsilon = 1e-12
 )
 
-// moments are the running means of gradients and of their squares. A step updates only the
+// Moments are the running means of gradients and of their squares. A step updates only the
 // tokens of its batch and their moments (the sparse variant); the bias correction counts
 // all steps.
-type moments struct{ first, second []float32 }
+type Moments struct{ First, Second []float32 }
 
-func newMoments(n int) moments { return moments{make([]float32, n), make([]float32, n)} }
+func newMoments(n int) Moments { return Moments{make([]float32, n), make([]float32, n)} }
 
 // update applies gradients to tokens. Each goroutine of a step has its own.
 type update struct {
@@ -33,8 +33,8 @@ type update struct {
 func newUpdate(t *Trainer, fall float64) *update {
 	return &update{
 		t: t, rowRate: float32(t.options.RowRate * fall), weightRate: float32(t.options.WeightRate * fall),
-		correct1: float32(1 / (1 - math.Pow(decay1, float64(t.step)))),
-		correct2: float32(1 / (1 - math.Pow(decay2, float64(t.step)))),
+		correct1: float32(1 / (1 - math.Pow(decay1, float64(t.Steps)))),
+		correct2: float32(1 / (1 - math.Pow(decay2, float64(t.Steps)))),
 		grad:     make([]float32, t.model.Width), scratch: make([]float32, t.model.Width),
 	}
 }
@@ -46,14 +46,14 @@ func (u *update) token(b *batch, i int) {
 	dWeight := t.gradient(b, i, u.grad, u.scratch)
 	at := int(token) * t.model.Width
 	end := at + t.model.Width
-	u.row(t.model.Rows[at:end], t.rows.first[at:end], t.rows.second[at:end])
+	u.row(t.model.Rows[at:end], t.Rows.First[at:end], t.Rows.Second[at:end])
 	if t.start != nil {
 		vek32.Sub_Into(u.scratch, t.start[at:end], t.model.Rows[at:end])
 		vek32.MulNumber_Inplace(u.scratch, u.rowRate*float32(t.options.Anchor))
 		vek32.Add_Inplace(t.model.Rows[at:end], u.scratch)
 	}
 	if !t.options.FreezeWeights {
-		first, second := &t.weights.first[token], &t.weights.second[token]
+		first, second := &t.Weights.First[token], &t.Weights.Second[token]
 		*first += (1 - decay1) * (dWeight - *first)
 		*second += (1 - decay2) * (dWeight*dWeight - *second)
 		t.model.LogWeights[token] -= u.weightRate * *first * u.correct1 / (float32(math.Sqrt(float64(*second*u.correct2))) + epsilon)

@@ -26,11 +26,12 @@ type Bag struct {
 const maxCount = 255
 
 // Bags holds the bags of many texts in little memory: five bytes for each
-// distinct token of a text. The zero value is empty.
+// distinct token of a text. The zero value is empty. Its fields are for a file of it;
+// write them by its methods.
 type Bags struct {
-	tokens []uint32
-	counts []uint8
-	ends   []uint64
+	Tokens []uint32
+	Counts []uint8
+	Ends   []uint64 // of each bag in the others
 
 	sorted []uint32
 }
@@ -41,42 +42,34 @@ func (b *Bags) Add(tokens []uint32) {
 	b.sorted = append(b.sorted[:0], tokens...)
 	slices.Sort(b.sorted)
 	for i, t := range b.sorted {
-		last := len(b.counts) - 1
+		last := len(b.Counts) - 1
 		switch {
 		case i == 0 || b.sorted[i-1] != t:
-			b.tokens, b.counts = append(b.tokens, t), append(b.counts, 1)
-		case b.counts[last] < maxCount:
-			b.counts[last]++
+			b.Tokens, b.Counts = append(b.Tokens, t), append(b.Counts, 1)
+		case b.Counts[last] < maxCount:
+			b.Counts[last]++
 		}
 	}
-	b.ends = append(b.ends, uint64(len(b.tokens)))
+	b.Ends = append(b.Ends, uint64(len(b.Tokens)))
 }
 
-// Append appends all bags of other.
-func (b *Bags) Append(other *Bags) {
-	before := uint64(len(b.tokens))
-	b.tokens, b.counts = append(b.tokens, other.tokens...), append(b.counts, other.counts...)
-	for _, end := range other.ends {
-		b.ends = append(b.ends, before+end)
-	}
-}
-
-func (b *Bags) append(bag Bag) {
-	b.tokens, b.counts = append(b.tokens, bag.Tokens...), append(b.counts, bag.Counts...)
-	b.ends = append(b.ends, uint64(len(b.tokens)))
+// Append appends a bag.
+func (b *Bags) Append(bag Bag) {
+	b.Tokens, b.Counts = append(b.Tokens, bag.Tokens...), append(b.Counts, bag.Counts...)
+	b.Ends = append(b.Ends, uint64(len(b.Tokens)))
 }
 
 // Len returns the number of bags.
-func (b *Bags) Len() int { return len(b.ends) }
+func (b *Bags) Len() int { return len(b.Ends) }
 
 // At returns the i-th bag, which must not be written to.
 func (b *Bags) At(i int) Bag {
 	start := uint64(0)
 	if i > 0 {
-		start = b.ends[i-1]
+		start = b.Ends[i-1]
 	}
-	end := b.ends[i]
-	return Bag{b.tokens[start:end:end], b.counts[start:end:end]}
+	end := b.Ends[i]
+	return Bag{b.Tokens[start:end:end], b.Counts[start:end:end]}
 }
 
 // Pairs are two lists of bags of the same length: the i-th bags of both belong together.

@@ -10,48 +10,16 @@ func TestBags(t *testing.T) {
 	bags.Add([]uint32{7, 3, 7, 7, 1})
 	bags.Add(nil)
 	bags.Add(slices.Repeat([]uint32{2}, 1000))
-	data, err := bags.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
+	if bags.Len() != 3 {
+		t.Fatalf("%d bags, want 3", bags.Len())
 	}
-	var read Bags
-	if err := read.UnmarshalBinary(data); err != nil {
-		t.Fatal(err)
-	}
-	for name, b := range map[string]*Bags{"added": &bags, "read": &read} {
-		if b.Len() != 3 {
-			t.Fatalf("%s: %d bags, want 3", name, b.Len())
-		}
-		for i, want := range []Bag{
-			{[]uint32{1, 3, 7}, []uint8{1, 1, 3}}, {[]uint32{}, []uint8{}}, {[]uint32{2}, []uint8{255}},
-		} {
-			if got := b.At(i); !slices.Equal(got.Tokens, want.Tokens) || !slices.Equal(got.Counts, want.Counts) {
-				t.Errorf("%s: bag %d is %v, want %v", name, i, got, want)
-			}
+	for i, want := range []Bag{
+		{[]uint32{1, 3, 7}, []uint8{1, 1, 3}}, {[]uint32{}, []uint8{}}, {[]uint32{2}, []uint8{255}},
+	} {
+		if got := bags.At(i); !slices.Equal(got.Tokens, want.Tokens) || !slices.Equal(got.Counts, want.Counts) {
+			t.Errorf("bag %d is %v, want %v", i, got, want)
 		}
 	}
-}
-
-func FuzzBags(f *testing.F) {
-	var bags Bags
-	bags.Add([]uint32{7, 3, 7})
-	bags.Add([]uint32{1})
-	data, err := bags.MarshalBinary()
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(data)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var b Bags
-		if b.UnmarshalBinary(data) != nil {
-			return
-		}
-		for i := range b.Len() {
-			if bag := b.At(i); len(bag.Tokens) != len(bag.Counts) {
-				t.Errorf("bag %d has %d tokens and %d counts", i, len(bag.Tokens), len(bag.Counts))
-			}
-		}
-	})
 }
 
 // TestRanks holds ranks at more pairs than are compared at once, with a text
@@ -101,29 +69,5 @@ func TestSampler(t *testing.T) {
 		if _, err := NewSampler(cohorts, 10, 1); err == nil {
 			t.Errorf("%s: no error", name)
 		}
-	}
-}
-
-// TestCluster puts pairs of two directions together, and each in one cohort.
-func TestCluster(t *testing.T) {
-	m := NewModel(40, 2)
-	pairs := &Pairs{}
-	for i := range 40 {
-		m.Row(uint32(i))[i%2] = 1
-		pairs.A.Add([]uint32{uint32(i)})
-		pairs.B.Add([]uint32{uint32(i)})
-	}
-	var seen []int
-	for _, c := range Cluster(m, pairs, all(40), 5, 1) {
-		for _, p := range c.Pairs {
-			if p%2 != c.Pairs[0]%2 {
-				t.Errorf("pairs %d and %d are in one cohort and have nothing in common", p, c.Pairs[0])
-			}
-		}
-		seen = append(seen, c.Pairs...)
-	}
-	slices.Sort(seen)
-	if !slices.Equal(seen, all(40)) {
-		t.Errorf("the cohorts hold %v, want each pair once", seen)
 	}
 }

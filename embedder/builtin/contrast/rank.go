@@ -48,7 +48,7 @@ func rank(scores []float32, own int, keys []uint64) int {
 func vectorsAt(m *Model, bags *Bags, at []int, width int) []float32 {
 	some := &Bags{}
 	for _, i := range at {
-		some.append(bags.At(i))
+		some.Append(bags.At(i))
 	}
 	vectors := m.Vectors(some, 0, some.Len())
 	if width == m.Width {

@@ -13,17 +13,26 @@ import (
 // many as the model has Workers. Training is deterministic: the same model, options and
 // batches give the same result.
 type Trainer struct {
+	// State may be set to that of an interrupted run with the same options, together with the
+	// rows and weights of its model: the run then continues as it would have.
+	State
+
 	model   *Model
 	options Options
 	loss    *loss
-	step    int
-
-	rows, weights moments
 	// start holds the initial rows, if the options anchor rows to them.
 	start []float32
 
 	weight []float32 // e^LogWeights of the tokens of the step
 	seen   occurrences
+}
+
+// State is what a run has come to, besides its model.
+type State struct {
+	// Steps is the number of steps made.
+	Steps int
+	// Rows and Weights are the moments of the model's.
+	Rows, Weights Moments
 }
 
 // NewTrainer returns a trainer of the model. The trainer modifies the model.
@@ -36,8 +45,8 @@ func NewTrainer(m *Model, o Options) (*Trainer, error) {
 		return nil, err
 	}
 	t := &Trainer{
+		State: State{Rows: newMoments(len(m.Rows)), Weights: newMoments(m.Tokens())},
 		model: m, options: o, loss: newLoss(o.Widths, o.Temperature, m.Workers),
-		rows: newMoments(len(m.Rows)), weights: newMoments(m.Tokens()),
 		weight: make([]float32, m.Tokens()), seen: occurrences{first: make([]int, m.Tokens())},
 	}
 	if o.Anchor > 0 {
@@ -49,11 +58,8 @@ func NewTrainer(m *Model, o Options) (*Trainer, error) {
 // Model returns the model under training.
 func (t *Trainer) Model() *Model { return t.model }
 
-// Steps returns the number of steps made.
-func (t *Trainer) Steps() int { return t.step }
-
 // Done says whether the run has made all its steps.
-func (t *Trainer) Done() bool { return t.step >= t.options.Steps }
+func (t *Trainer) Done() bool { return t.Steps >= t.options.Steps }
 
 // Step makes one step on the pairs at these indices and returns their loss before it, in
 // nats.
@@ -63,14 +69,14 @@ func (t *Trainer) Step(pairs *Pairs, at []int) (float64, error) {
 	}
 	// Dropout depends only on the seed and the step, so that an interrupted run continues
 	// exactly as it would have without the interruption.
-	draw := rand.New(rand.NewPCG(t.options.Seed, uint64(t.step)))
+	draw := rand.New(rand.NewPCG(t.options.Seed, uint64(t.Steps)))
 	b := gather(pairs, at, t.options.Dropout, draw)
 	value := t.forward(b)
 	if math.IsNaN(value) || math.IsInf(value, 0) {
-		return value, fmt.Errorf("train step: the loss of step %d is %v: a lower rate may help", t.step, value)
+		return value, fmt.Errorf("train step: the loss of step %d is %v: a lower rate may help", t.Steps, value)
 	}
-	fall := t.options.fall(t.step)
-	t.step++
+	fall := t.options.fall(t.Steps)
+	t.Steps++
 	inParallel(t.model.Workers, len(t.seen.tokens), func(first, end int) {
 		u := newUpdate(t, fall)
 		for i := first; i < end; i++ {

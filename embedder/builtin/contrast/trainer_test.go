@@ -1,7 +1,6 @@
 package contrast
 
 import (
-	"bytes"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -49,8 +48,8 @@ func run(t *testing.T, trainer *Trainer, pairs *Pairs, upTo int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for trainer.Steps() < upTo {
-		if _, err := trainer.Step(pairs, s.Batch(trainer.Steps(), 48)); err != nil {
+	for trainer.Steps < upTo {
+		if _, err := trainer.Step(pairs, s.Batch(trainer.Steps, 48)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -154,88 +153,6 @@ func TestSameAgain(t *testing.T) {
 	if slices.Equal(rows(2, 1), want) {
 		t.Error("another seed gives the same rows")
 	}
-}
-
-// TestResume interrupts a run: what follows must be as if it had not been.
-func TestResume(t *testing.T) {
-	const tokens = 60
-	pairs := topics(tokens, 200)
-	o := Options{Steps: 20, Dropout: .2, Anchor: .5}
-	whole := blank(tokens, 16)
-	trained(t, whole, pairs, o, 20)
-
-	var checkpoint bytes.Buffer
-	if err := trained(t, blank(tokens, 16), pairs, o, 9).Checkpoint(&checkpoint); err != nil {
-		t.Fatal(err)
-	}
-	m := blank(tokens, 16)
-	trainer, err := NewTrainer(m, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := trainer.Resume(bytes.NewReader(checkpoint.Bytes())); err != nil {
-		t.Fatal(err)
-	}
-	if trainer.Steps() != 9 || trainer.Done() {
-		t.Fatalf("%d steps are made, done %v, want 9 and more to do", trainer.Steps(), trainer.Done())
-	}
-	run(t, trainer, pairs, 20)
-	if !slices.Equal(m.Rows, whole.Rows) || !slices.Equal(m.LogWeights, whole.LogWeights) {
-		t.Error("an interrupted run ends in another model")
-	}
-	if !trainer.Done() {
-		t.Error("the run is not done after its last step")
-	}
-}
-
-func TestDamagedFiles(t *testing.T) {
-	trainer := trained(t, blank(60, 16), topics(60, 200), Options{Steps: 2}, 1)
-	var checkpoint, model bytes.Buffer
-	if err := errors.Join(trainer.Checkpoint(&checkpoint), trainer.Model().Write(&model)); err != nil {
-		t.Fatal(err)
-	}
-	m, err := ReadModel(bytes.NewReader(model.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(m.Rows, trainer.Model().Rows) || !slices.Equal(m.LogWeights, trainer.Model().LogWeights) {
-		t.Error("the model that was read is not the one that was written")
-	}
-	for name, damage := range map[string]func([]byte) []byte{
-		"empty":      func([]byte) []byte { return nil },
-		"magic":      func(b []byte) []byte { b[0] ^= 1; return b },
-		"size":       func(b []byte) []byte { b[7] = 255; return b },
-		"one bit":    func(b []byte) []byte { b[len(b)/2] ^= 4; return b },
-		"cut":        func(b []byte) []byte { return b[:len(b)-5] },
-		"more of it": func(b []byte) []byte { return append(b, 0) },
-	} {
-		if _, err := ReadModel(bytes.NewReader(damage(slices.Clone(model.Bytes())))); !errors.Is(err, ErrDamaged) {
-			t.Errorf("model, %s: error %v, want %v", name, err, ErrDamaged)
-		}
-		if err := trainer.Resume(bytes.NewReader(damage(slices.Clone(checkpoint.Bytes())))); !errors.Is(err, ErrDamaged) {
-			t.Errorf("checkpoint, %s: error %v, want %v", name, err, ErrDamaged)
-		}
-	}
-	other, err := NewTrainer(blank(61, 16), Options{Steps: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := other.Resume(bytes.NewReader(checkpoint.Bytes())); !errors.Is(err, ErrDamaged) {
-		t.Errorf("checkpoint of another size: error %v, want %v", err, ErrDamaged)
-	}
-}
-
-func FuzzReadModel(f *testing.F) {
-	var model bytes.Buffer
-	if err := blank(3, 2).Write(&model); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(model.Bytes())
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if m, err := ReadModel(bytes.NewReader(b)); err == nil && len(m.Rows) != m.Width*m.Tokens() {
-			t.Errorf("%d components of %d tokens of width %d", len(m.Rows), m.Tokens(), m.Width)
-		}
-	})
 }
 
 func TestOptions(t *testing.T) {

@@ -64,17 +64,10 @@ const skipGone SkipReason = "gone"
 // them.
 const recalldIgnore = ".recalldignore"
 
-// Walk calls visit for every file below root that may be indexed, in an order that is
-// stable while the files are. It applies the guards that do not need a file's text. An
-// error of visit, or of ctx, ends the walk and is returned.
-func Walk(ctx context.Context, root string, opts Options, visit func(Entry) error) (Walked, error) {
-	if err := opts.validate(); err != nil {
-		return Walked{}, err
-	}
-	return walk(ctx, root, nil, &opts, visit)
-}
-
-// walk is Walk restricted to the files and folders in only, unless that is nil.
+// walk calls visit for every file below root that may be indexed, in an order that is
+// stable while the files are: of the files and folders in only, unless that is nil. It
+// applies the guards that do not need a file's text. An error of visit, or of ctx, ends the
+// walk and is returned.
 func walk(ctx context.Context, root string, only []string, opts *Options, visit func(Entry) error) (Walked, error) {
 	dir, err := fsx.OpenRoot(root)
 	if err != nil {

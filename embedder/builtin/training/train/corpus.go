@@ -52,9 +52,9 @@ func tokenize(files []string, v *table.Vocabulary) (*corpus, error) {
 			}
 			c.KindOf = append(c.KindOf, uint8(kind))
 			c.SourceOf = append(c.SourceOf, uint32(number(sources, &c.Sources, part.Sources[part.SourceOf[j]])))
+			c.Pairs.A.Append(part.Pairs.A.At(j))
+			c.Pairs.B.Append(part.Pairs.B.At(j))
 		}
-		c.Pairs.A.Append(&part.Pairs.A)
-		c.Pairs.B.Append(&part.Pairs.B)
 		parts[i] = nil // free the part: the whole is large enough
 	}
 	return c, nil

@@ -10,7 +10,9 @@ import (
 )
 
 // saveModel writes a model to a file.
-func saveModel(name string, m *contrast.Model) error { return writeFile(name, m.Write) }
+func saveModel(name string, m *contrast.Model) error {
+	return writeFile(name, func(w io.Writer) error { return writeModel(w, m) })
+}
 
 // loadBoth reads a corpus and a model over its vocabulary.
 func loadBoth(corpusFile, modelFile string) (*corpus, *contrast.Model, error) {
@@ -29,7 +31,7 @@ func loadModel(name string) (*contrast.Model, error) {
 		return nil, fmt.Errorf("open model: %w", err)
 	}
 	defer f.Close()
-	return contrast.ReadModel(f)
+	return readModel(f)
 }
 
 // writeFile replaces a file atomically by the output of write.

@@ -134,7 +134,7 @@ func learn(args []string, out io.Writer) error {
 	checkpoint := *to + ".checkpoint"
 	switch err := resume(t, checkpoint); {
 	case err == nil:
-		fmt.Fprintf(out, "goes on after step %d\n", t.Steps())
+		fmt.Fprintf(out, "goes on after step %d\n", t.Steps)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -154,8 +154,8 @@ func learn(args []string, out io.Writer) error {
 		if err := o.trainEpoch(t, c, train, out); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "step %d: %s\n", t.Steps(), r.line(m))
-		if err := writeFile(checkpoint, t.Checkpoint); err != nil {
+		fmt.Fprintf(out, "step %d: %s\n", t.Steps, r.line(m))
+		if err := writeFile(checkpoint, func(w io.Writer) error { return writeCheckpoint(w, t) }); err != nil {
 			return err
 		}
 	}
@@ -171,13 +171,13 @@ func resume(t *contrast.Trainer, name string) error {
 		return fmt.Errorf("open checkpoint: %w", err)
 	}
 	defer f.Close()
-	return t.Resume(f)
+	return readCheckpoint(f, t)
 }
 
 // trainEpoch trains to the end of the epoch.
 func (o *learnOptions) trainEpoch(t *contrast.Trainer, c *corpus, train []int, out io.Writer) error {
 	began := time.Now()
-	cohorts := o.cohorts(t.Model(), c, train, o.trainer.Seed+uint64(t.Steps()))
+	cohorts := o.cohorts(t.Model(), c, train, o.trainer.Seed+uint64(t.Steps))
 	sampler, err := contrast.NewSampler(cohorts, o.part, o.trainer.Seed)
 	if err != nil {
 		return err
@@ -185,15 +185,15 @@ func (o *learnOptions) trainEpoch(t *contrast.Trainer, c *corpus, train []int, o
 	drawn := time.Since(began)
 	var sum float64
 	n := 0
-	for !t.Done() && (n == 0 || t.Steps()%o.epoch != 0) {
-		loss, err := t.Step(&c.Pairs, sampler.Batch(t.Steps(), o.batch))
+	for !t.Done() && (n == 0 || t.Steps%o.epoch != 0) {
+		loss, err := t.Step(&c.Pairs, sampler.Batch(t.Steps, o.batch))
 		if err != nil {
 			return err
 		}
 		sum += loss
 		n++
 	}
-	fmt.Fprintf(out, "step %d: loss %.4f over %d steps, %d cohorts in %s, %s\n", t.Steps(), sum/float64(n), n,
+	fmt.Fprintf(out, "step %d: loss %.4f over %d steps, %d cohorts in %s, %s\n", t.Steps, sum/float64(n), n,
 		len(cohorts), drawn.Round(time.Second/10), time.Since(began).Round(time.Second/10))
 	return nil
 }
@@ -233,8 +233,7 @@ func (o *learnOptions) cohorts(m *contrast.Model, c *corpus, train []int, seed u
 			weight *= factor
 		}
 		if o.hard > 0 {
-			clusters := contrast.Cluster(m, &c.Pairs, at, o.cluster, seed)
-			all = append(all, weighed(clusters, weight*o.hard, 1)...)
+			all = append(all, weighed(clusters(m, &c.Pairs, at, o.cluster, seed), weight*o.hard, 1)...)
 		}
 		var sources []contrast.Cohort
 		for _, of := range c.bySource(at) {

@@ -1,4 +1,4 @@
-package contrast
+package main
 
 import (
 	"bufio"
@@ -9,6 +9,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"github.com/recalld/recalld/embedder/builtin/contrast"
 )
 
 // A checkpoint and a model file hold, little-endian: "RCTM" or "RCTC", uint32
@@ -22,11 +24,11 @@ const (
 	maxWidth        = 1 << 14
 )
 
-// ErrDamaged is returned when a file is damaged.
-var ErrDamaged = errors.New("contrast: damaged file")
+// errDamaged is returned when a file is damaged.
+var errDamaged = errors.New("damaged file")
 
-// Write writes the model.
-func (m *Model) Write(w io.Writer) error {
+// writeModel writes a model.
+func writeModel(w io.Writer, m *contrast.Model) error {
 	e := newEncoder(w)
 	e.model(modelMagic, m)
 	if err := e.close(); err != nil {
@@ -35,8 +37,8 @@ func (m *Model) Write(w io.Writer) error {
 	return nil
 }
 
-// ReadModel reads a model written by Model.Write. It returns ErrDamaged.
-func ReadModel(r io.Reader) (*Model, error) {
+// readModel reads a model written by writeModel. It returns errDamaged.
+func readModel(r io.Reader) (*contrast.Model, error) {
 	d := newDecoder(r)
 	m := d.model(modelMagic)
 	if err := d.close(); err != nil {
@@ -45,12 +47,12 @@ func ReadModel(r io.Reader) (*Model, error) {
 	return m, nil
 }
 
-// Checkpoint writes the state that Resume restores.
-func (t *Trainer) Checkpoint(w io.Writer) error {
+// writeCheckpoint writes the state that readCheckpoint restores.
+func writeCheckpoint(w io.Writer, t *contrast.Trainer) error {
 	e := newEncoder(w)
-	e.model(checkpointMagic, t.model)
-	e.number(uint64(t.step))
-	for _, list := range t.moments() {
+	e.model(checkpointMagic, t.Model())
+	e.number(uint64(t.Steps))
+	for _, list := range moments(&t.State) {
 		e.floats(*list)
 	}
 	if err := e.close(); err != nil {
@@ -59,34 +61,31 @@ func (t *Trainer) Checkpoint(w io.Writer) error {
 	return nil
 }
 
-// Resume restores the state written by Checkpoint. The trainer must have been made with the
-// model and options of the run. It returns ErrDamaged, also for a checkpoint of a model of
-// another size; the trainer is then unchanged.
-func (t *Trainer) Resume(r io.Reader) error {
-	d := newDecoder(r)
+// readCheckpoint restores the state written by writeCheckpoint. The trainer must have been
+// made with the model and options of the run. It returns errDamaged, also for a checkpoint of
+// a model of another size; the trainer is then unchanged.
+func readCheckpoint(r io.Reader, t *contrast.Trainer) error {
+	d, to := newDecoder(r), t.Model()
 	m := d.model(checkpointMagic)
-	if d.err == nil && (m.Width != t.model.Width || m.Tokens() != t.model.Tokens()) {
-		d.err = fmt.Errorf("%w: %d tokens of width %d, want %d of %d", ErrDamaged, m.Tokens(), m.Width, t.model.Tokens(), t.model.Width)
+	if d.err == nil && (m.Width != to.Width || m.Tokens() != to.Tokens()) {
+		d.err = fmt.Errorf("%w: %d tokens of width %d, want %d of %d", errDamaged, m.Tokens(), m.Width, to.Tokens(), to.Width)
 	}
-	step := d.number()
-	lists := make([][]float32, len(t.moments()))
-	for i, list := range t.moments() {
-		lists[i] = d.floats(len(*list))
+	state := t.State
+	state.Steps = int(d.number())
+	for _, list := range moments(&state) {
+		*list = d.floats(len(*list))
 	}
 	if err := d.close(); err != nil {
 		return fmt.Errorf("read checkpoint: %w", err)
 	}
-	copy(t.model.Rows, m.Rows)
-	copy(t.model.LogWeights, m.LogWeights)
-	t.step = int(step)
-	for i, list := range t.moments() {
-		*list = lists[i]
-	}
+	copy(to.Rows, m.Rows)
+	copy(to.LogWeights, m.LogWeights)
+	t.State = state
 	return nil
 }
 
-func (t *Trainer) moments() []*[]float32 {
-	return []*[]float32{&t.rows.first, &t.rows.second, &t.weights.first, &t.weights.second}
+func moments(s *contrast.State) []*[]float32 {
+	return []*[]float32{&s.Rows.First, &s.Rows.Second, &s.Weights.First, &s.Weights.Second}
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -117,7 +116,7 @@ func (e *encoder) floats(list []float32) {
 	}
 }
 
-func (e *encoder) model(magic string, m *Model) {
+func (e *encoder) model(magic string, m *contrast.Model) {
 	b := binary.LittleEndian.AppendUint32([]byte(magic), uint32(m.Tokens()))
 	e.bytes(binary.LittleEndian.AppendUint32(b, uint32(m.Width)))
 	e.floats(m.Rows)
@@ -146,7 +145,7 @@ func (d *decoder) bytes(b []byte) []byte {
 	if _, err := io.ReadFull(d.r, b); err != nil {
 		d.err = err
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			d.err = fmt.Errorf("%w: it is truncated", ErrDamaged)
+			d.err = fmt.Errorf("%w: it is truncated", errDamaged)
 		}
 		clear(b)
 	}
@@ -170,13 +169,13 @@ func (d *decoder) floats(n int) []float32 {
 	return list
 }
 
-func (d *decoder) model(magic string) *Model {
+func (d *decoder) model(magic string) *contrast.Model {
 	head := d.bytes(make([]byte, 12))
 	tokens, width := int(binary.LittleEndian.Uint32(head[4:])), int(binary.LittleEndian.Uint32(head[8:]))
 	if d.err == nil && (string(head[:4]) != magic || tokens < 1 || tokens > maxTokens || width < 1 || width > maxWidth) {
-		d.err = fmt.Errorf("%w: it is not a %s file of a valid size", ErrDamaged, magic)
+		d.err = fmt.Errorf("%w: it is not a %s file of a valid size", errDamaged, magic)
 	}
-	return &Model{Width: width, Rows: d.floats(tokens * width), LogWeights: d.floats(tokens)}
+	return &contrast.Model{Width: width, Rows: d.floats(tokens * width), LogWeights: d.floats(tokens)}
 }
 
 // close checks the checksum, and that nothing follows.
@@ -184,11 +183,11 @@ func (d *decoder) close() error {
 	want := d.sum
 	got := binary.LittleEndian.Uint32(d.bytes(make([]byte, 4)))
 	if d.err == nil && got != want {
-		d.err = fmt.Errorf("%w: wrong checksum", ErrDamaged)
+		d.err = fmt.Errorf("%w: wrong checksum", errDamaged)
 	}
 	if d.err == nil {
 		if _, err := d.r.ReadByte(); !errors.Is(err, io.EOF) {
-			d.err = fmt.Errorf("%w: data after the end", ErrDamaged)
+			d.err = fmt.Errorf("%w: data after the end", errDamaged)
 		}
 	}
 	return d.err
