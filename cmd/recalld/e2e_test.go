@@ -340,6 +340,18 @@ func TestE2EStopsOnTheFormerSocket(t *testing.T) {
 	if out := m.run(dir, "config", "set", "socket", filepath.Join(m.home(), "run", "other.sock")); !strings.Contains(out, "recalld stop") {
 		t.Errorf("config set says %q, want how the daemon takes it", out)
 	}
+	// A copy of the data folder has the record of that daemon, and none of its own.
+	data := t.TempDir()
+	record, err := os.ReadFile(filepath.Join(m.home(), "data", "recalld.lock"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(data, "recalld.lock"), record, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := m.run(dir, "--data", data, "stop"); !strings.Contains(out, "No daemon is running") {
+		t.Errorf("stop of a copied folder says %q", out)
+	}
 	if out := m.run(dir, "stop"); !strings.Contains(out, "Stopped the daemon") {
 		t.Errorf("stop says %q", out)
 	}

@@ -18,7 +18,6 @@ import (
 	"os"
 	"os/exec"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,7 +29,7 @@ import (
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/connect"
-	"github.com/recalld/recalld/internal/mcp"
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
@@ -296,24 +295,11 @@ func (a *App) Config() (config.Config, error) {
 		}
 		source.Set[name] = value
 	}
-	cfg, err := loadSettings(source)
+	cfg, err := config.Load(source)
 	if err != nil {
 		return config.Config{}, &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: settingsHint(source, err), Cause: err}
 	}
 	a.cfg, a.sources = &cfg, source
-	return cfg, nil
-}
-
-// loadSettings loads settings, and checks the names of tools in them, which package mcp alone
-// knows: the daemon would not start.
-func loadSettings(source config.Sources) (config.Config, error) {
-	cfg, err := config.Load(source)
-	if err != nil || !slices.ContainsFunc(cfg.MCP.Toolsets, func(name string) bool { return !slices.Contains(config.Toolsets, name) }) {
-		return cfg, err
-	}
-	if err := mcp.CheckToolsets(cfg.MCP.Prefix, cfg.MCP.Toolsets); err != nil {
-		return cfg, &config.Error{Field: "mcp.toolsets", Message: err.Error()}
-	}
 	return cfg, nil
 }
 
@@ -336,7 +322,7 @@ func settingsHint(source config.Sources, err error) string {
 	}
 	rest := source
 	rest.Set = nil
-	if _, err := loadSettings(rest); err == nil {
+	if _, err := config.Load(rest); err == nil {
 		return "change what --set says; 'recalld config list' lists the settings"
 	}
 	rest.Getenv = func(name string) string {
@@ -345,7 +331,7 @@ func settingsHint(source config.Sources, err error) string {
 		}
 		return source.Getenv(name)
 	}
-	if _, err := loadSettings(rest); err == nil {
+	if _, err := config.Load(rest); err == nil {
 		return "change the variable of this setting; 'recalld help environment' says how it is named"
 	}
 	if _, err := os.Stat(file); findErr != nil || err != nil {
@@ -400,7 +386,12 @@ func (a *App) dial(ctx context.Context, cfg config.Config, autostart bool) (Daem
 		// socket go into them.
 		if err := paths.Prepare(); err != nil {
 			if _, ok := errors.AsType[*config.Error](err); ok {
-				err = &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: settingsHint(a.sources, err), Cause: err}
+				// Not the caller's fault: the script log_memory.sh then writes to the log alone.
+				code := memory.CodeUnavailable
+				if fsx.RefusesWrites(err) {
+					code = memory.CodeReadOnly
+				}
+				err = &memory.Error{Code: code, Message: err.Error(), Hint: settingsHint(a.sources, err), Cause: err}
 			}
 			return nil, err
 		}

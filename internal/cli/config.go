@@ -16,6 +16,7 @@ import (
 	"github.com/recalld/recalld/configs"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/fsx"
+	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 )
@@ -166,7 +167,7 @@ checked first; comments and layout of the file stay. Lists are written with comm
 				return &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: hint, Cause: err}
 			}
 			restart := config.OfDaemon(args[0]) && a.daemonRuns(c.Context()) // on the socket of the former settings
-			if err := a.writeSettingsFile(file, text, edited); err != nil {
+			if err := a.writeSettingsFile(file, edited); err != nil {
 				return err
 			}
 			changed, err := a.setting(args[0])
@@ -218,12 +219,16 @@ func (a *App) settingsFile() (string, []byte, error) {
 	return file, text, nil
 }
 
-// writeSettingsFile writes the file whole or not at all. What shows only with the variables and
-// the disk, a data folder that cannot be one say, brings the former text back.
-func (a *App) writeSettingsFile(file string, former, text []byte) error {
-	_, wrong := a.Config()
+// writeSettingsFile writes the file whole or not at all. It refuses what is wrong only with the
+// variables and the disk, a file as data folder say, unless the settings are wrong already.
+func (a *App) writeSettingsFile(file string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("create folder of settings: %w", err)
+	}
+	if _, wrong := a.Config(); wrong == nil {
+		if err := a.checkSettings(filepath.Dir(file), text); err != nil {
+			return &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: "the settings file stays as it was", Cause: err}
+		}
 	}
 	file = resolved(file) // a link to a file that is kept elsewhere stays one
 	mode := fs.FileMode(0o600)
@@ -234,13 +239,30 @@ func (a *App) writeSettingsFile(file string, former, text []byte) error {
 		return fmt.Errorf("write settings: %w", err)
 	}
 	a.cfg = nil // read again
-	if _, err := a.Config(); err != nil && wrong == nil {
-		refused := *memory.AsError(err)
-		refused.Hint = "the settings file stays as it was"
-		if former == nil {
-			return errors.Join(&refused, os.Remove(file))
-		}
-		return errors.Join(&refused, fsx.WriteBytes(file, mode, former))
+	return nil
+}
+
+// checkSettings loads a text as the settings file, from another file of its folder, to which
+// paths in it may be relative.
+func (a *App) checkSettings(dir string, text []byte) error {
+	draft, err := os.CreateTemp(dir, ".recalld-*.yaml")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(draft.Name())
+	_, err = draft.Write(text)
+	if err := errors.Join(err, draft.Close()); err != nil {
+		return err
+	}
+	source := a.sources
+	source.File = draft.Name()
+	cfg, err := config.Load(source)
+	if err != nil || !slices.ContainsFunc(cfg.MCP.Toolsets, func(name string) bool { return !slices.Contains(config.Toolsets, name) }) {
+		return err
+	}
+	// The names of tools package mcp alone knows: the daemon would not start.
+	if err := mcp.CheckToolsets(cfg.MCP.Prefix, cfg.MCP.Toolsets); err != nil {
+		return &config.Error{Field: "mcp.toolsets", Message: err.Error()}
 	}
 	return nil
 }
@@ -361,7 +383,7 @@ func (a *App) takeDraft(ctx context.Context, file, draft string, before, edited 
 			return &memory.Error{Code: memory.CodeConflict, Message: "the settings file was changed while you edited it, and stays as it is now",
 				Hint: "what you wrote is kept in " + draft + "; 'recalld config edit' goes on with it: add to it what is new in " + file + ", which it replaces"}
 		}
-		if err := a.writeSettingsFile(file, before, edited); err != nil {
+		if err := a.writeSettingsFile(file, edited); err != nil {
 			return err
 		}
 	}

@@ -288,7 +288,7 @@ func TestHintOfDataFolder(t *testing.T) {
 		t.Skipf("no symbolic links: %v", err)
 	}
 	_, err := a.dial(t.Context(), cfg, true)
-	if e := memory.AsError(err); err == nil || e.Code != memory.CodeInvalidInput || !strings.Contains(e.Hint, "--data") {
+	if e := memory.AsError(err); err == nil || e.Code != memory.CodeUnavailable || !strings.Contains(e.Hint, "--data") {
 		t.Errorf("the error is %+v, want a hint that names --data", e)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/buildinfo"
+	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
 	"github.com/recalld/recalld/internal/fsx"
@@ -99,7 +100,7 @@ func (a *App) diagnose(ctx context.Context, cfg config.Config, requeue string) (
 		}
 	case requeue != "" || memory.CodeOf(err) == memory.CodeInvalidInput: // wrong usage is no finding
 		return d, err
-	case memory.CodeOf(err) == memory.CodeUnavailable:
+	case memory.CodeOf(err) == memory.CodeUnavailable && !client.MayNotOpen(err):
 		checkNoDaemon(d, paths, err)
 		if damaged := daemon.CheckModel(cfg); damaged != nil {
 			d.adaptedModel(damaged.Error())

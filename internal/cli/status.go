@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/buildinfo"
+	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
@@ -38,7 +39,7 @@ func statusCommand(a *App) *cobra.Command {
 // says how to start one.
 func (a *App) onlyRunning(ctx context.Context) error {
 	running, err := a.running(ctx)
-	if memory.CodeOf(err) == memory.CodeUnavailable {
+	if memory.CodeOf(err) == memory.CodeUnavailable && !client.MayNotOpen(err) {
 		cfg, _ := a.Config() // running has read it
 		return &memory.Error{Code: memory.CodeUnavailable, Message: "the daemon of " + cfg.Data + " is not running",
 			Hint: "run 'recalld up' in a repository to start it; every command that asks it starts it too", Cause: err}

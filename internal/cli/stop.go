@@ -56,7 +56,7 @@ func (a *App) stop(ctx context.Context) (stopped, error) {
 	ctx, cancel := context.WithTimeout(ctx, config.StopTimeout)
 	defer cancel()
 	who, err := a.opts.Stop(ctx, cfg)
-	if memory.CodeOf(err) == memory.CodeUnavailable && who.PID == 0 {
+	if memory.CodeOf(err) == memory.CodeUnavailable && who.PID == 0 && !client.MayNotOpen(err) {
 		return stopped{}, nil // nothing answers
 	}
 	return stopped{WasRunning: true, PID: who.PID}, err
@@ -70,7 +70,8 @@ func endDaemon(ctx context.Context, cfg config.Config) (service.Greeting, error)
 	if memory.CodeOf(err) != memory.CodeUnavailable || who.PID != 0 {
 		return who, err
 	}
-	if former := ownerSocket(paths); former != "" && former != paths.Socket {
+	// The record of an owner that has ended may name the socket of another daemon.
+	if former := ownerSocket(paths); former != "" && former != paths.Socket && client.Held(paths.Lock) {
 		return client.Stop(ctx, client.Options{Socket: former, Lock: paths.Lock})
 	}
 	return who, err

@@ -235,12 +235,18 @@ func outward(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok { // its URL is made up
 		err = e.Err
 	}
-	if errors.Is(err, fs.ErrPermission) { // a daemon may run
-		return &memory.Error{Code: memory.CodeForbidden, Message: fmt.Sprintf("the daemon's socket cannot be opened: %v", err),
-			Hint: "make its folder yours, with chmod 700, or run as the user whose daemon it is", Cause: err}
+	if errors.Is(err, fs.ErrPermission) { // a daemon may run; see MayNotOpen
+		return &memory.Error{Code: memory.CodeUnavailable, Message: fmt.Sprintf("the daemon's socket cannot be opened: %v", err),
+			Hint: "where that is not meant, make its folder yours, with chmod 700; else run as the user whose daemon it is, and outside of the sandbox", Cause: err}
 	}
 	return &memory.Error{Code: memory.CodeUnavailable, Message: fmt.Sprintf("the connection to the daemon broke: %v", err),
 		Hint: "see the daemon's log", Cause: err}
+}
+
+// MayNotOpen reports whether an error says that the socket may not be opened, so that it is not
+// known whether a daemon runs.
+func MayNotOpen(err error) bool {
+	return memory.CodeOf(err) == memory.CodeUnavailable && errors.Is(err, fs.ErrPermission)
 }
 
 // isRefused reports whether nothing listens: the call never reached a daemon. A socket

@@ -257,7 +257,7 @@ func Stop(ctx context.Context, opts Options) (service.Greeting, error) {
 	c := newClient(opts)
 	defer c.Close()
 	who, err := c.Hello(ctx)
-	for end := time.Now().Add(listenTimeout); isRefused(err) && time.Now().Before(end) && held(opts.Lock); {
+	for end := time.Now().Add(listenTimeout); isRefused(err) && time.Now().Before(end) && Held(opts.Lock); {
 		time.Sleep(pollEvery)
 		who, err = c.Hello(ctx)
 	}
@@ -271,8 +271,8 @@ func Stop(ctx context.Context, opts Options) (service.Greeting, error) {
 	return who, c.WaitGone(ctx)
 }
 
-// held says whether another process has locked a file.
-func held(path string) bool {
+// Held says whether another process has locked a file.
+func Held(path string) bool {
 	lock := flock.New(path, flock.SetFlag(os.O_RDONLY)) // and makes none
 	got, err := lock.TryRLock()
 	_ = lock.Close()

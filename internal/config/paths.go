@@ -122,7 +122,7 @@ func (p Paths) Prepare() error {
 			err = cmp.Or(checkOwned(p.Data, info), err)
 		}
 		if err != nil {
-			return &Error{Field: "data", Message: err.Error()}
+			return &Error{Field: "data", Message: err.Error(), Cause: err}
 		}
 	}
 	for _, dir := range []string{p.Data, p.Store, p.Models} {
@@ -134,7 +134,7 @@ func (p Paths) Prepare() error {
 			err = checkOwned(dir, info)
 		}
 		if err != nil {
-			return &Error{Field: "data", Message: err.Error()}
+			return &Error{Field: "data", Message: err.Error(), Cause: err}
 		}
 	}
 	dir := filepath.Dir(p.Socket)

@@ -24,7 +24,11 @@ type Error struct {
 	// Limit says in words what is allowed.
 	Limit   string
 	Message string
+	Cause   error
 }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
 
 func (e *Error) Error() string {
 	var b strings.Builder

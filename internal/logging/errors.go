@@ -87,13 +87,7 @@ func (k *errorKeeper) WithGroup(name string) slog.Handler {
 }
 
 func (l *ErrorList) add(e memory.LoggedError) {
-	if len(e.Message) > maxErrorText {
-		cut := maxErrorText
-		for !utf8.RuneStart(e.Message[cut]) {
-			cut--
-		}
-		e.Message = e.Message[:cut] + "…"
-	}
+	e.Message = short(e.Message)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.list) == maxErrors {
@@ -102,12 +96,24 @@ func (l *ErrorList) add(e memory.LoggedError) {
 	l.list = append(l.list, e)
 }
 
+// short cuts a text to what is kept of a message.
+func short(text string) string {
+	if len(text) <= maxErrorText {
+		return text
+	}
+	cut := maxErrorText
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "…"
+}
+
 // mended removes the errors of a part with a message.
 func (l *ErrorList) mended(part, message string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.list = slices.DeleteFunc(l.list, func(e memory.LoggedError) bool {
-		return e.Part == part && strings.HasPrefix(e.Message, message+": ")
+		return e.Part == part && strings.HasPrefix(e.Message, strings.TrimSuffix(short(message+": "), "…"))
 	})
 }
 

@@ -47,9 +47,9 @@ func gitDirOf(dir string) (string, error) {
 		return "", memory.Errorf(memory.CodeInvalidInput, "look at git folder: %w", err)
 	}
 	if info.IsDir() {
-		// An empty .git folder, which some tools leave behind, is not a repository. One that may
-		// not be entered is: else the folder would be another project until it may be.
-		if !isGitDir(path) && !isClosed(path) {
+		// An empty .git folder, which some tools leave behind, is not a repository. One of ours
+		// that may not be entered is: else the folder would be another project until it may be.
+		if !isGitDir(path) && !(isClosed(path) && fsx.IsOwn(info)) {
 			return "", nil
 		}
 		return realPath(path)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -19,8 +20,7 @@ import (
 //     exists: the new folder in its place is a separate project;
 //   - the project that was moved here before another folder took its place;
 //   - the project that the folder was, by its mark, before a repository was made in it;
-//   - the project that recorded this folder, where its remote was removed or git's config
-//     cannot be read;
+//   - the only project that recorded this folder, while git's config cannot be read;
 //   - for clones: the project that got the remote later. Of two repositories that got the
 //     same remote each stays a separate project, so that neither loses its memories;
 //   - the project of the folder on this machine that it was cloned from and that is gone.
@@ -70,8 +70,18 @@ func (r *Resolver) find(known []memory.Project, id *Identity) (p memory.Project,
 			return p, true
 		}
 	}
+	if own.Remote == "" && id.configUnread() {
+		var recorded []memory.Project
+		for _, k := range known {
+			if isMember(k, id.place) {
+				recorded = append(recorded, k)
+			}
+		}
+		if len(recorded) == 1 {
+			return id.joined(recorded[0]), true
+		}
+	}
 	for _, same := range []func(memory.Project) bool{
-		func(k memory.Project) bool { return own.Remote == "" && isMember(k, id.place) },
 		func(k memory.Project) bool { return own.Remote != "" && k.Remote == own.Remote && belongs(k) },
 		func(k memory.Project) bool { return slices.Contains(id.origins, k.ID) && belongs(k) },
 	} {
@@ -95,6 +105,19 @@ func (id *Identity) joined(k memory.Project) memory.Project {
 	p.Remote = cmp.Or(id.Project.Remote, k.Remote)
 	return p
 }
+
+// configUnread reports whether there is a config of git that cannot be read, so that the remote
+// is not known.
+func (id *Identity) configUnread() bool {
+	if id.CommonDir == "" {
+		return false
+	}
+	_, err := fsx.ReadFile(filepath.Join(id.CommonDir, "config"), maxConfig)
+	return err != nil && !fsx.IsGone(err)
+}
+
+// maxConfig is how much of git's config is read, in bytes.
+const maxConfig = 1 << 20
 
 // isFolderOf reports whether a place is the last folder of a project, at the same path or
 // moved. A folder that still exists at the other path, by a second mount for instance, was

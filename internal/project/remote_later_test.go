@@ -113,6 +113,13 @@ func TestUnreadableGit(t *testing.T) {
 		t.Errorf("without git's config it is %+v, want %s with its remote", p, first.ID)
 	}
 
+	former := memory.Project{ID: "p-former", Name: "template", Folders: first.Folders} // before its remote was changed
+	known.projects = append([]memory.Project{former}, known.projects...)
+	if p := resolve(root); p.ID == former.ID {
+		t.Errorf("it is the former project of the folder: %+v", p)
+	}
+	known.projects = known.projects[1:]
+
 	if os.Geteuid() == 0 {
 		t.Skip("root enters every folder: run it as another user")
 	}

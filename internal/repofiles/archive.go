@@ -108,6 +108,10 @@ func (i *importer) path(ctx context.Context, path string) (found bool, err error
 			continue
 		}
 		more, err := i.path(ctx, below)
+		if errors.Is(err, fs.ErrPermission) && found {
+			i.problems([]memory.ImportProblem{{File: below, Message: err.Error()}})
+			continue
+		}
 		if found = found || more; err != nil {
 			return found, err
 		}

@@ -110,8 +110,8 @@ func isGenerated(src []byte) bool {
 
 // Lines written by hand are short. A file counts as minified if most of it is one line of
 // at least maxLine bytes, or if its lines have minifiedMean bytes on average; but not with
-// manyLines of handLine bytes at most: then somebody put a picture or a library into their own
-// file. In 80 repositories minified files had 25 such lines at most, others 40 and more.
+// manyLines of handLine bytes at most: then the file only holds a picture or a library. In 80
+// repositories minified files had 25 such lines at most, others 40 and more.
 const (
 	maxLine      = 5000
 	minifiedMean = 400
