@@ -93,18 +93,19 @@ func (f *structured) endsBefore(i, head int, last byte, base lineInfo) bool {
 		return f.syntax.preproc && l.first == '#' && f.lang != "csharp"
 	case l.comment:
 		return true
-	case f.lang == "kotlin" && kotlinClass().Match(f.t.trimmed(head)) && kotlinConstructor().Match(f.t.trimmed(i)):
+	case f.lang == "kotlin" && kotlinConstructor().Match(f.t.trimmed(i)) && kotlinClass().Match(f.t.line(head)[:min(maxHead, len(f.t.line(head)))]):
 		return false
 	}
 	// Where lines end statements, a statement continues on a line that is indented, or if
-	// the line begins, or the line before ends, with a sign that joins.
-	return f.t.indent(i) <= f.t.indent(head) && bytes.IndexByte([]byte(".?:+|&=)]}"), max(l.first, ' ')) < 0 &&
-		bytes.IndexByte([]byte("=(+&|?:"), last) < 0
+	// the line begins, or the line before ends, with a sign that joins. The head may be long,
+	// and is looked at last.
+	return bytes.IndexByte([]byte(".?:+|&=)]}"), max(l.first, ' ')) < 0 && bytes.IndexByte([]byte("=(+&|?:"), last) < 0 &&
+		f.t.indent(i) <= f.t.indent(head)
 }
 
 // The constructor of a Kotlin class may have a line of its own.
 var (
-	kotlinClass       = lazyPattern(`^(?:\w+ )*class `)
+	kotlinClass       = lazyPattern(`^\s*(?:\w+ )*class `)
 	kotlinConstructor = lazyPattern(`^(?:(?:private|protected|internal|public|@\w+) )*constructor\b`)
 )
 

@@ -253,8 +253,8 @@ func BenchmarkChunk(b *testing.B) {
 }
 
 // TestChunkLarge cuts files as large as they are indexed. If each tag were searched for its
-// end, each statement for the comment above it, or each name among those before it, the test
-// would take minutes.
+// end, each statement for the comment above it, each name among those before it, or each line
+// below a long head asked for all of the head, the test would take minutes.
 func TestChunkLarge(t *testing.T) {
 	var names strings.Builder
 	for i := range 60_000 {
@@ -265,6 +265,10 @@ func TestChunkLarge(t *testing.T) {
 		"scripts":           {"html", strings.Repeat(" <script>\n", 50_000)},
 		"comments of Go":    {"go", "package a\nvar (\n" + strings.Repeat("//\n", 80_000) + strings.Repeat("a int;", 40_000) + "\n)\n"},
 		"names on one line": {"go", "package a\nvar " + names.String() + "z int\n"},
+		"open classes":      {"javascript", "x = " + strings.Repeat("/[", 500_000)},
+		"a long head":       {"kotlin", strings.Repeat("x ", 200_000) + "\n" + strings.Repeat(" a\n", 100_000)},
+		"an indented head":  {"javascript", strings.Repeat(" ", 500_000) + "x\n" + strings.Repeat(".a\n", 150_000)},
+		"blank lines":       {"shell", "\"" + strings.Repeat("\n", 1_000_000) + "x"},
 	} {
 		if len(Split("", test.lang, []byte(test.text))) == 0 {
 			t.Errorf("%s: there is no chunk", what)

@@ -96,6 +96,8 @@ func TestDefinesBehind(t *testing.T) {
 		{"javascript", "function First() {\n  return <li>{a ? <a href={b}>{c}</a> : c}</li>;\n}\n\nfunction Next() {\n  return <p>{list.map((x) => (<B x={x} />))}</p>;\n}\n\nfunction last() {\n}"},
 		{"javascript", "function first() {\n  a(`x` {\n}\n\nfunction last() {\n}"},
 		{"shell", "first() {\n  case \"$1\" in\n  {) : ;;\n  \\'*) : ;;\n  esac\n  x=$'it\\'s'\n}\n\nlast() {\n  :\n}"},
+		{"swift", "func first() {\n  a(\"\\(\")\n}\n\nfunc last() {\n}"},
+		{"ruby", "class A\n  run(<<~TEXT,\n  def no\n  TEXT\n    1)\n\n  def first\n    x = (\n  end\n\n  def last\n  end\nend"},
 		{"vim", "function! s:First() abort\n  let x = '('\nendfunction\n\nfunction! last() abort\nendfunction"},
 	} {
 		names := map[string]int{}
@@ -114,6 +116,11 @@ func TestDefinesBehind(t *testing.T) {
 func TestDefinesNames(t *testing.T) {
 	for _, c := range []struct{ lang, src, want string }{
 		{"clojure", "(ns app.core)\n\n(defn- read-line [x]\n  x)\n\n(def ^:private limit 3)\n\n(defmulti ^{:doc \"d\"} area :kind)\n\n(println 1)", "core read-line limit area"},
+		{"clojure", "(defn ^:no-doc into-set [x]\n  x)", "into-set"},
+		{"elixir", "defmodule A do\n  plug P,\n    method: \"GET\"\n\n  module = P.Q\n  each list, fn {x, y} ->\n    x\n  end\nend", "A"},
+		{"crystal", "class A\n  type : String\n  package = B.new\nend", "A"},
+		{"fortran", "type :: shape\nend type", "shape"},
+		{"julia", "@testset \"not a function here\" begin\n    @test describe(x, f(y) => 1)\nend", ""},
 		{"lisp", "(defun magit-get (x)\n  x)\n\n(cl-defmethod size ((x a)) 1)\n\n(define (square x) (* x x))\n\n(require 'cl)", "magit-get size square"},
 		{"vim", "function! s:Sub(a) abort\nendfunction\n\nfunction fugitive#Head() abort\nendfunction\n\ncommand! -nargs=1 Git call x()", "Sub Head Git"},
 		{"haskell", "module A.B where\n\nimport C\n\ndata Shape = Dot\n\nclass (Eq a) => Area a where\n  area :: a -> Int\n\ninstance Area Shape where\n  area _ = 0\n\nside' :: Int\nside' = 1", "B Shape Area area side'"},

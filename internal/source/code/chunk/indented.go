@@ -125,14 +125,14 @@ func opensModule(line []byte) bool {
 // Patterns of declarations, by language.
 var (
 	luaName    = lazyPattern(`^\s*(?:local\s+)?(?:function\s+([\w.:]+)|([\w.]+)\s*(?:<\w+>\s*)?=)`)
-	juliaName  = lazyPattern(`^\s*(?:@[\w.]+\s+)*([\w.]+!?)(?:\{[^}]*\})?\(.*\)(?:::\S+)?(?:\s+where\s.*?)?\s*=(?:[^=]|$)`)
+	juliaName  = lazyPattern(`^\s*(?:@[\w.]+\s+)*([\w.]+!?)(?:\{[^}]*\})?\(.*\)(?:::\S+)?(?:\s+where\s.*?)?\s*=(?:[^=>]|$)`)
 	shellName  = lazyPattern(`^\s*(?:function\s+([\w:.-]+)|([\w:.-]+)\s*\(\s*\))`)
 	shellValue = lazyPattern(`^(?:(?:readonly|declare|typeset)\s+(?:-\w+\s+)*)?(?:alias\s+)?([A-Za-z_][\w-]*)=`)
 	makeName   = lazyPattern(`^([^\s:=#][^:=#]*?)\s*::?(?:[^=]|$)`)
 	makeValue  = lazyPattern(`^(?:define\s+([\w.-]+)|(?:(?:export|override)\s+)*([\w.-]+)\s*[:?+!]{0,3}=)`)
 	cmakeName  = lazyPattern(`(?i)^\s*(function|macro|add_executable|add_library|add_custom_target)\s*\(\s*([\w.:+-]+)`)
 	yamlName   = lazyPattern(`^\s*(?:-\s+)?["']?([^"'#:\s][^"'#:]*?)["']?\s*:(?:\s|$)`)
-	lispName   = lazyPattern(`^\s*\((?:ns|(?:[\w-]+-)?def[\w!-]*\*?)\s+(?:\^(?:\{[^}]*\}|"[^"]*"|[\w.:]+)\s+)*\(?'?([^\s()\[\]{}"^]+)`)
+	lispName   = lazyPattern(`^\s*\((?:ns|(?:[\w-]+-)?def[\w!-]*\*?)\s+(?:\^(?:\{[^}]*\}|"[^"]*"|[^\s{"]+)\s+)*\(?'?([^\s()\[\]{}"^]+)`)
 	vimName    = lazyPattern(`^\s*(?:fu\w*!?\s+(?:[sgb]:)?([\w#.]+)|com\w*!?\s+(?:-\S+\s+)*(\w+))`)
 	erlangName = lazyPattern(`^(?:-(?:spec|callback|type|opaque)\s+|-(?:record|define)\(\s*)?([a-zA-Z]\w*)`)
 	// Haskell, OCaml, F#: values, then types, then modules and classes, which have members.
@@ -244,24 +244,29 @@ func makeTarget(line string) signature {
 }
 
 // indentedWords precede the name that they declare.
-var indentedWords = wordKinds("def fn func function proc macro defp defmacro defmacrop defguard defdelegate task subroutine program template iterator method",
+var indentedWords = wordKinds("def func function proc macro defp defmacro defmacrop defguard defdelegate task subroutine program template iterator method",
 	"class module struct type enum object defmodule defprotocol defimpl interface trait lib package", "")
 
-// wordBeforeName reads heads of the form "[words] keyword name".
+// wordBeforeName reads heads of the form "[words] keyword name". In "method: x", "type = x" and
+// "fn(a, type b)" the word is no keyword.
 func wordBeforeName(line string) signature {
-	fields := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t(:,;#=[{", r) })
-	for i, w := range fields {
-		kind, ok := indentedWords[w]
-		if ok && i+1 < len(fields) && i < 3 {
-			name := strings.TrimRight(fields[i+1], "*")
+	word, rest := "", strings.TrimLeft(line, " \t")
+	for range 3 {
+		end := strings.IndexAny(rest, " \t")
+		if end < 0 {
+			break
+		}
+		word, rest = rest[:end], strings.TrimLeft(rest[end:], " \t")
+		if strings.ContainsAny(word, "\"'`:,;#=[{") {
+			break
+		}
+		kind, ok := indentedWords[word]
+		if name := upTo(strings.TrimLeft(strings.TrimPrefix(rest, ":: "), ":([{"), " \t():,;#=[{*"); ok && name != "" {
 			s := signature{name: name, kind: kind, defines: one(name)}
-			if w == "defimpl" {
+			if word == "defimpl" {
 				s.defines = nil
 			}
 			return s
-		}
-		if i > 2 {
-			break
 		}
 	}
 	return signature{}

@@ -85,6 +85,7 @@ func (s *scanner) interpolation(oneLine bool) {
 	if opens == '(' {
 		closes = ')'
 	}
+	at, line := s.at, s.line
 	s.nested++
 	defer func() { s.nested-- }()
 	for depth := 1; s.at < len(s.src); {
@@ -108,6 +109,9 @@ func (s *scanner) interpolation(oneLine bool) {
 			}
 		}
 		s.at++
+	}
+	if s.line > line {
+		s.undo(at, line)
 	}
 }
 

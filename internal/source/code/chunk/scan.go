@@ -36,6 +36,8 @@ type scanner struct {
 	depths  map[int][2]int // brace and paren at the first declaration with an indentation
 	undone  int            // strings and here-documents without an end
 
+	classless int // up to here, no [ of a regular expression is closed
+
 	at, line     int
 	brace, paren int
 	branches     []branch // one for each open #if
@@ -85,7 +87,7 @@ func (s *scanner) run() {
 	for s.at < len(s.src) {
 		c := s.src[s.at]
 		if c == '\n' {
-			s.newline(false)
+			s.newline(len(s.docs) > 0)
 			s.hereDocs()
 			continue
 		}
@@ -493,11 +495,13 @@ func (s *scanner) regexp() bool {
 		s.delimited(s.at, false)
 		return true
 	}
-	class := false
-	for i := s.at + 1; i < len(s.src) && s.src[i] != '\n'; i++ {
+	class, i := false, s.at+1
+	for ; i < len(s.src) && s.src[i] != '\n'; i++ {
 		switch c := s.src[i]; {
 		case c == '\\':
 			i++
+		case c == '[' && i < s.classless:
+			return false
 		case c == '[':
 			class = true
 		case c == ']':
@@ -507,6 +511,9 @@ func (s *scanner) regexp() bool {
 			s.at = i + 1
 			return true
 		}
+	}
+	if class {
+		s.classless = i
 	}
 	return false
 }
@@ -547,24 +554,28 @@ func (s *scanner) hereDoc() bool {
 
 // hereDocs skips the here-documents of the line before.
 func (s *scanner) hereDocs() {
+	if len(s.docs) == 0 {
+		return
+	}
 	for _, word := range s.docs {
 		at, line, ended := s.at, s.line, false
 		for s.at < len(s.src) && !ended {
-			s.lines[s.line].literal = true
 			start := s.at
 			s.toLineEnd()
 			text := bytes.TrimSpace(s.src[start:s.at])
 			if s.at < len(s.src) {
-				s.newline(false)
+				s.newline(true)
 			}
 			ended = hasPrefix(text, word) && (len(text) == len(word) || !isNameByte(text[len(word)]))
 		}
 		if !ended {
 			s.undo(at, line)
-			s.beginLine(false)
 		}
 	}
 	s.docs = s.docs[:0]
+	if s.at < len(s.src) {
+		s.beginLine(false)
+	}
 }
 
 func hasPrefix(b []byte, prefix string) bool {

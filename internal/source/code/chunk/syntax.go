@@ -124,7 +124,7 @@ var syntaxes = map[string]*syntax{
 	"elixir":   {family: indents, line: hash, multi: []string{`"""`, `"`}, interp: "#{", interpIn: `"`, charSigns: "?", sigils: true, anchor: anchors(`def|defp|defmodule|defmacro`)},
 	"julia":    {family: indents, line: hash, multi: []string{`"""`, `"`}, charQuote: true, primes: true, interp: "$(", interpIn: `"`, anchor: anchors(`function|struct|module`)},
 	"lua":      {family: indents, line: []string{"--"}, block: [][2]string{{"--[[", "]]"}, {"--[=[", "]=]"}, {"--[==[", "]==]"}}, quotes: `"'`, texts: [][2]string{{"[[", "]]"}, {"[=[", "]=]"}, {"[==[", "]==]"}}, anchor: anchors(`function|local function`)},
-	"shell":    {family: indents, line: hash, escapes: true, multi: []string{`"`, `'`}, raw: `'`, heredoc: true, heredocSpace: true, anchor: lazyPattern(`^\s*(?:function\s|[\w:.-]+ ?\(\))`)},
+	"shell":    {family: indents, line: hash, escapes: true, multi: []string{`"`, `'`}, raw: `'`, heredoc: true, heredocSpace: true, anchor: lazyPattern(`^[ \t]*(?:function\s|[\w:.-]+ ?\(\))`)},
 	"haskell":  {family: indents, line: []string{"--"}, block: [][2]string{{"{-", "-}"}}, quotes: `"`, nests: true, charQuote: true, primes: true, anchor: lazyPattern(`^[a-z][\w']*\s*::`)},
 	"ocaml":    {family: indents, block: [][2]string{{"(*", "*)"}}, multi: []string{`"`}, nests: true, charQuote: true, primes: true, texts: [][2]string{{"{|", "|}"}}},
 	"fsharp":   {family: indents, line: slashes, block: [][2]string{{"(*", "*)"}}, multi: []string{`"""`, `"`}, nests: true, charQuote: true, primes: true, rawStyle: rawDoubled},
