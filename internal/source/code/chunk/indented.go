@@ -86,9 +86,10 @@ func (f *structured) closes(i, head int) bool {
 		word = string(line[:n])
 	}
 	switch {
-	case f.lang == "ocaml" && (word == "struct" || word == "sig" || word == "="):
+	case f.lang == "ocaml" && (word == "struct" || word == "sig" || word == "="): // behind the head of a functor
 		return true
-	case f.lang == "erlang", word == "do" && f.lang != "shell", word == "begin" && f.lang != "verilog", word == "when" && f.lang == "nim":
+	case f.lang == "erlang", // where do(X) may be a function
+		word == "do" && f.lang != "shell", word == "begin" && f.lang != "verilog", word == "when" && f.lang == "nim": // a block
 		return false
 	case closers[word] || closers[string(line)]:
 		return true
@@ -100,6 +101,7 @@ func (f *structured) closes(i, head int) bool {
 // indentedMembers returns the units in the body of a unit.
 func (f *structured) indentedMembers(head, last int) []unit {
 	from := head + 1
+	// The head of a functor has lines that are indented more than its members.
 	for f.lang == "ocaml" && from <= last && !opensModule(f.t.trimmed(from-1)) {
 		from++
 	}
@@ -110,6 +112,7 @@ func (f *structured) indentedMembers(head, last int) []unit {
 		return nil
 	}
 	base := f.t.indent(from)
+	// Scripts in braces, or behind "|| {", need not be indented.
 	inBraces := f.lang == "shell" && f.lines[from].brace > f.lines[head].brace
 	if base <= f.t.indent(head) && f.lang != "yaml" && !inBraces {
 		return nil
@@ -135,8 +138,8 @@ var (
 	lispName   = lazyPattern(`^\s*\((?:ns|(?:[\w-]+-)?def[\w!-]*\*?)\s+(?:\^(?:\{[^}]*\}|"[^"]*"|[^\s{"]+)\s+)*\(?'?([^\s()\[\]{}"^]+)`)
 	vimName    = lazyPattern(`^\s*(?:fu\w*!?\s+(?:[sgb]:)?([\w#.]+)|com\w*!?\s+(?:-\S+\s+)*(\w+))`)
 	erlangName = lazyPattern(`^(?:-(?:spec|callback|type|opaque)\s+|-(?:record|define)\(\s*)?([a-zA-Z]\w*)`)
-	// Haskell, OCaml, F#: values, then types, then modules and classes, which have members.
-	haskellName  = lazyPattern(`^\s*(?:([a-z_][\w']*)|\(\S+\)\s*::)`)
+	// Of these languages the second pattern finds what has members.
+	haskellName  = lazyPattern(`^\s*([a-z_][\w']*)`)
 	haskellType  = lazyPattern(`^(?:data|newtype|type|class|pattern|module)\s+(?:(?:family|instance)\s+)?(?:[^=]*?=>\s*)?([A-Z][\w.']*)`)
 	notHaskell   = words("import instance deriving infix infixl infixr default foreign where let in type data newtype class module")
 	ocamlName    = lazyPattern(`^\s*(?:(?:let|and|external|val|method)(?:%\w+|!)?\s+(?:(?:rec|virtual|private|mutable)\s+)*(?:\(\|)?([a-z_][\w']*)|(?:type|and)\s+(?:nonrec\s+)?(?:(?:\([^)]*\)|[+-]?'\w+)\s+)?([a-z_][\w']*)|exception\s+(\w+))`)

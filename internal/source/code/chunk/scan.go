@@ -530,9 +530,8 @@ func (s *scanner) hereDoc() bool {
 		sure = s.at > 0 && s.src[s.at-1] <= ' ' && !hasPrefix(word, " ") // not in $((n<<m))
 		word = bytes.TrimLeft(word, " ")
 	}
-	unquoted := bytes.TrimLeft(word, "\"'")
-	sure = sure || len(unquoted) < len(word)
-	rest = unquoted
+	rest = bytes.TrimLeft(word, "\"'")
+	sure = sure || len(rest) < len(word)
 	n := 0
 	for n < len(rest) && isNameByte(rest[n]) {
 		n++

@@ -82,12 +82,14 @@ func anchors(words string) func() *regexp.Regexp {
 	return lazyPattern(`^[ \t]*(?:` + words + `)\b`)
 }
 
+var scriptAnchor = anchors(`export|function|async function|class`)
+
 // syntaxes are the languages whose structure is scanned. Go is for files that do not
 // parse.
 var syntaxes = map[string]*syntax{
 	"go":         {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, raw: "`"},
-	"javascript": {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, regex: true, interp: "${", interpIn: "`", anchor: anchors(`export|function|async function|class`)},
-	"typescript": {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, regex: true, interp: "${", interpIn: "`", anchor: anchors(`export|function|async function|class`)},
+	"javascript": {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, regex: true, interp: "${", interpIn: "`", anchor: scriptAnchor},
+	"typescript": {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, regex: true, interp: "${", interpIn: "`", anchor: scriptAnchor},
 	"java":       {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`}, ends: true, anchor: anchors(`public|private|protected`)},
 	"kotlin":     {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`}, raw: `"""`, interp: "${", interpIn: `"`, nests: true, interpLines: true, anchor: anchors(`public|private|protected|internal|override|fun|class|interface|object`)},
 	"scala":      {line: slashes, block: slashStar, quotes: `"`, multi: []string{`"""`}, raw: `"""`, charQuote: true, interp: "${", interpIn: `"`, nests: true, anchor: anchors(`def|class|object|trait|override|private|case class`)},
