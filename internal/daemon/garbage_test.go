@@ -21,8 +21,8 @@ func TestGarbage(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var held atomic.Uint64
-		freed := 0
-		g := garbage{held: held.Load, free: func() { freed++ }, waited: 1} // as while loading
+		var freed atomic.Int32
+		g := garbage{held: held.Load, free: func() { freed.Add(1) }, waited: 1} // as while loading
 		of := func(kind *int, work func() error) error {
 			defer g.during(kind)()
 			return work()
@@ -32,8 +32,8 @@ func TestGarbage(t *testing.T) {
 		if got := percent(); got != gcPercent {
 			t.Errorf("after loading: %d %%, want %d", got, gcPercent)
 		}
-		if freed != 1 {
-			t.Errorf("after loading, memory was given back %d times, want once", freed)
+		if n := freed.Load(); n != 1 {
+			t.Errorf("after loading, memory was given back %d times, want once", n)
 		}
 		fault := errors.New("a fault")
 		if err := during(func() error {
