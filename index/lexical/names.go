@@ -52,8 +52,6 @@ func SplitNames(terms index.Terms) (names []string, words index.Terms) {
 // nameSigns are written in names, or left out, by habit: read_file, read-file, *file*, file?.
 const nameSigns = "_-*!?"
 
-var withoutSigns = strings.NewReplacer("_", "", "-", "", "*", "", "!", "", "?", "")
-
 // appendFolded appends a name in the form in which it is looked up: lower case and without
 // nameSigns, so that read_file, readFile, read-file and READ_FILE are one. A name of such signs
 // only is unchanged.
@@ -62,7 +60,13 @@ func appendFolded(b []byte, name string) []byte {
 	for i := range len(name) {
 		switch c := name[i]; {
 		case c >= utf8.RuneSelf:
-			return append(b[:start], withoutSigns.Replace(strings.ToLower(norm.NFC.String(name)))...)
+			bare := strings.Map(func(r rune) rune {
+				if strings.ContainsRune(nameSigns, r) {
+					return -1
+				}
+				return r
+			}, strings.ToLower(norm.NFC.String(name)))
+			return append(b[:start], bare...)
 		case c >= 'A' && c <= 'Z':
 			b = append(b, c+'a'-'A')
 		case strings.IndexByte(nameSigns, c) < 0:

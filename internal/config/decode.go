@@ -11,6 +11,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/recalld/recalld/internal/fsx"
 )
 
 // decode reads a settings file over what cfg holds. A list in the file replaces the
@@ -47,8 +49,7 @@ func decode(text []byte, file string, cfg *Config) error {
 // size of the file.
 const maxNesting = 64
 
-// byteOrderMark is at the beginning of files from some editors on Windows.
-var byteOrderMark = []byte("\ufeff")
+var byteOrderMark = []byte(fsx.ByteOrderMark)
 
 // parse parses a settings file.
 func parse(text []byte) (*ast.File, error) {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/recalld/recalld/internal/fsx"
 )
 
 // PrivateFiles makes all files that this process creates from now on readable by its
@@ -42,7 +44,7 @@ func checkPrivate(info fs.FileInfo) error {
 	if !info.IsDir() {
 		return errors.New("not a folder")
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
+	if !fsx.IsOwn(info) {
 		return errors.New("belongs to another user; name another place with the setting socket")
 	}
 	if info.Mode()&fs.ModeSticky != 0 {

@@ -10,14 +10,15 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/recalld/recalld/internal/fsx"
 )
 
 // This file edits JSON with comments and trailing commas. It uses the parser's positions to
 // cut and join the text, so that everything else stays byte for byte. Paths are keys of
 // objects and indices of lists.
 
-// byteOrderMark is at the beginning of files from some editors on Windows.
-var byteOrderMark = []byte("\ufeff")
+var byteOrderMark = []byte(fsx.ByteOrderMark)
 
 // jsonEntry keeps one object of a JSON file equal to entry, and keeps members that the user
 // has added to it.

@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// ByteOrderMark begins text files of some editors, mostly on Windows. It is no part of the text.
+const ByteOrderMark = "\ufeff"
+
 // IsDevice reports whether Windows takes a name for a device, whatever follows its
 // first dot.
 func IsDevice(name string) bool {

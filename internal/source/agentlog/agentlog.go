@@ -32,8 +32,6 @@ const (
 	maxText     = 512 << 10 // bytes of one result that are looked at
 )
 
-const byteOrderMark = "\uFEFF"
-
 // Log is one file.
 type Log struct {
 	Client string
@@ -142,7 +140,7 @@ func readFrom(f io.Reader, client, dir string, call func(Session, Call) error) (
 		size = maxLine // document looks at the first line
 	}
 	in := bufio.NewReaderSize(f, size)
-	if start, _ := in.Peek(len(byteOrderMark)); string(start) == byteOrderMark { // as some editors put it
+	if start, _ := in.Peek(len(fsx.ByteOrderMark)); string(start) == fsx.ByteOrderMark { // as some editors put it
 		_, _ = in.Discard(len(start))
 	}
 	if client == Gemini {

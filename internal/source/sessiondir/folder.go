@@ -117,8 +117,8 @@ type fault struct {
 	modified time.Time
 }
 
-// mended reports whether a faulty file has changed since it was looked at: many editors rewrite a file in place,
-// which changes no folder.
+// mended reports whether a faulty file has changed since it was looked at: many editors rewrite a
+// file in place, which changes no folder.
 func (s *folderState) mended() bool {
 	mended := false
 	for path, f := range s.faulty {

@@ -12,7 +12,7 @@
 // tells code from strings and comments (syntax.go is its table of languages) and two
 // splitters, one for braces and one for indentation. Heads of declarations are read word by
 // word: typed.go is for languages with the type before the name, worded.go for those with a
-// keyword before it.
+// keyword before it. indented.go has a pattern for each language without braces.
 package chunk
 
 import (

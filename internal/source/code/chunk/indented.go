@@ -264,6 +264,7 @@ func wordBeforeName(line string) signature {
 			break
 		}
 		kind, ok := indentedWords[word]
+		// Fortran has "type :: name".
 		if name := upTo(strings.TrimLeft(strings.TrimPrefix(rest, ":: "), ":([{"), " \t():,;#=[{*"); ok && name != "" {
 			s := signature{name: name, kind: kind, defines: one(name)}
 			if word == "defimpl" {

@@ -31,12 +31,11 @@ type scanner struct {
 	stop  [256]bool  // bytes that mean something in code
 	esc   byte       // in strings
 
-	lost    bool           // a bracket or string has no end, or no beginning
-	anchors *regexp.Regexp // begin declarations; nil in the first scan
-	depths  map[int][2]int // brace and paren at the first declaration with an indentation
-	undone  int            // strings and here-documents without an end
-
-	classless int // up to here, no [ of a regular expression is closed
+	lost      bool           // a bracket or string has no end, or no beginning
+	recovers  *regexp.Regexp // where a line matches, syntax.declares; nil in the first scan
+	depths    map[int][2]int // brace and paren at the first declaration with an indentation
+	undone    int            // strings and here-documents without an end
+	classless int            // up to here, no [ of a regular expression is closed
 
 	at, line     int
 	brace, paren int
@@ -47,9 +46,10 @@ type scanner struct {
 	nested       int      // texts within code within texts
 }
 
-// scan also reports whether it lost its way.
-func (s *syntax) scan(t *text, anchors *regexp.Regexp) (lines []lineInfo, lost bool) {
-	sc := &scanner{syntax: s, src: t.src, lines: make([]lineInfo, t.lines()+1), esc: cmp.Or(s.escape, '\\'), anchors: anchors, depths: map[int][2]int{}}
+// scan returns what is known of each line, and whether it lost its way. It recovers where a
+// line matches recovers, unless that is nil.
+func (s *syntax) scan(t *text, recovers *regexp.Regexp) (lines []lineInfo, lost bool) {
+	sc := &scanner{syntax: s, src: t.src, lines: make([]lineInfo, t.lines()+1), esc: cmp.Or(s.escape, '\\'), recovers: recovers, depths: map[int][2]int{}}
 	for _, c := range "{}()[]\n" {
 		sc.stop[c] = true
 	}
@@ -158,7 +158,7 @@ func (s *scanner) beginLine(literal bool) {
 // recover gives a line that begins a declaration as many open brackets as the first one with
 // its indentation has.
 func (s *scanner) recover() {
-	indent := s.anchored()
+	indent := s.declaredIndent()
 	if indent < 0 {
 		return
 	}
@@ -177,21 +177,21 @@ func (s *scanner) recover() {
 // maxRecovered is how many lines above a declaration are taken to be in its container.
 const maxRecovered = 50
 
-// anchored returns the indentation of the line that begins here if it begins a declaration,
-// and else -1.
-func (s *scanner) anchored() int {
-	if s.anchors == nil {
+// declaredIndent returns the indentation of the line that begins here if it declares
+// something and the scanner recovers there, and else -1.
+func (s *scanner) declaredIndent() int {
+	if s.recovers == nil {
 		return -1
 	}
-	line := s.src[s.at:min(len(s.src), s.at+maxAnchored)]
-	if !s.anchors.Match(line) {
+	line := s.src[s.at:min(len(s.src), s.at+maxDeclared)]
+	if !s.recovers.Match(line) {
 		return -1
 	}
 	return len(line) - len(bytes.TrimLeft(line, " \t"))
 }
 
-// maxAnchored is how many bytes of a line are searched for the begin of a declaration.
-const maxAnchored = 200
+// maxDeclared is how many bytes of a line are searched for a declaration.
+const maxDeclared = 200
 
 // branch is how many brackets are open, brace and paren, at an #if and where its first branch
 // ends.
@@ -348,7 +348,7 @@ func (s *scanner) until(end string, escapes, comment bool) bool {
 		case c == '\n':
 			s.newline(true)
 			s.lines[s.line].comment = comment
-			if len(end) == 1 && s.anchored() >= 0 { // its end was taken for its beginning
+			if len(end) == 1 && s.declaredIndent() >= 0 { // its end was taken for its beginning
 				s.beginLine(false)
 				return false
 			}

@@ -56,9 +56,9 @@ type syntax struct {
 	percent bool
 	// sigils: ~r{…}, ~w(…) and the like are texts (Elixir).
 	sigils bool
-	// anchor is the pattern of the start of a line that declares something: a scanner that lost
-	// its way recovers there.
-	anchor func() *regexp.Regexp
+	// declares is the pattern of the start of a line that declares something: a scanner that
+	// lost its way recovers there.
+	declares func() *regexp.Regexp
 	// dollar: $tag$ begins a text up to the same (PostgreSQL).
 	dollar bool
 	// preproc: lines that begin with # are for the preprocessor.
@@ -77,30 +77,30 @@ var (
 	podBlocks = [][2]string{{"=pod", "=cut"}, {"=head", "=cut"}, {"=over", "=cut"}, {"=item", "=cut"}, {"=begin", "=cut"}, {"=for", "=cut"}, {"=encoding", "=cut"}}
 )
 
-// anchors is the pattern of lines that begin with one of the words.
-func anchors(words string) func() *regexp.Regexp {
+// firstWords is the pattern of lines that begin with one of the words.
+func firstWords(words string) func() *regexp.Regexp {
 	return lazyPattern(`^[ \t]*(?:` + words + `)\b`)
 }
 
-var scriptAnchor = anchors(`export|function|async function|class`)
+var scriptDeclares = firstWords(`export|function|async function|class`)
 
 // syntaxes are the languages whose structure is scanned. Go is for files that do not
 // parse.
 var syntaxes = map[string]*syntax{
 	"go":         {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, raw: "`"},
-	"javascript": {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, regex: true, interp: "${", interpIn: "`", anchor: scriptAnchor},
-	"typescript": {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, regex: true, interp: "${", interpIn: "`", anchor: scriptAnchor},
-	"java":       {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`}, ends: true, anchor: anchors(`public|private|protected`)},
-	"kotlin":     {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`}, raw: `"""`, interp: "${", interpIn: `"`, nests: true, interpLines: true, anchor: anchors(`public|private|protected|internal|override|fun|class|interface|object`)},
-	"scala":      {line: slashes, block: slashStar, quotes: `"`, multi: []string{`"""`}, raw: `"""`, charQuote: true, interp: "${", interpIn: `"`, nests: true, anchor: anchors(`def|class|object|trait|override|private|case class`)},
-	"groovy":     {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`, `'''`}, interp: "${", interpIn: `"`, regex: true, anchor: anchors(`def|class|public|private|static`)},
-	"rust":       {line: slashes, block: slashStar, multi: []string{`"`}, charQuote: true, ends: true, rawStyle: rawHashes, nests: true, anchor: anchors(`pub|fn|impl|struct`)},
+	"javascript": {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, regex: true, interp: "${", interpIn: "`", declares: scriptDeclares},
+	"typescript": {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, regex: true, interp: "${", interpIn: "`", declares: scriptDeclares},
+	"java":       {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`}, ends: true, declares: firstWords(`public|private|protected`)},
+	"kotlin":     {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`}, raw: `"""`, interp: "${", interpIn: `"`, nests: true, interpLines: true, declares: firstWords(`public|private|protected|internal|override|fun|class|interface|object`)},
+	"scala":      {line: slashes, block: slashStar, quotes: `"`, multi: []string{`"""`}, raw: `"""`, charQuote: true, interp: "${", interpIn: `"`, nests: true, declares: firstWords(`def|class|object|trait|override|private|case class`)},
+	"groovy":     {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`, `'''`}, interp: "${", interpIn: `"`, regex: true, declares: firstWords(`def|class|public|private|static`)},
+	"rust":       {line: slashes, block: slashStar, multi: []string{`"`}, charQuote: true, ends: true, rawStyle: rawHashes, nests: true, declares: firstWords(`pub|fn|impl|struct`)},
 	"c":          {line: slashes, block: slashStar, quotes: `"`, charQuote: true, preproc: true, ends: true, rawStyle: rawDelimiter},
 	"cpp":        {line: slashes, block: slashStar, quotes: `"`, charQuote: true, preproc: true, ends: true, rawStyle: rawDelimiter},
 	"objc":       {line: slashes, block: slashStar, quotes: `"'`, preproc: true, ends: true},
-	"csharp":     {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`}, preproc: true, ends: true, rawStyle: rawDoubled, anchor: anchors(`public|private|protected|internal`)},
-	"swift":      {line: slashes, block: slashStar, quotes: `"`, multi: []string{`"""`}, rawStyle: rawFence, interp: `\(`, interpIn: `"`, nests: true, interpLines: true, anchor: anchors(`public|private|func|class|struct|extension|enum`)},
-	"php":        {line: []string{"//", "#"}, block: slashStar, multi: []string{`"`, `'`}, heredoc: true, ends: true, anchor: anchors(`public|private|protected|function|class|abstract|final`)},
+	"csharp":     {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`}, preproc: true, ends: true, rawStyle: rawDoubled, declares: firstWords(`public|private|protected|internal`)},
+	"swift":      {line: slashes, block: slashStar, quotes: `"`, multi: []string{`"""`}, rawStyle: rawFence, interp: `\(`, interpIn: `"`, nests: true, interpLines: true, declares: firstWords(`public|private|func|class|struct|extension|enum`)},
+	"php":        {line: []string{"//", "#"}, block: slashStar, multi: []string{`"`, `'`}, heredoc: true, ends: true, declares: firstWords(`public|private|protected|function|class|abstract|final`)},
 	"dart":       {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`, `'''`}, ends: true, interp: "${", interpIn: `"'`, nests: true},
 	"zig":        {line: []string{"//", `\\`}, quotes: `"'`, ends: true},
 	"solidity":   {line: slashes, block: slashStar, quotes: `"'`, ends: true},
@@ -111,30 +111,30 @@ var syntaxes = map[string]*syntax{
 	"css":        {block: slashStar, quotes: `"'`, ends: true},
 	"scss":       {line: slashes, block: slashStar, quotes: `"'`, ends: true},
 	"json":       {line: slashes, block: slashStar, quotes: `"`},
-	"perl":       {line: hash, block: podBlocks, quotes: `"'`, heredoc: true, ends: true, regex: true, escapes: true, anchor: anchors(`sub|package`)},
-	"powershell": {line: hash, block: [][2]string{{"<#", "#>"}}, multi: []string{`"`, `'`}, raw: `'`, escape: '`', escapes: true, texts: [][2]string{{`@"`, `"@`}, {`@'`, `'@`}}, anchor: anchors(`[Ff]unction`)},
+	"perl":       {line: hash, block: podBlocks, quotes: `"'`, heredoc: true, ends: true, regex: true, escapes: true, declares: firstWords(`sub|package`)},
+	"powershell": {line: hash, block: [][2]string{{"<#", "#>"}}, multi: []string{`"`, `'`}, raw: `'`, escape: '`', escapes: true, texts: [][2]string{{`@"`, `"@`}, {`@'`, `'@`}}, declares: firstWords(`[Ff]unction`)},
 	"r":          {line: hash, quotes: "`", multi: []string{`"`, `'`}},
 	"verilog":    {family: indents, line: slashes, block: slashStar, quotes: `"`},
 
-	"python":   {family: indents, line: hash, quotes: `"'`, multi: []string{`"""`, `'''`}, anchor: anchors(`def|class|async def`)},
+	"python":   {family: indents, line: hash, quotes: `"'`, multi: []string{`"""`, `'''`}, declares: firstWords(`def|class|async def`)},
 	"starlark": {family: indents, line: hash, quotes: `"'`, multi: []string{`"""`, `'''`}},
-	"nim":      {family: indents, line: hash, quotes: `"`, multi: []string{`"""`}, charQuote: true, anchor: anchors(`proc|func|template|type`)},
+	"nim":      {family: indents, line: hash, quotes: `"`, multi: []string{`"""`}, charQuote: true, declares: firstWords(`proc|func|template|type`)},
 	"yaml":     {family: indents, line: []string{"# "}},
 	"make":     {family: indents, line: hash},
-	"ruby":     {family: indents, line: hash, block: [][2]string{{"=begin", "=end"}}, multi: []string{`"`, `'`}, heredoc: true, interp: "#{", interpIn: `"`, regex: true, percent: true, charSigns: "?$", anchor: anchors(`def|class|module`)},
-	"crystal":  {family: indents, line: hash, multi: []string{`"`}, interp: "#{", interpIn: `"`, charQuote: true, heredoc: true, regex: true, percent: true, anchor: anchors(`def|class|module`)},
-	"elixir":   {family: indents, line: hash, multi: []string{`"""`, `"`}, interp: "#{", interpIn: `"`, charSigns: "?", sigils: true, anchor: anchors(`def|defp|defmodule|defmacro`)},
-	"julia":    {family: indents, line: hash, multi: []string{`"""`, `"`}, charQuote: true, primes: true, interp: "$(", interpIn: `"`, anchor: anchors(`function|struct|module`)},
-	"lua":      {family: indents, line: []string{"--"}, block: [][2]string{{"--[[", "]]"}, {"--[=[", "]=]"}, {"--[==[", "]==]"}}, quotes: `"'`, texts: [][2]string{{"[[", "]]"}, {"[=[", "]=]"}, {"[==[", "]==]"}}, anchor: anchors(`function|local function`)},
-	"shell":    {family: indents, line: hash, escapes: true, multi: []string{`"`, `'`}, raw: `'`, heredoc: true, heredocSpace: true, anchor: lazyPattern(`^[ \t]*(?:function\s|[\w:.-]+ ?\(\))`)},
-	"haskell":  {family: indents, line: []string{"--"}, block: [][2]string{{"{-", "-}"}}, quotes: `"`, nests: true, charQuote: true, primes: true, anchor: lazyPattern(`^[a-z][\w']*\s*::`)},
+	"ruby":     {family: indents, line: hash, block: [][2]string{{"=begin", "=end"}}, multi: []string{`"`, `'`}, heredoc: true, interp: "#{", interpIn: `"`, regex: true, percent: true, charSigns: "?$", declares: firstWords(`def|class|module`)},
+	"crystal":  {family: indents, line: hash, multi: []string{`"`}, interp: "#{", interpIn: `"`, charQuote: true, heredoc: true, regex: true, percent: true, declares: firstWords(`def|class|module`)},
+	"elixir":   {family: indents, line: hash, multi: []string{`"""`, `"`}, interp: "#{", interpIn: `"`, charSigns: "?", sigils: true, declares: firstWords(`def|defp|defmodule|defmacro`)},
+	"julia":    {family: indents, line: hash, multi: []string{`"""`, `"`}, charQuote: true, primes: true, interp: "$(", interpIn: `"`, declares: firstWords(`function|struct|module`)},
+	"lua":      {family: indents, line: []string{"--"}, block: [][2]string{{"--[[", "]]"}, {"--[=[", "]=]"}, {"--[==[", "]==]"}}, quotes: `"'`, texts: [][2]string{{"[[", "]]"}, {"[=[", "]=]"}, {"[==[", "]==]"}}, declares: firstWords(`function|local function`)},
+	"shell":    {family: indents, line: hash, escapes: true, multi: []string{`"`, `'`}, raw: `'`, heredoc: true, heredocSpace: true, declares: lazyPattern(`^[ \t]*(?:function\s|[\w:.-]+ ?\(\))`)},
+	"haskell":  {family: indents, line: []string{"--"}, block: [][2]string{{"{-", "-}"}}, quotes: `"`, nests: true, charQuote: true, primes: true, declares: lazyPattern(`^[a-z][\w']*\s*::`)},
 	"ocaml":    {family: indents, block: [][2]string{{"(*", "*)"}}, multi: []string{`"`}, nests: true, charQuote: true, primes: true, texts: [][2]string{{"{|", "|}"}}},
 	"fsharp":   {family: indents, line: slashes, block: [][2]string{{"(*", "*)"}}, multi: []string{`"""`, `"`}, nests: true, charQuote: true, primes: true, rawStyle: rawDoubled},
-	"erlang":   {family: indents, line: []string{"%"}, quotes: `"'`, charSigns: "$", anchor: lazyPattern(`^[a-z]\w*\(`)},
+	"erlang":   {family: indents, line: []string{"%"}, quotes: `"'`, charSigns: "$", declares: lazyPattern(`^[a-z]\w*\(`)},
 	"lisp":     {family: indents, line: []string{";"}, multi: []string{`"`}, escapes: true},
 	"clojure":  {family: indents, line: []string{";"}, multi: []string{`"`}, escapes: true},
 	"cmake":    {family: indents, line: hash, multi: []string{`"`}, block: [][2]string{{"#[[", "]]"}}},
-	"vim":      {family: indents, anchor: anchors(`fu\w*`)},
+	"vim":      {family: indents, declares: firstWords(`fu\w*`)},
 	"fortran":  {family: indents, line: []string{"!"}},
 
 	"sql": {family: semicolon, line: []string{"--"}, block: slashStar, multi: []string{`'`, `"`}, raw: `'"`, dollar: true},
@@ -151,8 +151,8 @@ var syntaxes = map[string]*syntax{
 // units finds the top-level units of a text.
 func (s *syntax) units(t *text, lang string) []unit {
 	lines, lost := s.scan(t, nil)
-	if lost && s.anchor != nil {
-		lines, _ = s.scan(t, s.anchor())
+	if lost && s.declares != nil {
+		lines, _ = s.scan(t, s.declares())
 	}
 	t.cost = t.indentCosts()
 	for i, l := range lines {
